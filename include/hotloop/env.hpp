@@ -1,0 +1,95 @@
+// What the author of an environment includes.
+//
+// A world is a plain, trivially copyable struct with a constexpr `spec`, `reset`, `observe` and
+// `step`. Everything else is the engine's: N copies, auto-reset, the time limit, random streams,
+// episode statistics, saving and restoring, and the test battery.
+//
+//   struct Corridor {
+//     static constexpr auto spec = hotloop::EnvSpec{.name = "corridor", .obs = 2, .actions = 2,
+//                                                   .max_steps = 100};
+//     int x = 0, goal = 9;
+//     void reset(hotloop::Rng& rng)            { x = 0; goal = 5 + rng.below(10); }
+//     void observe(std::span<float> obs) const { obs[0] = x / 20.f; obs[1] = goal / 20.f; }
+//     hotloop::Step step(int a, hotloop::Rng&) { x += a ? 1 : -1;
+//                                                return {x == goal ? 1.f : -.01f, x == goal || x < 0}; }
+//   };
+//   HOTLOOP_ENV(Corridor)
+//
+// Optional: `void mask(std::span<std::uint8_t> allowed) const` (1 = the action may be taken) and a
+// nested type `Batch`, a whole-batch step (see BatchedWorld below).
+#pragma once
+
+#include <hotloop/rng.hpp>
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+namespace hotloop {
+
+// A named stretch of the observation row, e.g. {"dc_sfc", {6, 13}}; unused dimensions are 0.
+struct ObsPart {
+  std::string_view name;
+  std::array<int, 3> shape{};
+
+  constexpr int size() const {
+    int n = 1;
+    for (int extent : shape) n *= extent > 0 ? extent : 1;
+    return n;
+  }
+};
+
+// The fact sheet of an environment.
+struct EnvSpec {
+  std::string_view name;
+  int obs = 0;        // floats in one observation row
+  int actions = 0;    // number of discrete actions
+  int max_steps = 0;  // time limit after which an episode is truncated; 0 = none
+  double solved_return = std::numeric_limits<double>::quiet_NaN();  // mean return that counts as solved
+  std::array<ObsPart, 8> parts{};  // names of the row's parts in order; may stay empty
+  std::string_view about{};        // one line for `hotloop list envs`
+};
+
+// What one step yields. The time limit is not the world's business: it never sets truncation.
+struct Step {
+  float reward = 0;
+  bool terminated = false;
+};
+
+template <class W>
+concept TriviallyCopyable = std::is_trivially_copyable_v<W> && std::default_initializable<W>;
+template <class W>
+concept HasSpec = requires { { W::spec } -> std::convertible_to<const EnvSpec&>; };
+template <class W>
+concept HasReset = requires(W w, Rng& rng) { { w.reset(rng) } -> std::same_as<void>; };
+template <class W>
+concept HasObserve = requires(const W w, std::span<float> obs) { { w.observe(obs) } -> std::same_as<void>; };
+template <class W>
+concept HasStep = requires(W w, int action, Rng& rng) { { w.step(action, rng) } -> std::same_as<Step>; };
+template <class W>
+concept HasMask = requires(const W w, std::span<std::uint8_t> allowed) { w.mask(allowed); };
+
+// The contract. A missing member is named by the sub-concept that fails.
+template <class W>
+concept World = TriviallyCopyable<W> && HasSpec<W> && HasReset<W> && HasObserve<W> && HasStep<W>;
+
+// A world may bring its own storage for N copies, laid out for SIMD. Rows are [begin, end) of the
+// batch; `step` must give exactly the bits that N single worlds give (the battery compares them).
+// Such a world must draw no random numbers in `step`.
+template <class W>
+concept BatchedWorld = World<W> && requires(typename W::Batch b, const typename W::Batch c, int i, W w,
+                                            std::span<const std::int32_t> actions, std::span<float> floats,
+                                            std::span<std::uint8_t> flags) {
+  b.resize(i);                                  // storage for i worlds
+  { c.get(i) } -> std::same_as<W>;              // copy one world out
+  b.set(i, w);                                  // and in
+  b.step(i, i, actions, floats, flags);         // rows [begin, end): actions -> rewards, terminated
+  c.observe(i, i, floats);                      // rows [begin, end) -> obs [N, D]
+};
+
+}  // namespace hotloop

@@ -1,0 +1,20 @@
+// Errors a user can act on. Each carries one finished sentence: what was found, where, what is
+// allowed. Our own mistakes are assertions, never these.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace hotloop {
+
+// Something went wrong while running: a full disk, a corrupt file, a non-finite loss. Exit code 1.
+struct RunError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// The request itself is wrong: an unknown name, a misspelt key, a value out of range. Exit code 2.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace hotloop

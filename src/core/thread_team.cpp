@@ -1,0 +1,74 @@
+#include "core/thread_team.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace hotloop {
+namespace {
+
+// A helper spins this often before it goes to sleep: rounds follow each other within microseconds,
+// and a futex wake-up costs more than a small chunk. With fewer cores than threads it sleeps at once.
+int spin_limit(int threads) {
+  return threads <= static_cast<int>(std::thread::hardware_concurrency()) ? 20000 : 0;
+}
+
+template <class T>
+void wait_while_equal(std::atomic<T>& value, T old, int spins) {
+  for (int i = 0; i < spins; ++i) {
+    if (value.load(std::memory_order_acquire) != old) return;
+    __builtin_ia32_pause();
+  }
+  value.wait(old, std::memory_order_acquire);
+}
+
+}  // namespace
+
+ThreadTeam::ThreadTeam(int threads) {
+  for (int worker = 1; worker < threads; ++worker) {
+    helpers_.emplace_back([this, worker] { help(worker); });
+  }
+}
+
+ThreadTeam::~ThreadTeam() {
+  stopping_.store(true, std::memory_order_relaxed);
+  round_.fetch_add(1, std::memory_order_release);
+  round_.notify_all();
+}
+
+void ThreadTeam::run_all(int count, Call call, void* context) {
+  count_ = count;
+  call_ = call;
+  context_ = context;
+  pending_.store(size() - 1, std::memory_order_relaxed);
+  round_.fetch_add(1, std::memory_order_release);
+  round_.notify_all();
+  run_chunk(0);
+  const int spins = spin_limit(size());
+  for (int left = pending_.load(std::memory_order_acquire); left != 0;
+       left = pending_.load(std::memory_order_acquire)) {
+    wait_while_equal(pending_, left, spins);
+  }
+}
+
+void ThreadTeam::run_chunk(int worker) const {
+  const auto bound = [this](int w) {
+    return static_cast<int>(std::int64_t{count_} * w / size());
+  };
+  const int begin = bound(worker);
+  const int end = bound(worker + 1);
+  if (begin < end) call_(context_, begin, end, worker);
+}
+
+void ThreadTeam::help(int worker) {
+  unsigned seen = 0;
+  const int spins = spin_limit(2);
+  while (true) {
+    wait_while_equal(round_, seen, spins);
+    ++seen;
+    if (stopping_.load(std::memory_order_relaxed)) return;
+    run_chunk(worker);
+    if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) pending_.notify_one();
+  }
+}
+
+}  // namespace hotloop
