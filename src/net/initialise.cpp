@@ -1,0 +1,83 @@
+// Initialisers, by name:
+//   pytorch     W, b ~ U(-1/sqrt(in), 1/sqrt(in))                     (torch.nn.Linear's default)
+//   glorot      W ~ U(-a, a), a = sqrt(6 / (in + out)), b = 0         (Glorot & Bengio 2010)
+//   he          W ~ N(0, 2 / in), b = 0                               (He et al. 2015)
+//   orthogonal  W with orthonormal rows or columns, times sqrt(2) where ReLU follows, b = 0
+//               (Saxe et al. 2014)
+#include <Eigen/Core>
+#include <Eigen/QR>
+#include <algorithm>
+#include <cmath>
+
+#include <hotloop/rng.hpp>
+
+#include "net/structure.hpp"
+
+namespace hotloop {
+namespace {
+
+using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+// Q of a Gaussian matrix, with the signs of R's diagonal moved into it, is uniform over all
+// orthogonal matrices.
+RowMatrix orthogonal(int rows, int columns, Rng& rng) {
+  const int large = std::max(rows, columns);
+  const int small = std::min(rows, columns);
+  Eigen::MatrixXd gauss(large, small);
+  for (int j = 0; j < small; ++j) {
+    for (int i = 0; i < large; ++i) gauss(i, j) = rng.normal();
+  }
+  const Eigen::HouseholderQR<Eigen::MatrixXd> qr(gauss);
+  Eigen::MatrixXd q = qr.householderQ() * Eigen::MatrixXd::Identity(large, small);
+  for (int j = 0; j < small; ++j) {
+    if (qr.matrixQR()(j, j) < 0) q.col(j) *= -1;
+  }
+  if (rows < columns) return q.transpose();
+  return q;
+}
+
+bool is_rectifier(Activation a) { return a == Activation::relu || a == Activation::leaky_relu; }
+
+}  // namespace
+
+void initialise(const Structure& structure, Initialiser init, std::uint64_t seed,
+                std::span<float> parameters) {
+  std::fill(parameters.begin(), parameters.end(), 0.0f);
+  std::uint32_t index = 0;
+  for (const DenseLayer& layer : structure.layers) {
+    Rng rng(seed, Purpose::initialisation, index++, 0);
+    float* weight = parameters.data() + layer.weight;
+    float* bias = parameters.data() + layer.bias;
+    const auto fill = [&](auto&& draw) {
+      for (int o = 0; o < layer.out; ++o) {
+        for (int i = 0; i < layer.in; ++i) weight[o * layer.stride + i] = static_cast<float>(draw(o, i));
+      }
+    };
+    switch (init) {
+      case Initialiser::pytorch: {
+        const double bound = 1 / std::sqrt(layer.in);
+        fill([&](int, int) { return rng.uniform(-bound, bound); });
+        for (int o = 0; o < layer.out; ++o) bias[o] = static_cast<float>(rng.uniform(-bound, bound));
+        break;
+      }
+      case Initialiser::glorot: {
+        const double bound = std::sqrt(6.0 / (layer.in + layer.out));
+        fill([&](int, int) { return rng.uniform(-bound, bound); });
+        break;
+      }
+      case Initialiser::he: {
+        const double deviation = std::sqrt(2.0 / layer.in);
+        fill([&](int, int) { return deviation * rng.normal(); });
+        break;
+      }
+      case Initialiser::orthogonal: {
+        const double gain = is_rectifier(layer.activation) ? std::sqrt(2.0) : 1.0;
+        const RowMatrix q = orthogonal(layer.out, layer.in, rng);
+        fill([&](int o, int i) { return gain * q(o, i); });
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace hotloop

@@ -1,0 +1,69 @@
+#include "net/lanes.hpp"
+
+#include <algorithm>
+
+namespace hotloop {
+namespace {
+
+// An 8 x 8 transpose in registers, in three rounds that exchange neighbours, pairs and halves.
+// Generic vectors, so that any compiler for any CPU can do its best with it.
+using Vec = float __attribute__((vector_size(32), aligned(4), may_alias));
+using Index = int __attribute__((vector_size(32)));
+
+inline Vec load(const float* p) { return *reinterpret_cast<const Vec*>(p); }
+inline void store(float* p, Vec v) { *reinterpret_cast<Vec*>(p) = v; }
+
+inline void transpose_8x8(const float* from, int from_stride, float* to, int to_stride) {
+  constexpr Index kEven{0, 8, 2, 10, 4, 12, 6, 14}, kOdd{1, 9, 3, 11, 5, 13, 7, 15};
+  constexpr Index kLowPairs{0, 1, 8, 9, 4, 5, 12, 13}, kHighPairs{2, 3, 10, 11, 6, 7, 14, 15};
+  constexpr Index kLowHalf{0, 1, 2, 3, 8, 9, 10, 11}, kHighHalf{4, 5, 6, 7, 12, 13, 14, 15};
+  Vec a[8], b[8];
+  for (int i = 0; i < 8; ++i) a[i] = load(from + i * from_stride);
+  for (int i = 0; i < 8; i += 2) {
+    b[i] = __builtin_shuffle(a[i], a[i + 1], kEven);
+    b[i + 1] = __builtin_shuffle(a[i], a[i + 1], kOdd);
+  }
+  for (int i = 0; i < 8; i += 4) {
+    for (int j = i; j < i + 2; ++j) {
+      a[j] = __builtin_shuffle(b[j], b[j + 2], kLowPairs);
+      a[j + 2] = __builtin_shuffle(b[j], b[j + 2], kHighPairs);
+    }
+  }
+  for (int i = 0; i < 4; ++i) {
+    store(to + i * to_stride, __builtin_shuffle(a[i], a[i + 4], kLowHalf));
+    store(to + (i + 4) * to_stride, __builtin_shuffle(a[i], a[i + 4], kHighHalf));
+  }
+}
+
+// to[j][i] = from[i][j] for i < rows, j < columns.
+inline void transpose(const float* from, int from_stride, int rows, int columns, float* to, int to_stride) {
+  const int full_rows = rows / 8 * 8;
+  const int full_columns = columns / 8 * 8;
+  for (int i = 0; i < full_rows; i += 8) {
+    for (int j = 0; j < full_columns; j += 8) {
+      transpose_8x8(from + i * from_stride + j, from_stride, to + j * to_stride + i, to_stride);
+    }
+  }
+  for (int i = 0; i < rows; ++i) {
+    for (int j = i < full_rows ? full_columns : 0; j < columns; ++j) {
+      to[j * to_stride + i] = from[i * from_stride + j];
+    }
+  }
+}
+
+}  // namespace
+
+void rows_to_lanes(const float* rows, int stride, int count, int features, float* lanes) {
+  transpose(rows, stride, count, features, lanes, kLanes);
+  const int width = round_up(count, kLaneStep);
+  if (width == count) return;
+  for (int f = 0; f < features; ++f) {
+    std::fill(lanes + f * kLanes + count, lanes + f * kLanes + width, 0.0f);
+  }
+}
+
+void lanes_to_rows(const float* lanes, int width, int features, float* rows, int stride) {
+  transpose(lanes, kLanes, features, width, rows, stride);
+}
+
+}  // namespace hotloop

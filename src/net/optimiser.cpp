@@ -1,0 +1,73 @@
+#include "net/optimiser.hpp"
+
+#include <array>
+#include <cmath>
+
+namespace hotloop {
+
+float euclidean_norm(std::span<const float> values) {
+  constexpr std::size_t kPartial = 32;  // independent sums: four registers hide the latency
+  std::array<float, kPartial> sums{};
+  const std::size_t whole = values.size() / kPartial * kPartial;
+  for (std::size_t i = 0; i < whole; i += kPartial) {
+    for (std::size_t j = 0; j < kPartial; ++j) sums[j] += values[i + j] * values[i + j];
+  }
+  for (std::size_t i = whole; i < values.size(); ++i) sums[i - whole] += values[i] * values[i];
+  double total = 0;
+  for (float sum : sums) total += sum;
+  return static_cast<float>(std::sqrt(total));
+}
+
+float clip_factor(float norm, float clip_norm) {
+  return clip_norm > 0 && norm > clip_norm ? clip_norm / norm : 1.0f;
+}
+
+Optimiser::Optimiser(const OptimiserOptions& options, std::size_t size)
+    : options_(options), first_(arena_.take<float>(size)), second_(arena_.take<float>(size)) {}
+
+void Optimiser::step(std::span<float> parameters, std::span<const float> gradient, float learning_rate,
+                     float gradient_scale) {
+  const OptimiserOptions o = options_;
+  float* __restrict p = parameters.data();
+  const float* __restrict grad = gradient.data();
+  float* __restrict m = first_.data();
+  float* __restrict v = second_.data();
+  const std::size_t size = first_.size();
+  const bool decoupled = o.kind == OptimiserKind::adamw;
+  const float decay = decoupled ? 0 : o.weight_decay;
+
+  switch (o.kind) {
+    case OptimiserKind::adam:
+    case OptimiserKind::adamw: {
+      powers_.beta1 *= o.beta1;
+      powers_.beta2 *= o.beta2;
+      const float step_size = static_cast<float>(learning_rate / (1 - powers_.beta1));
+      const float root_scale = static_cast<float>(1 / std::sqrt(1 - powers_.beta2));
+      const float keep = decoupled ? 1 - learning_rate * o.weight_decay : 1;
+      const float keep1 = o.beta1, take1 = 1 - o.beta1, keep2 = o.beta2, take2 = 1 - o.beta2;
+      for (std::size_t i = 0; i < size; ++i) {
+        const float g = grad[i] * gradient_scale + decay * p[i];
+        m[i] = keep1 * m[i] + take1 * g;
+        v[i] = keep2 * v[i] + take2 * g * g;
+        p[i] = keep * p[i] - step_size * m[i] / (std::sqrt(v[i]) * root_scale + o.epsilon);
+      }
+      break;
+    }
+    case OptimiserKind::rmsprop:
+      for (std::size_t i = 0; i < size; ++i) {
+        const float g = grad[i] * gradient_scale + decay * p[i];
+        v[i] = o.decay * v[i] + (1 - o.decay) * g * g;
+        m[i] = o.momentum * m[i] + g / (std::sqrt(v[i]) + o.epsilon);
+        p[i] -= learning_rate * m[i];
+      }
+      break;
+    case OptimiserKind::sgd:
+      for (std::size_t i = 0; i < size; ++i) {
+        m[i] = o.momentum * m[i] + grad[i] * gradient_scale + decay * p[i];
+        p[i] -= learning_rate * m[i];
+      }
+      break;
+  }
+}
+
+}  // namespace hotloop

@@ -1,0 +1,50 @@
+// Optimisers as one pass over the flat parameter array, clipping included. g is the gradient times
+// the clip factor (plus weight_decay * p, except AdamW), a the learning rate:
+//   adam     m = b1 m + (1-b1) g;  v = b2 v + (1-b2) g^2;  p -= a/(1-b1^t) m / (sqrt(v/(1-b2^t)) + eps)
+//   adamw    p *= 1 - a weight_decay, then as adam              (Kingma & Ba 2015; Loshchilov & Hutter 2019)
+//   rmsprop  v = d v + (1-d) g^2;  m = momentum m + g / (sqrt(v) + eps);  p -= a m     (Hinton 2012)
+//   sgd      m = momentum m + g;  p -= a m
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/arena.hpp"
+#include "net/options.hpp"
+
+namespace hotloop {
+
+// Euclidean norm in a fixed order of additions that depends on the size alone.
+float euclidean_norm(std::span<const float> values);
+
+// The factor that brings a gradient of this norm down to `clip_norm` (1 if it is below, or if
+// clipping is off).
+float clip_factor(float norm, float clip_norm);
+
+class Optimiser {
+ public:
+  Optimiser(const OptimiserOptions& options, std::size_t size);
+
+  void step(std::span<float> parameters, std::span<const float> gradient, float learning_rate,
+            float gradient_scale);
+
+  const OptimiserOptions& options() const { return options_; }
+
+  // Everything a checkpoint needs.
+  struct Powers {
+    double beta1 = 1, beta2 = 1;  // beta^t
+  };
+  std::span<float> first() { return first_; }
+  std::span<float> second() { return second_; }
+  Powers powers() const { return powers_; }
+  void set_powers(Powers powers) { powers_ = powers; }
+
+ private:
+  OptimiserOptions options_;
+  Arena arena_;
+  std::span<float> first_, second_;
+  Powers powers_;
+};
+
+}  // namespace hotloop
