@@ -1,0 +1,14 @@
+// The benchmarks by name. Each returns its rows; `main` prints them as a table or as JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+namespace hotloop::bench {
+
+using Json = nlohmann::ordered_json;
+
+Json update_benchmark();    // whole DQN updates against their bare matrix products
+Json env_benchmark();       // environment steps with random actions
+Json products_benchmark();  // matrix products by library
+
+}  // namespace hotloop::bench

@@ -1,0 +1,53 @@
+// hotloop bench env: environment steps with random actions, auto-reset, observations and episode
+// statistics included, on one thread.
+#include <memory>
+#include <vector>
+
+#include "bench/benchmarks.hpp"
+#include "bench/measure.hpp"
+#include "env/batch_env.hpp"
+#include "env/registry.hpp"
+
+namespace hotloop::bench {
+namespace {
+
+struct RandomPlay {
+  BatchEnv env;
+  ThreadTeam team{1};
+  std::vector<std::int32_t> actions;
+
+  RandomPlay(const EnvEntry& entry, int count) : env(entry.make(count), count, 1, Purpose::world), actions(count) {
+    env.reset();
+  }
+  void step() {
+    Rng rng(1, Purpose::exploration, 0, env.steps());
+    const auto choices = static_cast<std::uint32_t>(env.spec().actions);
+    for (auto& action : actions) action = static_cast<std::int32_t>(rng.below(choices));
+    env.step(actions, team);
+  }
+};
+
+}  // namespace
+
+Json env_benchmark() {
+  Json rows = Json::array();
+  for (const EnvEntry& entry : registered_envs()) {
+    Measurement measurement;
+    for (int count : {1, 64, 1024}) {
+      auto play = std::make_shared<RandomPlay>(entry, count);
+      measurement.add(std::to_string(count), [play] { play->step(); });
+    }
+    const auto times = measurement.run(15, 0.02);
+    for (int count : {1, 64, 1024}) {
+      const Timing& timing = times.at(std::to_string(count));
+      rows.push_back({{"name", entry.spec->name},
+                      {"envs", count},
+                      {"threads", 1},
+                      {"env_steps_per_second", count / timing.median_us * 1e6},
+                      {"spread", timing.spread}});
+    }
+  }
+  return rows;
+}
+
+}  // namespace hotloop::bench

@@ -1,0 +1,79 @@
+#include "bench/measure.hpp"
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <vector>
+
+namespace hotloop::bench {
+namespace {
+
+class Collector : public benchmark::BenchmarkReporter {
+ public:
+  bool ReportContext(const Context&) override { return true; }
+  void ReportRuns(const std::vector<Run>& runs) override {
+    for (const Run& run : runs) {
+      if (run.run_type == Run::RT_Iteration) times[run.run_name.function_name].push_back(run.GetAdjustedRealTime());
+    }
+  }
+  std::map<std::string, std::vector<double>> times;  // nanoseconds
+};
+
+}  // namespace
+
+void Measurement::add(const std::string& name, std::function<void()> body) { cases_[name] = std::move(body); }
+
+std::map<std::string, Timing> Measurement::run(int repetitions, double seconds) {
+  std::array<std::string, 2> flags = {"bench", "--benchmark_enable_random_interleaving=true"};
+  std::array<char*, 3> argv = {flags[0].data(), flags[1].data(), nullptr};
+  int argc = 2;
+  benchmark::Initialize(&argc, argv.data());
+  benchmark::ClearRegisteredBenchmarks();
+  for (const auto& [name, body] : cases_) {
+    benchmark::RegisterBenchmark(name.c_str(), [&body = body](benchmark::State& state) {
+      for (auto _ : state) body();
+    })->MinTime(seconds)->Repetitions(repetitions)->UseRealTime();
+  }
+  Collector collector;
+  benchmark::RunSpecifiedBenchmarks(&collector);
+  std::map<std::string, Timing> result;
+  for (auto& [name, times] : collector.times) {
+    std::sort(times.begin(), times.end());
+    const auto quantile = [&times = times](double q) { return times[static_cast<std::size_t>(q * (times.size() - 1) + 0.5)]; };
+    result[name] = {quantile(0.5) / 1e3, (quantile(0.75) - quantile(0.25)) / quantile(0.5)};
+  }
+  cases_.clear();
+  return result;
+}
+
+void fma_kernel() {
+  using Vec = float __attribute__((vector_size(32)));
+  const Vec factor = Vec{} + 0.999f;
+  const Vec term = Vec{} + 0.001f;
+  Vec a = term, b = term, c = term, d = term, e = term, f = term, g = term, h = term, i = term, j = term, k = term, l = term;
+  for (int n = 0; n < 2000; ++n) {
+    // Twelve independent chains: two pipes times a latency of four or five cycles, with room to spare.
+    const auto step = [&](Vec& x) {
+#if defined(__FMA__)
+      asm("vfmadd213ps %2, %1, %0" : "+x"(x) : "x"(factor), "x"(term));
+#else
+      x = x * factor + term;
+#endif
+    };
+    step(a), step(b), step(c), step(d), step(e), step(f), step(g), step(h), step(i), step(j), step(k), step(l);
+  }
+  Vec sum = a + b + c + d + e + f + g + h + i + j + k + l;
+  benchmark::DoNotOptimize(sum);
+}
+
+std::string cpu_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "unknown";
+}
+
+}  // namespace hotloop::bench

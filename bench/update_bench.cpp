@@ -1,0 +1,138 @@
+// hotloop bench update: whole DQN updates (draw, gather, target forward, forward, loss, backward,
+// clip, Adam) on one thread, beside their bare matrix products in the fastest library for each, the
+// FMA peak of the core, and the naive twin; all interleaved in one run.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "algo/dqn.hpp"
+#include "bench/benchmarks.hpp"
+#include "bench/libraries.hpp"
+#include "bench/measure.hpp"
+#include "reference/dqn.hpp"
+
+namespace hotloop::bench {
+namespace {
+
+struct Shape {
+  std::vector<int> layers;
+  int batch;
+
+  std::string name() const {
+    std::string text = fmt::format("{}", layers[0]);
+    for (std::size_t i = 1; i < layers.size(); ++i) text += fmt::format("-{}", layers[i]);
+    return text + fmt::format(" b{}", batch);
+  }
+};
+
+// A learner with a full replay of random transitions, one in thirty of them terminal.
+struct Learner {
+  static constexpr int kEnvs = 8;
+  Structure structure;
+  DqnOptions options;
+  OptimiserOptions adam{.clip_norm = 10};
+  ThreadTeam team{1};
+  Dqn dqn;
+  Replay replay;
+  reference::Dqn<float> slow;
+  std::uint64_t updates = 0;
+
+  explicit Learner(const Shape& shape)
+      : structure(make_mlp(shape.layers.front(), shape.layers.back(),
+                           {.hidden = {shape.layers.begin() + 1, shape.layers.end() - 1}})),
+        options{.batch = shape.batch},
+        dqn(structure, Initialiser::pytorch, options, adam, 1, kEnvs),
+        replay({.lanes = kEnvs, .obs = structure.inputs, .actions = structure.outputs, .max_steps = 500, .capacity = 50'000},
+               shape.batch),
+        slow(structure, options, adam, dqn.online()) {
+    Rng rng(1, Purpose::test, 0, 0);
+    std::vector<float> obs(kEnvs * structure.inputs), rewards(kEnvs, 1.0f);
+    std::vector<std::int32_t> actions(kEnvs);
+    std::vector<std::uint8_t> terminated(kEnvs), truncated(kEnvs);
+    for (std::int64_t t = 0; t <= replay.capacity() / kEnvs; ++t) {
+      for (float& value : obs) value = static_cast<float>(rng.normal());
+      if (t == 0) {
+        replay.begin(obs, {});
+        continue;
+      }
+      for (auto& action : actions) action = static_cast<std::int32_t>(rng.below(structure.outputs));
+      for (auto& end : terminated) end = rng.below(30) == 0;
+      replay.push({actions, rewards, terminated, truncated, obs, {}, obs, {}});
+    }
+  }
+
+  void update() {
+    replay.sample(1, options.batch, Rng(1, Purpose::replay, 0, updates++));
+    dqn.update(replay.batch(0), 1e-4, team);
+  }
+  void slow_update() {
+    replay.sample(1, options.batch, Rng(1, Purpose::replay, 0, updates++));
+    slow.update(replay.batch(0), 1e-4f);
+  }
+};
+
+}  // namespace
+
+Json update_benchmark() {
+  const std::vector<Shape> shapes = {{{4, 64, 2}, 32},        {{4, 64, 64, 2}, 64},   {{4, 120, 84, 2}, 128},
+                                     {{10, 128, 128, 3}, 64}, {{4, 256, 256, 2}, 64}, {{24, 256, 256, 4}, 256}};
+  Json rows = Json::array();
+  for (const Shape& shape : shapes) {
+    Measurement measurement;
+    const auto learner = std::make_shared<Learner>(shape);
+    measurement.add("peak", fma_kernel);
+    measurement.add("update", [learner] { learner->update(); });
+    measurement.add("reference", [learner] { learner->slow_update(); });
+    const std::vector<UpdateProduct> products = update_products(learner->structure, shape.batch);
+    for (const UpdateProduct& product : products) {
+      for (const Contender& c : contenders(product)) measurement.add(product.name() + "/" + c.library, c.run);
+    }
+    const auto times = measurement.run(15, 0.01);
+
+    double matmul_us = 0, flop = 0;
+    for (const UpdateProduct& product : products) {
+      double best = 1e300;
+      for (const Contender& c : contenders(product)) best = std::min(best, times.at(product.name() + "/" + c.library).median_us);
+      matmul_us += best * product.times;
+      flop += product.flop() * product.times;
+    }
+    const double update_us = times.at("update").median_us;
+    const double reference_us = times.at("reference").median_us;
+    const double peak_gflops = kFmaKernelFlop / times.at("peak").median_us / 1e3;
+    rows.push_back({{"name", shape.name()},
+                    {"batch", shape.batch},
+                    {"layers", shape.layers},
+                    {"update_us", update_us},
+                    {"matmul_us", matmul_us},
+                    {"ratio", update_us / matmul_us},
+                    {"peak_fraction", flop / (update_us * peak_gflops * 1e3)},
+                    {"reference_us", reference_us},
+                    {"speedup", reference_us / update_us},
+                    {"peak_gflops", peak_gflops},
+                    {"spread", times.at("update").spread}});
+  }
+  return rows;
+}
+
+Json products_benchmark() {
+  Json rows = Json::array();
+  for (const auto& [in, out, batch] : std::vector<std::array<int, 3>>{
+           {4, 64, 32}, {64, 64, 64}, {64, 2, 64}, {120, 84, 128}, {128, 128, 64}, {256, 256, 64}, {256, 256, 256}}) {
+    for (const auto kind : {UpdateProduct::kForward, UpdateProduct::kWeightGradient, UpdateProduct::kInputGradient}) {
+      const UpdateProduct product{kind, batch, in, out, 1};
+      Measurement measurement;
+      measurement.add("peak", fma_kernel);
+      for (const Contender& c : contenders(product)) measurement.add(c.library, c.run);
+      auto times = measurement.run(9, 0.005);
+      Json row = {{"name", product.name()}, {"peak_gflops", kFmaKernelFlop / times.at("peak").median_us / 1e3}};
+      times.erase("peak");
+      for (const auto& [library, timing] : times) row[library] = product.flop() / timing.median_us / 1e3;
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
+}  // namespace hotloop::bench

@@ -1,0 +1,27 @@
+// hotloop bench: the benchmarks are a program of their own beside this one, because they link the
+// libraries that they compare with, and the trainer does not.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include <hotloop/error.hpp>
+
+#include "cli/commands.hpp"
+
+namespace hotloop {
+
+int bench_command(const std::vector<std::string>& arguments) {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::string program = (self.parent_path() / "hotloop_bench").string();
+  std::vector<char*> argv = {const_cast<char*>(program.c_str())};
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  execv(program.c_str(), argv.data());
+  throw RunError(fmt::format("cannot start '{}': {}; it is built together with hotloop", program, std::strerror(errno)));
+}
+
+}  // namespace hotloop

@@ -1,0 +1,46 @@
+// The commands behind `hotloop`: each takes its parsed options and returns the exit code.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hotloop {
+
+struct TrainArguments {
+  std::string spec;
+  std::vector<std::string> overrides;  // --set key=value
+  std::optional<std::uint64_t> seed;
+  int seeds = 1;  // how many, counting up from the first
+  std::optional<std::int64_t> steps;
+  std::string out = "runs";
+  bool json = false;
+  bool quiet = false;
+};
+int train_command(const TrainArguments& arguments);
+
+struct ResumeArguments {
+  std::string run;
+  std::optional<std::string> checkpoint;
+  std::optional<std::int64_t> steps;
+  std::vector<std::string> overrides;
+  bool json = false;
+  bool quiet = false;
+};
+int resume_command(const ResumeArguments& arguments);
+
+struct EvalArguments {
+  std::string run;  // a run folder or a model file
+  std::string model = "best";
+  std::optional<int> episodes;
+  std::optional<std::uint64_t> seed;
+  bool json = false;
+};
+int eval_command(const EvalArguments& arguments);
+
+int list_command(const std::string& what, bool json);
+int inspect_command(const std::string& path, bool json);
+int bench_command(const std::vector<std::string>& arguments);  // replaces this process
+
+}  // namespace hotloop

@@ -1,0 +1,45 @@
+// hotloop eval: the greedy return of a saved model, measured again.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include <hotloop/error.hpp>
+
+#include "cli/commands.hpp"
+#include "run/evaluation.hpp"
+#include "run/model_file.hpp"
+
+namespace hotloop {
+
+int eval_command(const EvalArguments& arguments) {
+  namespace fs = std::filesystem;
+  std::string path = arguments.run;
+  if (fs::is_directory(path)) {
+    path += "/model-" + arguments.model + ".safetensors";
+    if (!fs::exists(path)) {
+      throw UsageError(fmt::format("'{}' holds no {} model yet: a run writes it when it ends; continue it with: "
+                                   "hotloop resume {}", arguments.run, arguments.model, arguments.run));
+    }
+  }
+  const Model model = load_model(path);
+  const TrainSpec& spec = model.spec;
+  const int episodes = arguments.episodes.value_or(spec.evaluation.episodes);
+  const std::uint64_t seed = arguments.seed.value_or(spec.run.seed);
+  ThreadTeam team(spec.run.threads);
+  Evaluator evaluator(spec.env, episodes, seed, model.structure);
+  const Evaluation e = evaluator.run(Plan(model.structure), model.parameters, team);
+  if (arguments.json) {
+    const nlohmann::ordered_json json = {{"model", path},          {"env", spec.env},
+                                         {"episodes", e.episodes}, {"seed", seed},
+                                         {"return_mean", e.mean},  {"return_std", e.deviation},
+                                         {"length_mean", e.mean_length}};
+    fmt::print("{}\n", json.dump());
+  } else {
+    fmt::print("{}: greedy return {:.1f} +- {:.1f} over {} episodes of {} (seed {}), mean length {:.1f}\n", path,
+               e.mean, e.deviation, e.episodes, spec.env, seed, e.mean_length);
+  }
+  return 0;
+}
+
+}  // namespace hotloop

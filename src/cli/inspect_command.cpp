@@ -1,0 +1,89 @@
+// hotloop inspect: what a run folder or one of its files holds, after its checksum was verified.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include <hotloop/error.hpp>
+
+#include "cli/commands.hpp"
+#include "core/file.hpp"
+#include "run/checkpoint.hpp"
+#include "run/safetensors.hpp"
+
+namespace hotloop {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+Json describe_file(const std::string& path) {
+  const Safetensors file(path);
+  Json tensors = Json::object();
+  for (const std::string& name : file.names()) {
+    tensors[name] = {{"dtype", dtype_name(file.dtype(name))}, {"shape", file.shape(name)}};
+  }
+  Json json = {{"file", path}, {"bytes", fs::file_size(path)}, {"intact", true}};
+  for (const auto& [key, value] : file.metadata()) {
+    json[key] = key == "state" ? Json::parse(value) : Json(value);
+  }
+  json["tensors"] = tensors;
+  return json;
+}
+
+Json describe_run(const std::string& run_dir) {
+  Json json = {{"run", run_dir}};
+  for (const char* name : {"run.json", "result.json"}) {
+    if (fs::exists(run_dir + "/" + name)) {
+      json[fs::path(name).stem().string()] = Json::parse(read_file(run_dir + "/" + name).text());
+    }
+  }
+  if (fs::exists(run_dir + "/spec.yaml")) json["spec"] = std::string(read_file(run_dir + "/spec.yaml").text());
+  json["files"] = Json::array();
+  for (const std::string& path : list_checkpoints(run_dir)) json["files"].push_back(describe_file(path));
+  for (const char* name : {"model-best", "model-latest"}) {
+    const std::string path = run_dir + "/" + name + ".safetensors";
+    if (fs::exists(path)) json["files"].push_back(describe_file(path));
+  }
+  return json;
+}
+
+void print_file(const Json& file) {
+  fmt::print("{}  {} bytes, checksum intact, {}\n", file["file"].get<std::string>(), file["bytes"].get<std::int64_t>(),
+             file.value("format", "no format"));
+  if (file.contains("state")) fmt::print("  state: {}\n", file["state"].dump());
+  if (file.contains("structure")) {
+    fmt::print("  {}, greedy return {}\n", file["structure"].get<std::string>(), file.value("greedy_return", ""));
+  }
+  for (const auto& [name, tensor] : file["tensors"].items()) {
+    fmt::print("  {:18} {} {}\n", name, tensor["dtype"].get<std::string>(), tensor["shape"].dump());
+  }
+}
+
+}  // namespace
+
+int inspect_command(const std::string& path, bool json) {
+  if (!fs::exists(path)) throw UsageError(fmt::format("'{}' does not exist; expected a run folder or a file of one", path));
+  const bool is_run = fs::is_directory(path);
+  if (is_run && !fs::exists(path + "/spec.yaml")) {
+    throw UsageError(fmt::format("'{}' is not a run folder: it has no spec.yaml", path));
+  }
+  const Json described = is_run ? describe_run(path) : describe_file(path);
+  if (json) {
+    fmt::print("{}\n", described.dump());
+    return 0;
+  }
+  if (!is_run) {
+    print_file(described);
+    return 0;
+  }
+  fmt::print("{}\n", path);
+  for (const char* key : {"run", "result"}) {
+    if (described.contains(key) && described[key].is_object()) fmt::print("{}: {}\n", key, described[key].dump());
+  }
+  fmt::print("{}\n", described["spec"].get<std::string>());
+  for (const Json& file : described["files"]) print_file(file);
+  return 0;
+}
+
+}  // namespace hotloop

@@ -1,0 +1,67 @@
+// hotloop list: what there is to choose from.
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include <hotloop/error.hpp>
+
+#include "cli/commands.hpp"
+#include "core/text.hpp"
+#include "env/registry.hpp"
+#include "run/spec.hpp"
+
+namespace hotloop {
+namespace {
+
+using Rows = std::vector<std::pair<std::string, std::string>>;  // name, about
+
+Rows list_envs() {
+  Rows rows;
+  for (const EnvEntry& entry : registered_envs()) {
+    const EnvSpec& s = *entry.spec;
+    rows.emplace_back(s.name, fmt::format("{} observations, {} actions, at most {} steps. {}", s.obs, s.actions,
+                                          s.max_steps, s.about));
+  }
+  return rows;
+}
+
+Rows list_specs() {
+  Rows rows;
+  for (const SpecInfo& info : ready_made_specs()) rows.emplace_back(info.name, info.about);
+  return rows;
+}
+
+template <std::size_t N>
+Rows list_names(const std::array<std::string_view, N>& names) {
+  Rows rows;
+  for (std::string_view name : names) rows.emplace_back(name, "");
+  return rows;
+}
+
+}  // namespace
+
+int list_command(const std::string& what, bool json) {
+  constexpr std::array<std::string_view, 7> kLists = {"envs",        "specs",        "algorithms", "activations",
+                                                      "initialisers", "optimisers", "schedules"};
+  Rows rows;
+  if (what == "envs") rows = list_envs();
+  else if (what == "specs") rows = list_specs();
+  else if (what == "algorithms") rows = list_names(kAlgorithmNames);
+  else if (what == "activations") rows = list_names(kActivationNames);
+  else if (what == "initialisers") rows = list_names(kInitialiserNames);
+  else if (what == "optimisers") rows = list_names(kOptimiserNames);
+  else if (what == "schedules") rows = list_names(kScheduleNames);
+  else throw UsageError(fmt::format("list {}: unknown list; {}", what, suggestion(what, kLists)));
+
+  if (json) {
+    nlohmann::ordered_json array = nlohmann::ordered_json::array();
+    for (const auto& [name, about] : rows) array.push_back({{"name", name}, {"about", about}});
+    fmt::print("{}\n", array.dump());
+    return 0;
+  }
+  for (const auto& [name, about] : rows) fmt::print("{:24} {}\n", name, about);
+  return 0;
+}
+
+}  // namespace hotloop

@@ -1,0 +1,104 @@
+// The command line: a thin layer over src/run. Exit codes: 0 done, 1 failed while running, 2 bad
+// usage or bad spec.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <new>
+
+#include <hotloop/error.hpp>
+
+#include "cli/commands.hpp"
+#include "core/text.hpp"
+
+namespace {
+
+using namespace hotloop;
+
+constexpr std::array<std::string_view, 6> kCommands = {"train", "resume", "eval", "list", "inspect", "bench"};
+
+int run(int argc, char** argv) {
+  CLI::App app{"hotloop: a reinforcement-learning trainer whose hot loop contains nothing but the maths", "hotloop"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", HOTLOOP_VERSION);
+  int code = 0;
+
+  TrainArguments train;
+  auto* train_app = app.add_subcommand("train", "train an agent");
+  train_app->add_option("SPEC", train.spec, "a ready-made spec (see: hotloop list specs) or a YAML file")->required();
+  train_app->add_option("--set", train.overrides, "override a key of the spec, e.g. algo.batch=64")->take_all();
+  train_app->add_option("--seed", train.seed, "random seed (run.seed)");
+  train_app->add_option("--seeds", train.seeds, "train this many seeds one after the other")->check(CLI::Range(1, 1'000'000));
+  train_app->add_option("--steps", train.steps, "env steps (run.steps)");
+  train_app->add_option("--out", train.out, "folder that holds the run folders")->capture_default_str();
+  train_app->add_flag("--json", train.json, "print one JSON object per run on standard output");
+  train_app->add_flag("--quiet", train.quiet, "no progress bar");
+  train_app->callback([&] { code = train_command(train); });
+
+  ResumeArguments resume;
+  auto* resume_app = app.add_subcommand("resume", "continue a stopped or killed run");
+  resume_app->add_option("RUN", resume.run, "the run folder")->required();
+  resume_app->add_option("--checkpoint", resume.checkpoint, "this checkpoint instead of the newest");
+  resume_app->add_option("--steps", resume.steps, "train up to this many env steps in all");
+  resume_app->add_option("--set", resume.overrides, "override a run.* key")->take_all();
+  resume_app->add_flag("--json", resume.json, "print one JSON object on standard output");
+  resume_app->add_flag("--quiet", resume.quiet, "no progress bar");
+  resume_app->callback([&] { code = resume_command(resume); });
+
+  EvalArguments eval;
+  auto* eval_app = app.add_subcommand("eval", "measure the greedy return of a trained model");
+  eval_app->add_option("RUN", eval.run, "a run folder or a model file")->required();
+  eval_app->add_option("--model", eval.model, "best or latest")->check(CLI::IsMember({"best", "latest"}))->capture_default_str();
+  eval_app->add_option("--episodes", eval.episodes, "episodes to play")->check(CLI::Range(1, 1'000'000));
+  eval_app->add_option("--seed", eval.seed, "seed of the starts; the run's own repeats its evaluation");
+  eval_app->add_flag("--json", eval.json, "print one JSON object");
+  eval_app->callback([&] { code = eval_command(eval); });
+
+  std::string list_what;
+  bool list_json = false;
+  auto* list_app = app.add_subcommand("list", "list envs, specs, algorithms, activations, initialisers, optimisers or schedules");
+  list_app->add_option("WHAT", list_what, "what to list")->required();
+  list_app->add_flag("--json", list_json, "print a JSON array");
+  list_app->callback([&] { code = list_command(list_what, list_json); });
+
+  std::string inspect_path;
+  bool inspect_json = false;
+  auto* inspect_app = app.add_subcommand("inspect", "show what a run folder, checkpoint or model holds");
+  inspect_app->add_option("PATH", inspect_path, "a run folder or a file of one")->required();
+  inspect_app->add_flag("--json", inspect_json, "print one JSON object");
+  inspect_app->callback([&] { code = inspect_command(inspect_path, inspect_json); });
+
+  auto* bench_app = app.add_subcommand("bench", "run benchmarks: update, env, products (all without a name)");
+  bench_app->allow_extras();
+  bench_app->callback([&] { code = bench_command(bench_app->remaining()); });
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
+    const std::string_view first = argc > 1 ? argv[1] : "";
+    const bool known = std::find(kCommands.begin(), kCommands.end(), first) != kCommands.end();
+    if (!first.empty() && !first.starts_with("-") && !known) {
+      throw UsageError(fmt::format("'{}' is not a command; {}", first, suggestion(first, kCommands)));
+    }
+    throw UsageError(fmt::format("{} (see: hotloop {}{}--help)", e.what(), known ? first : "", known ? " " : ""));
+  }
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const hotloop::UsageError& e) {
+    fmt::print(stderr, "hotloop: {}\n", e.what());
+    return 2;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "hotloop: out of memory\n");
+    return 1;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "hotloop: {}\n", e.what());
+    return 1;
+  }
+}

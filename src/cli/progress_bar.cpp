@@ -1,0 +1,48 @@
+#include "cli/progress_bar.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace hotloop {
+
+std::string short_number(double value) {
+  if (!std::isfinite(value)) return "-";
+  for (const auto& [unit, name] : {std::pair{1e9, "G"}, std::pair{1e6, "M"}, std::pair{1e3, "k"}}) {
+    if (std::abs(value) >= unit) return fmt::format("{:.3g}{}", value / unit, name);
+  }
+  return fmt::format("{:.3g}", value);
+}
+
+void ProgressBar::show(const Trainer& trainer, const RunRecord& record) {
+  if (!visible_) return;
+  const Counters& c = trainer.counters();
+  const double elapsed = std::max(1e-9, record.seconds - last_seconds_);
+  const double step_rate = static_cast<double>(c.env_steps - last_steps_) / elapsed;
+  const double update_rate = static_cast<double>(c.updates - last_updates_) / elapsed;
+  const auto total = static_cast<double>(trainer.spec().run.steps);
+  const double share = std::min(1.0, static_cast<double>(c.env_steps) / total);
+  const double left = (total - static_cast<double>(c.env_steps)) / std::max(step_rate, 1e-9);
+  constexpr int kWidth = 24;
+  const int full = static_cast<int>(share * kWidth);
+  std::string bar;
+  for (int i = 0; i < kWidth; ++i) bar += i < full ? "█" : "░";
+  fmt::print(stderr, "\r\x1b[K{} {:3.0f} %  greedy {}  {} steps/s  {} updates/s  {:.0f} s left", bar, share * 100,
+             short_number(record.greedy_return), short_number(step_rate), short_number(update_rate), left);
+  std::fflush(stderr);
+  shown_ = true;
+  last_seconds_ = record.seconds;
+  last_steps_ = c.env_steps;
+  last_updates_ = c.updates;
+}
+
+void ProgressBar::clear() {
+  if (!shown_) return;
+  fmt::print(stderr, "\r\x1b[K");
+  std::fflush(stderr);
+  shown_ = false;
+}
+
+}  // namespace hotloop

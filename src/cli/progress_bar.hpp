@@ -1,0 +1,30 @@
+// One line on the terminal that says how far a run is: share, return, rates, time left.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "run/progress.hpp"
+#include "run/trainer.hpp"
+
+namespace hotloop {
+
+class ProgressBar {
+ public:
+  explicit ProgressBar(bool visible) : visible_(visible) {}
+  ~ProgressBar() { clear(); }
+
+  void show(const Trainer& trainer, const RunRecord& record);
+  void clear();
+
+ private:
+  bool visible_;
+  bool shown_ = false;
+  double last_seconds_ = 0;
+  std::int64_t last_steps_ = 0, last_updates_ = 0;
+};
+
+// 12345.6 -> "12.3k"; three significant digits.
+std::string short_number(double value);
+
+}  // namespace hotloop

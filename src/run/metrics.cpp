@@ -1,0 +1,75 @@
+#include "run/metrics.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <iterator>
+#include <numeric>
+
+namespace hotloop {
+namespace {
+
+using Buffer = fmt::memory_buffer;  // a row fits into its inline storage or grows once
+
+void add(Buffer& row, std::string_view key, double value) {
+  if (std::isfinite(value)) {
+    fmt::format_to(std::back_inserter(row), ",\"{}\":{:.6g}", key, value);
+  } else {
+    fmt::format_to(std::back_inserter(row), ",\"{}\":null", key);
+  }
+}
+
+double mean(double sum, std::int64_t count) { return count > 0 ? sum / static_cast<double>(count) : kNone; }
+
+}  // namespace
+
+std::int64_t resident_bytes() {
+  const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  std::array<char, 128> text{};
+  const ssize_t got = read(file, text.data(), text.size() - 1);
+  close(file);
+  if (got <= 0) return 0;
+  char* end = nullptr;
+  std::strtoll(text.data(), &end, 10);  // the first number is the virtual size
+  return std::strtoll(end, nullptr, 10) * sysconf(_SC_PAGESIZE);
+}
+
+void MetricsLog::write(Trainer& trainer, const RunRecord& record) {
+  const Counters& c = trainer.counters();
+  Window& w = trainer.window();
+  const double elapsed = last_seconds_ < 0 ? kNone : record.seconds - last_seconds_;
+  Buffer row;
+  fmt::format_to(std::back_inserter(row), "{{\"env_steps\":{},\"updates\":{},\"episodes\":{}", c.env_steps,
+                 c.updates, c.episodes);
+  add(row, "seconds", record.seconds);
+  add(row, "env_steps_per_second", static_cast<double>(c.env_steps - last_steps_) / elapsed);
+  add(row, "updates_per_second", static_cast<double>(c.updates - last_updates_) / elapsed);
+  add(row, "exploring_return", mean(w.returns, w.episodes));
+  add(row, "greedy_return", record.greedy_return);
+  add(row, "loss", mean(w.loss, w.updates));
+  add(row, "mean_q", mean(w.mean_q, w.updates));
+  add(row, "gradient_norm", mean(w.gradient_norm, w.updates));
+  add(row, "epsilon", trainer.epsilon());
+  add(row, "learning_rate", trainer.learning_rate());
+  fmt::format_to(std::back_inserter(row), ",\"resident_bytes\":{},\"time\":{{", resident_bytes());
+  const auto phases = trainer.clock().seconds();
+  const double total = std::accumulate(phases.begin(), phases.end(), 0.0);
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    fmt::format_to(std::back_inserter(row), "{}\"{}\":{:.4f}", i > 0 ? "," : "", kPhaseNames[i],
+                   total > 0 ? phases[i] / total : 0);
+  }
+  fmt::format_to(std::back_inserter(row), "}}}}");
+  lines_.append({row.data(), row.size()});
+  lines_.flush();
+  w = {};
+  last_seconds_ = record.seconds;
+  last_steps_ = c.env_steps;
+  last_updates_ = c.updates;
+}
+
+}  // namespace hotloop

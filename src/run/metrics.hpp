@@ -1,0 +1,42 @@
+// metrics.jsonl: one JSON object per line, append-only, with names and units that do not change.
+//
+//   env_steps, updates, episodes              counts since the start of the run
+//   seconds                                   wall time of training, all sessions together
+//   env_steps_per_second, updates_per_second  over the time since the previous row
+//   exploring_return                          mean return of the episodes that ended since then
+//   greedy_return                             mean of the last evaluation, null before the first
+//   loss, mean_q, gradient_norm               means over the updates since the previous row
+//   epsilon, learning_rate                    now
+//   resident_bytes                            memory of the process
+//   time                                      share of each phase of the clock since the start
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/file.hpp"
+#include "run/progress.hpp"
+#include "run/trainer.hpp"
+
+namespace hotloop {
+
+std::int64_t resident_bytes();  // of this process; 0 where the system does not say
+
+class MetricsLog {
+ public:
+  explicit MetricsLog(const std::string& path) : lines_(path) {}
+  // Continues a run: what was written after `offset` bytes is cut off and will be written again.
+  MetricsLog(const std::string& path, std::uint64_t offset) : lines_(path, offset) {}
+
+  // Writes a row and clears the trainer's window.
+  void write(Trainer& trainer, const RunRecord& record);
+  std::uint64_t bytes() const { return lines_.offset(); }
+  void sync() { lines_.sync(); }
+
+ private:
+  LineWriter lines_;
+  double last_seconds_ = -1;
+  std::int64_t last_steps_ = 0, last_updates_ = 0;
+};
+
+}  // namespace hotloop

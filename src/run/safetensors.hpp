@@ -1,0 +1,137 @@
+// The safetensors container, with a checksum of itself.
+//
+//   8 bytes   length of the header, little-endian
+//   header    JSON: {"__metadata__": {"xxh3": "<16 hex digits>", ...},
+//                    "<name>": {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]},
+//                    ...}
+//             padded with spaces, so that the data begins at a multiple of 64 bytes
+//   data      the tensors without gaps, little-endian, those with the widest elements first
+//
+// Any reader of safetensors can open the file. "xxh3" is the XXH3-64 of the whole file computed
+// with its own 16 digits replaced by zeros; it always stands first, so its place does not depend on
+// anything it protects. Invariant: a Safetensors object exists only for a file that is whole.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/file.hpp"
+
+namespace hotloop {
+
+enum class Dtype { f32, f64, i32, i64, u8, u64 };
+
+template <class T>
+constexpr Dtype dtype_of() = delete;
+template <>
+constexpr Dtype dtype_of<float>() {
+  return Dtype::f32;
+}
+template <>
+constexpr Dtype dtype_of<double>() {
+  return Dtype::f64;
+}
+template <>
+constexpr Dtype dtype_of<std::int32_t>() {
+  return Dtype::i32;
+}
+template <>
+constexpr Dtype dtype_of<std::int64_t>() {
+  return Dtype::i64;
+}
+template <>
+constexpr Dtype dtype_of<std::uint8_t>() {
+  return Dtype::u8;
+}
+template <>
+constexpr Dtype dtype_of<std::byte>() {
+  return Dtype::u8;
+}
+template <>
+constexpr Dtype dtype_of<std::uint64_t>() {
+  return Dtype::u64;
+}
+
+std::string_view dtype_name(Dtype dtype);  // "F32"
+std::size_t dtype_size(Dtype dtype);       // bytes of an element
+
+using Shape = std::vector<std::int64_t>;
+using Metadata = std::map<std::string, std::string>;
+
+// A tensor to be written; the bytes stay the caller's.
+struct TensorView {
+  std::string name;
+  Dtype dtype;
+  Shape shape;
+  std::span<const std::byte> bytes;
+};
+
+template <class T, std::size_t kExtent>
+TensorView tensor(std::string name, std::span<T, kExtent> values, Shape shape) {
+  return {std::move(name), dtype_of<std::remove_const_t<T>>(), std::move(shape),
+          std::as_bytes(values)};
+}
+template <class T, std::size_t kExtent>
+TensorView tensor(std::string name, std::span<T, kExtent> values) {
+  return tensor(std::move(name), values, {static_cast<std::int64_t>(values.size())});
+}
+
+// Writes through write_file_atomically, without copying a tensor. Names must differ, and each shape
+// must fit its bytes.
+void write_safetensors(const std::string& path, std::span<const TensorView> tensors,
+                       const Metadata& metadata = {});
+
+class Safetensors {
+ public:
+  // Reads and verifies; a RunError names the file and what is wrong with it.
+  explicit Safetensors(const std::string& path);
+  Safetensors(FileContents contents, std::string origin);  // `origin` names it in messages
+
+  const Metadata& metadata() const { return metadata_; }            // "xxh3" included
+  const std::string& metadata(const std::string& key) const;        // RunError if absent
+  const std::vector<std::string>& names() const { return names_; }  // in the order of the data
+  bool contains(std::string_view name) const { return tensors_.contains(name); }
+  Dtype dtype(std::string_view name) const { return find(name).dtype; }
+  const Shape& shape(std::string_view name) const { return find(name).shape; }
+
+  // Copies a tensor; its type and shape (or number of elements) must be those asked for.
+  template <class T, std::size_t kExtent>
+  void copy(std::string_view name, std::span<T, kExtent> to, const Shape& shape) const {
+    copy_bytes(name, dtype_of<T>(), &shape, std::as_writable_bytes(to));
+  }
+  template <class T, std::size_t kExtent>
+  void copy(std::string_view name, std::span<T, kExtent> to) const {
+    copy_bytes(name, dtype_of<T>(), nullptr, std::as_writable_bytes(to));
+  }
+
+ private:
+  struct Tensor {
+    Dtype dtype;
+    Shape shape;
+    std::uint64_t begin, end;  // bytes within the file
+  };
+
+  void parse();
+  void parse_header(std::string_view header, std::uint64_t data_begin);
+  void verify_layout(std::uint64_t data_begin);
+  void verify_checksum() const;
+  const Tensor& find(std::string_view name) const;
+  void copy_bytes(std::string_view name, Dtype dtype, const Shape* shape,
+                  std::span<std::byte> to) const;
+  [[noreturn]] void fail(std::string_view what) const;
+
+  std::string origin_;
+  FileContents contents_;
+  Metadata metadata_;
+  std::vector<std::string> names_;
+  std::map<std::string, Tensor, std::less<>> tensors_;
+};
+
+}  // namespace hotloop

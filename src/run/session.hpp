@@ -1,0 +1,44 @@
+// A training session: drives a trainer and does everything around it that training must not notice:
+// evaluation, metrics, checkpoints, stopping.
+//
+// The run folder:
+//   spec.yaml                    the fully resolved spec
+//   run.json                     version, CPU, seed
+//   metrics.jsonl                see metrics.hpp
+//   checkpoints/*.safetensors    see checkpoint.hpp
+//   model-best.safetensors       the best evaluation's network;  model-latest.safetensors  the newest
+//   result.json                  the summary, once the run is done
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "run/progress.hpp"
+#include "run/spec.hpp"
+#include "run/trainer.hpp"
+
+namespace hotloop {
+
+struct SessionHooks {
+  // Called now and then between rounds, never more often than ten times a second.
+  std::function<void(const Trainer&, const RunRecord&)> progress;
+  // Becomes true when the run should save and stop.
+  const std::atomic<bool>* stop = nullptr;
+};
+
+// Creates `<parent>/<spec name>-<number>` with the first free number, and returns its path.
+std::string make_run_folder(const std::string& parent, const std::string& spec_name);
+
+TrainResult start_run(const TrainSpec& spec, const std::string& run_dir, const SessionHooks& hooks);
+
+// The spec of an existing run folder. `overrides` may change run.* keys only (how long, how to save).
+TrainSpec load_run_spec(const std::string& run_dir, std::span<const std::string> overrides);
+
+// Continues from `checkpoint`, or from the newest one of the folder.
+TrainResult resume_run(const TrainSpec& spec, const std::string& run_dir,
+                       const std::optional<std::string>& checkpoint, const SessionHooks& hooks);
+
+}  // namespace hotloop

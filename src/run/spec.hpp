@@ -1,0 +1,78 @@
+// A training run as a plain struct, and its road to and from YAML.
+//
+// Every key is declared once, in spec_keys.cpp; reading, writing, messages and docs/specs.md follow
+// from that table. Whatever is wrong with a spec is a UsageError naming the place, the key, what
+// was found and what is allowed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "algo/dqn_options.hpp"
+#include "net/options.hpp"
+
+namespace hotloop {
+
+enum class Algorithm { dqn };
+inline constexpr std::array<std::string_view, 1> kAlgorithmNames = {"dqn"};
+
+struct EvaluationOptions {
+  std::int64_t every = 5'000;  // env steps; 0 = only at the end
+  int episodes = 100;
+  double threshold = std::numeric_limits<double>::quiet_NaN();  // NaN = the env's solved_return
+  bool stop_when_solved = false;
+};
+
+struct RunOptions {
+  std::int64_t steps = 50'000;  // env steps, all environments together
+  int threads = 1;
+  double checkpoint_seconds = 30;  // 0 = after every round
+  std::int64_t log_every = 1'000;  // env steps
+  std::uint64_t seed = 1;
+};
+
+struct TrainSpec {
+  std::string name;   // of the run's folder; the file's name unless the spec says otherwise
+  std::string about;  // one line for lists
+  std::string env;
+  int envs = 1;
+  Algorithm algorithm = Algorithm::dqn;
+  NetOptions net;
+  OptimiserOptions optimiser;
+  DqnOptions dqn;
+  EvaluationOptions evaluation;
+  RunOptions run;
+};
+
+struct SpecInfo {
+  std::string name;
+  std::string about;
+};
+
+// The folder of the ready-made specs this build was made with.
+const std::string& default_spec_folder();
+
+// All NAME.yaml in the folder, sorted by name.
+std::vector<SpecInfo> ready_made_specs(const std::string& folder = default_spec_folder());
+
+// Reads a ready-made spec by name, or a file by path. Each override is "key.path=value", the value
+// being YAML; they apply in order, after the file.
+TrainSpec load_spec(const std::string& name_or_path, std::span<const std::string> overrides = {},
+                    const std::string& folder = default_spec_folder());
+
+// `origin` names the text in messages; its file name without ending is the spec's default name.
+TrainSpec load_spec_text(std::string_view text, const std::string& origin,
+                         std::span<const std::string> overrides = {});
+
+// Every key with its value. Reading it back gives the same spec, to the bit.
+std::string to_yaml(const TrainSpec& spec);
+
+// The keys as a Markdown table: the generated part of docs/specs.md.
+std::string spec_reference();
+
+}  // namespace hotloop

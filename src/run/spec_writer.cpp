@@ -1,0 +1,128 @@
+// TrainSpec -> YAML with every key, and the table of docs/specs.md.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+
+#include "core/text.hpp"
+#include "run/spec.hpp"
+#include "run/spec_keys.hpp"
+
+namespace hotloop {
+namespace {
+
+// Double quotes with escapes: the one YAML style that can hold any text.
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') {
+      result += '\\';
+      result += c;
+    } else if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') {
+      result += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
+    } else {
+      result += c;
+    }
+  }
+  return result + '"';
+}
+
+// The shortest text from which the same bits are read.
+struct ValueText {
+  const Key& key;
+
+  std::string operator()(const bool* value) const { return *value ? "true" : "false"; }
+  std::string operator()(const int* value) const { return fmt::format("{}", *value); }
+  std::string operator()(const std::int64_t* value) const { return fmt::format("{}", *value); }
+  std::string operator()(const std::uint64_t* value) const { return fmt::format("{}", *value); }
+  std::string operator()(const float* value) const { return fmt::format("{}", *value); }
+  std::string operator()(const double* value) const {
+    return std::isnan(*value) ? std::string(key.unset) : fmt::format("{}", *value);
+  }
+  std::string operator()(const std::string* value) const { return quoted(*value); }
+  std::string operator()(const std::vector<int>* value) const {
+    return fmt::format("[{}]", fmt::join(*value, ", "));
+  }
+  std::string operator()(const Schedule* value) const {
+    if (value->kind == ScheduleKind::constant) return fmt::format("{}", value->from);
+    return fmt::format("{{kind: {}, from: {}, to: {}, over: {}}}",
+                       kScheduleNames[static_cast<std::size_t>(value->kind)], value->from,
+                       value->to, value->over);
+  }
+  std::string operator()(const Choice& value) const {
+    return std::string(value.names[static_cast<std::size_t>(value.get(value.field))]);
+  }
+};
+
+struct TypeText {
+  std::string operator()(const bool*) const { return "true or false"; }
+  std::string operator()(const int*) const { return "whole number"; }
+  std::string operator()(const std::int64_t*) const { return "whole number"; }
+  std::string operator()(const std::uint64_t*) const { return "whole number"; }
+  std::string operator()(const float*) const { return "number"; }
+  std::string operator()(const double*) const { return "number"; }
+  std::string operator()(const std::string*) const { return "text"; }
+  std::string operator()(const std::vector<int>*) const { return "list"; }
+  std::string operator()(const Schedule*) const { return "schedule"; }
+  std::string operator()(const Choice&) const { return "word"; }
+};
+
+struct AllowedText {
+  const Key& key;
+
+  std::string range() const { return key.range.text(key.leaf()); }
+  std::string operator()(const bool*) const { return ""; }
+  std::string operator()(const int*) const { return range(); }
+  std::string operator()(const std::int64_t*) const { return range(); }
+  std::string operator()(const std::uint64_t*) const { return "64 bits"; }
+  std::string operator()(const float*) const { return range(); }
+  std::string operator()(const double*) const {
+    return key.unset.empty() ? range() : fmt::format("{} or `{}`", range(), key.unset);
+  }
+  std::string operator()(const std::string*) const { return ""; }
+  std::string operator()(const std::vector<int>*) const {
+    return fmt::format("up to {} items, {}", kMostHiddenLayers, key.range.text("each"));
+  }
+  std::string operator()(const Schedule*) const { return range(); }
+  std::string operator()(const Choice& value) const { return join(value.names); }
+};
+
+}  // namespace
+
+std::string to_yaml(const TrainSpec& spec) {
+  TrainSpec copy = spec;  // the table points into a spec that could be written to
+  std::string result;
+  std::string open;  // group of the line before
+  for (const Key& key : spec_keys(copy)) {
+    // Print the headings between the last group and this key's.
+    std::size_t begin = 0;
+    int depth = 0;
+    for (std::size_t dot; (dot = key.path.find('.', begin)) != std::string_view::npos;
+         begin = dot + 1, ++depth) {
+      const std::string group = std::string(key.path.substr(0, dot)) + '.';
+      if (open.starts_with(group)) continue;
+      result += fmt::format("{:{}}{}:\n", "", 2 * depth, key.path.substr(begin, dot - begin));
+    }
+    open = key.path.substr(0, begin);
+    result += fmt::format("{:{}}{}: {}\n", "", 2 * depth, key.leaf(),
+                          std::visit(ValueText{key}, key.field));
+  }
+  return result;
+}
+
+std::string spec_reference() {
+  TrainSpec defaults;
+  std::string result = "| key | type | default | allowed | meaning |\n|---|---|---|---|---|\n";
+  for (const Key& key : spec_keys(defaults)) {
+    std::string standard = fmt::format("`{}`", std::visit(ValueText{key}, key.field));
+    if (!key.default_text.empty()) standard = key.default_text;
+    if (key.required) standard = "required";
+    if (standard == "`\"\"`") standard = "";
+    result +=
+        fmt::format("| `{}` | {} | {} | {} | {} |\n", key.path, std::visit(TypeText{}, key.field),
+                    standard, std::visit(AllowedText{key}, key.field), key.about);
+  }
+  return result;
+}
+
+}  // namespace hotloop
