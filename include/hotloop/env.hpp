@@ -10,8 +10,8 @@
 //     int x = 0, goal = 9;
 //     void reset(hotloop::Rng& rng)            { x = 0; goal = 5 + rng.below(10); }
 //     void observe(std::span<float> obs) const { obs[0] = x / 20.f; obs[1] = goal / 20.f; }
-//     hotloop::Step step(int a, hotloop::Rng&) { x += a ? 1 : -1;
-//                                                return {x == goal ? 1.f : -.01f, x == goal || x < 0}; }
+//     hotloop::Step step(int a, hotloop::Rng&) { x += a ? 1 : -1; const bool there = x == goal;
+//                                                return {there ? 1.f : -.01f, there || x < 0}; }
 //   };
 //   HOTLOOP_ENV(Corridor)
 //
@@ -25,7 +25,6 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -50,7 +49,8 @@ struct EnvSpec {
   int obs = 0;        // floats in one observation row
   int actions = 0;    // number of discrete actions
   int max_steps = 0;  // time limit after which an episode is truncated; 0 = none
-  double solved_return = std::numeric_limits<double>::quiet_NaN();  // mean return that counts as solved
+  // The mean return that counts as solved; NaN = none is agreed on.
+  double solved_return = std::numeric_limits<double>::quiet_NaN();
   std::array<ObsPart, 8> parts{};  // names of the row's parts in order; may stay empty
   std::string_view about{};        // one line for `hotloop list envs`
 };
@@ -61,6 +61,7 @@ struct Step {
   bool terminated = false;
 };
 
+// clang-format off
 template <class W>
 concept TriviallyCopyable = std::is_trivially_copyable_v<W> && std::default_initializable<W>;
 template <class W>
@@ -68,9 +69,13 @@ concept HasSpec = requires { { W::spec } -> std::convertible_to<const EnvSpec&>;
 template <class W>
 concept HasReset = requires(W w, Rng& rng) { { w.reset(rng) } -> std::same_as<void>; };
 template <class W>
-concept HasObserve = requires(const W w, std::span<float> obs) { { w.observe(obs) } -> std::same_as<void>; };
+concept HasObserve = requires(const W w, std::span<float> obs) {
+  { w.observe(obs) } -> std::same_as<void>;
+};
 template <class W>
-concept HasStep = requires(W w, int action, Rng& rng) { { w.step(action, rng) } -> std::same_as<Step>; };
+concept HasStep = requires(W w, int action, Rng& rng) {
+  { w.step(action, rng) } -> std::same_as<Step>;
+};
 template <class W>
 concept HasMask = requires(const W w, std::span<std::uint8_t> allowed) { w.mask(allowed); };
 
@@ -79,17 +84,21 @@ template <class W>
 concept World = TriviallyCopyable<W> && HasSpec<W> && HasReset<W> && HasObserve<W> && HasStep<W>;
 
 // A world may bring its own storage for N copies, laid out for SIMD. Rows are [begin, end) of the
-// batch; `step` must give exactly the bits that N single worlds give (the battery compares them).
-// Such a world must draw no random numbers in `step`.
+// batch, spans cover all N; `step` must give exactly the bits that N single worlds give (the battery
+// compares them). Such a world must draw no random numbers in `step`.
 template <class W>
-concept BatchedWorld = World<W> && requires(typename W::Batch b, const typename W::Batch c, int i, W w,
-                                            std::span<const std::int32_t> actions, std::span<float> floats,
-                                            std::span<std::uint8_t> flags) {
-  b.resize(i);                                  // storage for i worlds
-  { c.get(i) } -> std::same_as<W>;              // copy one world out
-  b.set(i, w);                                  // and in
-  b.step(i, i, actions, floats, flags);         // rows [begin, end): actions -> rewards, terminated
-  c.observe(i, i, floats);                      // rows [begin, end) -> obs [N, D]
+concept BatchedWorld = World<W> &&
+    requires(typename W::Batch b, const typename W::Batch c, int i, W w,
+             std::span<const std::int32_t> actions, std::span<float> floats,
+             std::span<std::uint8_t> flags) {
+  b.resize(i);                           // storage for i worlds
+  { c.get(i) } -> std::same_as<W>;       // copy one world out
+  b.set(i, w);                           // and in
+  b.step(i, i, actions, floats, flags);  // rows [begin, end): actions -> rewards, terminated
+  c.observe(i, i, floats);               // rows [begin, end) -> obs [N, D]
 };
+// clang-format on
 
 }  // namespace hotloop
+
+#include <hotloop/world_array.hpp>  // HOTLOOP_ENV and what it makes of a world

@@ -3,9 +3,13 @@
 // It owns everything that is the same for all worlds: time limits, auto-reset, random streams,
 // episode statistics, saving and restoring. Rows are stepped in contiguous chunks by a thread team.
 //
-// Auto-reset happens inside `step`: where an episode ended, `obs` already shows the first observation
-// of the next one and `final_obs` the last of the old one. `terminated` (the world ended) and
-// `truncated` (the time limit cut it) are never both 1.
+// Auto-reset happens inside `step`: where an episode ended, `obs` already shows the first
+// observation of the next one and `final_obs` the last of the old one. `terminated` (the world
+// ended) and `truncated` (the time limit cut it) are never both 1.
+//
+// Streams: row i draws from Rng(seed, purpose, i, t) in vector step t = 1, 2, …, and the reset that
+// follows it from Rng(seed, purpose, i, -t) modulo 2^64; the first reset is that of t = 0. No two
+// of them meet, so a draw more in `step` never changes what the next episode starts from.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -14,31 +18,11 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "core/arena.hpp"
 #include "core/thread_team.hpp"
 
 namespace hotloop {
-
-// Storage and dynamics of N worlds, without episodes. One implementation per world type, made by
-// world_array.hpp; rows are [begin, end).
-class WorldArray {
- public:
-  virtual ~WorldArray() = default;
-  virtual const EnvSpec& spec() const = 0;
-  virtual bool has_mask() const = 0;
-  virtual void reset(int row, Rng& rng) = 0;
-  // Row i draws from Rng(seed, purpose, i, step).
-  virtual void step(int begin, int end, std::span<const std::int32_t> actions, std::uint64_t seed,
-                    Purpose purpose, std::uint64_t step, std::span<float> rewards,
-                    std::span<std::uint8_t> terminated) = 0;
-  virtual void observe(int begin, int end, std::span<float> obs) const = 0;           // [N, D]
-  virtual void mask(int begin, int end, std::span<std::uint8_t> allowed) const = 0;   // [N, A]
-  virtual std::size_t row_bytes() const = 0;
-  virtual void save_row(int row, std::byte* to) const = 0;
-  virtual void restore_row(int row, const std::byte* from) = 0;
-};
 
 struct Episode {
   double total_return = 0;
@@ -47,6 +31,7 @@ struct Episode {
 
 class BatchEnv {
  public:
+  // `worlds` must hold `count` rows. Ready to step: the first episodes have begun.
   BatchEnv(std::unique_ptr<WorldArray> worlds, int count, std::uint64_t seed, Purpose purpose);
 
   const EnvSpec& spec() const { return worlds_->spec(); }
@@ -54,39 +39,55 @@ class BatchEnv {
   bool has_mask() const { return worlds_->has_mask(); }
 
   void reset();  // all rows begin a first episode, step counter at 0
+  // Actions must be in [0, spec().actions) and allowed by mask(); debug builds assert it.
   void step(std::span<const std::int32_t> actions, ThreadTeam& team);
 
-  // Results of the last reset or step; valid until the next.
-  std::span<const float> obs() const { return obs_; }                      // [N, D]
-  std::span<const std::uint8_t> mask() const { return mask_; }             // [N, A] or empty
-  std::span<const float> rewards() const { return rewards_; }              // [N]
-  std::span<const std::uint8_t> terminated() const { return terminated_; } // [N]
-  std::span<const std::uint8_t> truncated() const { return truncated_; }   // [N]
-  std::span<const float> final_obs() const { return final_obs_; }          // [N, D], rows that ended
-  std::span<const std::uint8_t> final_mask() const { return final_mask_; } // [N, A] or empty, ditto
-  std::span<const Episode> finished() const { return {finished_.data(), finished_count_}; }  // in row order
+  // Results of the last reset or step; valid until the next. Final rows are those that ended.
+  std::span<const float> obs() const { return obs_; }                       // [N, D]
+  std::span<const std::uint8_t> mask() const { return mask_; }              // [N, A] or empty
+  std::span<const float> rewards() const { return rewards_; }               // [N]
+  std::span<const std::uint8_t> terminated() const { return terminated_; }  // [N]
+  std::span<const std::uint8_t> truncated() const { return truncated_; }    // [N]
+  std::span<const float> final_obs() const { return final_obs_; }           // [N, D]
+  std::span<const std::uint8_t> final_mask() const { return final_mask_; }  // [N, A] or empty
+  std::span<const Episode> finished() const {                               // in row order
+    return finished_.first(finished_count_);
+  }
 
   std::uint64_t steps() const { return steps_; }  // vector steps since reset
 
-  // The whole state as bytes, `state_bytes()` of them.
+  // The whole state as bytes, `state_bytes()` of them. After `restore`, obs() and mask() are as
+  // they were when saved; rewards, flags and finished() are empty until the next step. The bytes
+  // must come from the same world and number of rows.
   std::size_t state_bytes() const;
   void save(std::span<std::byte> to) const;
-  void restore(std::span<const std::byte> from);  // obs() and mask() are rebuilt
+  void restore(std::span<const std::byte> from);
 
  private:
   void step_rows(int begin, int end, std::span<const std::int32_t> actions);
+  void end_episode(int row);
+  void collect_finished();
+  void clear_results();
+  bool actions_are_legal(std::span<const std::int32_t> actions) const;
 
   std::unique_ptr<WorldArray> worlds_;
   int count_;
   std::uint64_t seed_;
   Purpose purpose_;
+  std::int64_t limit_;  // spec().max_steps, or never
   std::uint64_t steps_ = 0;
   std::size_t finished_count_ = 0;
   Arena arena_;
-  std::span<float> obs_, final_obs_, rewards_;
-  std::span<std::uint8_t> mask_, final_mask_, terminated_, truncated_;
-  std::span<Episode> running_;   // [N] the episode in progress
-  std::span<Episode> finished_;  // [N] capacity; the first finished_count_ are valid
+  std::span<float> obs_;                 // [N, D]
+  std::span<float> final_obs_;           // [N, D]
+  std::span<float> rewards_;             // [N]
+  std::span<std::uint8_t> mask_;         // [N, A] or empty
+  std::span<std::uint8_t> final_mask_;   // [N, A] or empty
+  std::span<std::uint8_t> terminated_;   // [N]
+  std::span<std::uint8_t> truncated_;    // [N]
+  std::span<double> running_return_;     // [N] of the episode in progress
+  std::span<std::int64_t> began_after_;  // [N] steps_ when it began: its length needs no counting
+  std::span<Episode> finished_;          // [N] capacity; the first finished_count_ are valid
 };
 
 }  // namespace hotloop

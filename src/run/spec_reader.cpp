@@ -304,7 +304,7 @@ class SpecReader {
       if (!child.first.IsScalar())
         fail(place, path, fmt::format("expected a key, found {}", found(child.first)));
       const std::string& name = child.first.Scalar();
-      const std::string child_path = path.empty() ? name : path + '.' + name;
+      const std::string child_path = path.empty() ? name : fmt::format("{}.{}", path, name);
       const auto& known = children_.at(path);
       if (std::find(known.begin(), known.end(), name) == known.end()) unknown(path, name, place);
       if (!seen.insert(name).second) fail(place, child_path, "given twice");

@@ -1,0 +1,226 @@
+// What HOTLOOP_ENV makes of a world: storage and dynamics of N copies behind one interface, and an
+// entry in the registry. Authors include <hotloop/env.hpp>, which brings this along.
+//
+// Invariant: a row's results depend on that row's state, action and random stream alone, so any
+// split of the rows, over calls or threads, gives the same bits.
+#pragma once
+
+#include <hotloop/env.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+namespace hotloop {
+
+// N worlds without episodes. Rows are [begin, end); spans cover all N rows.
+class WorldArray {
+ public:
+  virtual ~WorldArray() = default;
+  virtual const EnvSpec& spec() const = 0;
+  virtual bool has_mask() const = 0;
+  virtual void clear() = 0;  // every row as default-constructed, not yet reset
+  virtual void reset(int row, Rng& rng) = 0;
+  // Row i draws from Rng(seed, purpose, i, step).
+  virtual void step(int begin, int end, std::span<const std::int32_t> actions, std::uint64_t seed,
+                    Purpose purpose, std::uint64_t step, std::span<float> rewards,
+                    std::span<std::uint8_t> terminated) = 0;
+  virtual void observe(int begin, int end, std::span<float> obs) const = 0;          // [N, D]
+  virtual void mask(int begin, int end, std::span<std::uint8_t> allowed) const = 0;  // [N, A]
+  virtual std::size_t row_bytes() const = 0;
+  virtual void save_row(int row, std::byte* to) const = 0;
+  virtual void restore_row(int row, const std::byte* from) = 0;
+};
+
+// One line of the registry. The two arrays differ only in speed: `make` uses the world's Batch if
+// it has one, `make_one_by_one` never does.
+struct EnvEntry {
+  const EnvSpec* spec = nullptr;
+  std::unique_ptr<WorldArray> (*make)(int count) = nullptr;
+  std::unique_ptr<WorldArray> (*make_one_by_one)(int count) = nullptr;
+};
+
+// Makes the world known by its name. Runs before main, where nothing can be caught: a name that is
+// taken is reported by whoever asks the registry first.
+bool register_env(const EnvEntry& entry);
+
+namespace detail {
+
+template <class T>
+std::span<T> row_of(std::span<T> all, int row, int width) {
+  return all.subspan(static_cast<std::size_t>(row) * width, width);
+}
+
+// Saved bytes are a function of the state alone: whatever lies between the members is zeroed.
+template <class W>
+void save_world(W world, std::byte* to) {
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_clear_padding)
+  __builtin_clear_padding(&world);
+#endif
+#endif
+  std::memcpy(to, &world, sizeof(W));
+}
+
+// The default storage: an array of structs, stepped one by one.
+template <World W>
+class OneByOneArray final : public WorldArray {
+ public:
+  explicit OneByOneArray(int count) : worlds_(count) {}
+
+  const EnvSpec& spec() const override { return W::spec; }
+  bool has_mask() const override { return HasMask<W>; }
+  void clear() override { worlds_.assign(worlds_.size(), W{}); }
+  void reset(int row, Rng& rng) override { worlds_[row].reset(rng); }
+
+  void step(int begin, int end, std::span<const std::int32_t> actions, std::uint64_t seed,
+            Purpose purpose, std::uint64_t step, std::span<float> rewards,
+            std::span<std::uint8_t> terminated) override {
+    for (int row = begin; row < end; ++row) {
+      Rng rng(seed, purpose, static_cast<std::uint32_t>(row), step);
+      const Step result = worlds_[row].step(actions[row], rng);
+      rewards[row] = result.reward;
+      terminated[row] = result.terminated ? 1 : 0;
+    }
+  }
+
+  void observe(int begin, int end, std::span<float> obs) const override {
+    for (int row = begin; row < end; ++row) worlds_[row].observe(row_of(obs, row, W::spec.obs));
+  }
+
+  void mask(int begin, int end, std::span<std::uint8_t> allowed) const override {
+    if constexpr (HasMask<W>) {
+      for (int row = begin; row < end; ++row) {
+        worlds_[row].mask(row_of(allowed, row, W::spec.actions));
+      }
+    }
+  }
+
+  std::size_t row_bytes() const override { return sizeof(W); }
+  void save_row(int row, std::byte* to) const override { save_world(worlds_[row], to); }
+  void restore_row(int row, const std::byte* from) override {
+    std::memcpy(static_cast<void*>(&worlds_[row]), from, sizeof(W));
+  }
+
+ private:
+  std::vector<W> worlds_;  // [N]
+};
+
+// The world's own storage. Resets, masks and saving are rare or small: they go through a copy of
+// the one world concerned, so an author writes them once.
+template <BatchedWorld W>
+class WholeBatchArray final : public WorldArray {
+ public:
+  explicit WholeBatchArray(int count) : count_(count) {
+    batch_.resize(count);
+    WholeBatchArray::clear();
+  }
+
+  const EnvSpec& spec() const override { return W::spec; }
+  bool has_mask() const override { return HasMask<W>; }
+
+  void clear() override {
+    for (int row = 0; row < count_; ++row) batch_.set(row, W{});
+  }
+
+  void reset(int row, Rng& rng) override {
+    W world = batch_.get(row);
+    world.reset(rng);
+    batch_.set(row, world);
+  }
+
+  void step(int begin, int end, std::span<const std::int32_t> actions, std::uint64_t, Purpose,
+            std::uint64_t, std::span<float> rewards, std::span<std::uint8_t> terminated) override {
+    batch_.step(begin, end, actions, rewards, terminated);
+  }
+
+  void observe(int begin, int end, std::span<float> obs) const override {
+    batch_.observe(begin, end, obs);
+  }
+
+  void mask(int begin, int end, std::span<std::uint8_t> allowed) const override {
+    if constexpr (HasMask<W>) {
+      for (int row = begin; row < end; ++row) {
+        batch_.get(row).mask(row_of(allowed, row, W::spec.actions));
+      }
+    }
+  }
+
+  std::size_t row_bytes() const override { return sizeof(W); }
+  void save_row(int row, std::byte* to) const override { save_world<W>(batch_.get(row), to); }
+  void restore_row(int row, const std::byte* from) override {
+    W world;
+    std::memcpy(static_cast<void*>(&world), from, sizeof(W));
+    batch_.set(row, world);
+  }
+
+ private:
+  int count_;
+  typename W::Batch batch_;
+};
+
+template <class W>
+std::unique_ptr<WorldArray> make_one_by_one(int count) {
+  return std::make_unique<OneByOneArray<W>>(count);
+}
+
+template <class W>
+std::unique_ptr<WorldArray> make_array(int count) {
+  if constexpr (BatchedWorld<W>) {
+    return std::make_unique<WholeBatchArray<W>>(count);
+  } else {
+    return make_one_by_one<W>(count);
+  }
+}
+
+// One sentence per way to miss the contract; the near misses at the end would otherwise be ignored
+// in silence.
+template <class W>
+constexpr void check_contract() {
+  static_assert(TriviallyCopyable<W>,
+                "a world must be default-constructible and trivially copyable: plain numbers and "
+                "arrays, no std::vector, no std::string");
+  static_assert(HasSpec<W>, "the world lacks `static constexpr hotloop::EnvSpec spec`");
+  static_assert(HasReset<W>, "the world lacks `void reset(hotloop::Rng& rng)`");
+  static_assert(HasObserve<W>, "the world lacks `void observe(std::span<float> obs) const`");
+  static_assert(HasStep<W>, "the world lacks `hotloop::Step step(int action, hotloop::Rng& rng)`");
+  if constexpr (HasSpec<W>) {
+    static_assert(!W::spec.name.empty(), "spec.name is empty");
+    static_assert(W::spec.obs > 0, "spec.obs must be at least 1");
+    static_assert(W::spec.actions > 0, "spec.actions must be at least 1");
+    static_assert(W::spec.max_steps >= 0, "spec.max_steps must be 0 (no limit) or more");
+  }
+  if constexpr (requires { &W::mask; }) {
+    static_assert(HasMask<W>, "`mask` must be `void mask(std::span<std::uint8_t> allowed) const`");
+  }
+  if constexpr (World<W> && requires { typename W::Batch; }) {
+    static_assert(BatchedWorld<W>,
+                  "the world's `Batch` lacks one of resize, get, set, step, observe: see "
+                  "BatchedWorld in <hotloop/env.hpp>");
+  }
+}
+
+}  // namespace detail
+
+template <class W>
+constexpr EnvEntry env_entry() {
+  detail::check_contract<W>();
+  if constexpr (World<W>) {
+    return {&W::spec, &detail::make_array<W>, &detail::make_one_by_one<W>};
+  } else {
+    return {};  // the assertions above have said why; spare the reader what would follow
+  }
+}
+
+}  // namespace hotloop
+
+#define HOTLOOP_JOIN_(a, b) a##b
+#define HOTLOOP_JOIN(a, b) HOTLOOP_JOIN_(a, b)
+
+// Registers `Type` when the program or plug-in that contains this line is loaded.
+#define HOTLOOP_ENV(Type)                                                  \
+  namespace {                                                              \
+  [[maybe_unused]] const bool HOTLOOP_JOIN(hotloop_registered, __LINE__) = \
+      ::hotloop::register_env(::hotloop::env_entry<Type>());               \
+  }

@@ -1,0 +1,66 @@
+// Files that are either whole or absent, and an append-only writer of lines.
+//
+// Invariant of write_file_atomically: whoever opens `path` sees the old content or the new one,
+// never a mixture, whatever happens in between: a full disk, a kill, a power cut. Every failure is
+// a RunError that names the path and the reason.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace hotloop {
+
+// The whole of a file. The memory is not cleared first: a checkpoint can be large.
+struct FileContents {
+  std::unique_ptr<std::byte[]> data;
+  std::size_t size = 0;
+
+  std::span<const std::byte> bytes() const { return {data.get(), size}; }
+  std::string_view text() const { return {reinterpret_cast<const char*>(data.get()), size}; }
+};
+
+FileContents read_file(const std::string& path);
+
+// Writes the parts one after the other to `path`.tmp, flushes it to the disk, renames it to `path`
+// and flushes the folder. On failure the temporary is removed and an existing `path` is untouched.
+// A temporary left behind by a killed process is overwritten; one that another process is writing
+// at this moment is an error.
+void write_file_atomically(const std::string& path,
+                           std::span<const std::span<const std::byte>> parts);
+void write_file_atomically(const std::string& path, std::string_view text);
+
+// Appends lines through a buffer of fixed size; a line that fits into it allocates nothing.
+class LineWriter {
+ public:
+  explicit LineWriter(std::string path);  // creates the file, or appends to it
+  // Cuts the file at byte `offset` first: what a run wrote after the checkpoint it resumes from is
+  // written again. A file shorter than that is an error.
+  LineWriter(std::string path, std::uint64_t offset);
+  ~LineWriter();  // flushes; errors are lost, so flush first where they matter
+  LineWriter(const LineWriter&) = delete;
+  LineWriter& operator=(const LineWriter&) = delete;
+
+  void append(std::string_view line);  // without its newline
+  void flush();                        // to the operating system
+  void sync();                         // to the disk
+
+  // Bytes in the file once everything is flushed: the `offset` to resume at.
+  std::uint64_t offset() const { return written_ + used_; }
+
+ private:
+  void open(int flags);
+  void put(std::string_view text);
+
+  static constexpr std::size_t kCapacity = 1 << 16;
+  std::string path_;
+  int descriptor_ = -1;
+  std::uint64_t written_ = 0;
+  std::size_t used_ = 0;
+  std::unique_ptr<char[]> buffer_;
+};
+
+}  // namespace hotloop

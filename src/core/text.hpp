@@ -1,0 +1,25 @@
+// Words for messages: the nearest valid name to a misspelt one, and lists of what is allowed.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace hotloop {
+
+// Number of single-character edits (insert, delete, replace, swap of neighbours) that turn `a` into
+// `b`, letter case ignored; optimal string alignment, a restricted Damerau-Levenshtein distance.
+int edit_distance(std::string_view a, std::string_view b);
+
+// The candidate nearest to `word`, the first of them if several are equally near. A candidate
+// counts as near if at most a third of its letters differ (always at least one may), or if it
+// begins with `word`. Empty if none is near.
+std::string nearest(std::string_view word, std::span<const std::string_view> candidates);
+
+// "a, b, c".
+std::string join(std::span<const std::string_view> words, std::string_view separator = ", ");
+
+// "did you mean b? (allowed: a, b, c)", or "allowed: a, b, c" if nothing is near.
+std::string suggestion(std::string_view word, std::span<const std::string_view> candidates);
+
+}  // namespace hotloop

@@ -1,0 +1,195 @@
+#include "env/batch_env.hpp"
+
+#include <hotloop/error.hpp>
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <limits>
+#include <string>
+
+namespace hotloop {
+namespace {
+
+// Rows stepped, observed and counted before the next ones are touched: small enough that their
+// state stays in the first-level cache between the three passes.
+constexpr int kBlockRows = 256;
+
+// Adds the rewards and applies the time limit. A function of its own, because only parameters can
+// be promised not to overlap, and the loop is to be vectorised.
+void count_rows(int count, std::int64_t now, std::int64_t limit, const float* __restrict rewards,
+                const std::uint8_t* __restrict terminated,
+                const std::int64_t* __restrict began_after, double* __restrict running_return,
+                std::uint8_t* __restrict truncated) {
+  for (int i = 0; i < count; ++i) {
+    running_return[i] += static_cast<double>(rewards[i]);
+    truncated[i] = (now - began_after[i] >= limit) & (terminated[i] == 0);
+  }
+}
+
+// Calls body(row) for the rows of [begin, end) with either flag set. Most rows have neither, so
+// eight are dismissed at a time.
+template <class Body>
+void for_each_ended(const std::uint8_t* a, const std::uint8_t* b, int begin, int end, Body&& body) {
+  int row = begin;
+  for (; row + 8 <= end; row += 8) {
+    std::uint64_t word_a;
+    std::uint64_t word_b;
+    std::memcpy(&word_a, a + row, 8);
+    std::memcpy(&word_b, b + row, 8);
+    if ((word_a | word_b) == 0) continue;
+    for (int i = row; i < row + 8; ++i) {
+      if (a[i] | b[i]) body(i);
+    }
+  }
+  for (; row < end; ++row) {
+    if (a[row] | b[row]) body(row);
+  }
+}
+
+template <class T>
+std::byte* write(std::byte* to, const T* from, std::size_t count) {
+  std::memcpy(to, from, count * sizeof(T));
+  return to + count * sizeof(T);
+}
+
+template <class T>
+const std::byte* read(const std::byte* from, T* to, std::size_t count) {
+  std::memcpy(to, from, count * sizeof(T));
+  return from + count * sizeof(T);
+}
+
+}  // namespace
+
+BatchEnv::BatchEnv(std::unique_ptr<WorldArray> worlds, int count, std::uint64_t seed,
+                   Purpose purpose)
+    : worlds_(std::move(worlds)),
+      count_(count),
+      seed_(seed),
+      purpose_(purpose),
+      limit_(spec().max_steps > 0 ? spec().max_steps : std::numeric_limits<std::int64_t>::max()) {
+  const auto n = static_cast<std::size_t>(count);
+  const std::size_t obs_size = n * spec().obs;
+  const std::size_t mask_size = has_mask() ? n * spec().actions : 0;
+  obs_ = arena_.take<float>(obs_size);
+  final_obs_ = arena_.take<float>(obs_size);
+  rewards_ = arena_.take<float>(n);
+  mask_ = arena_.take<std::uint8_t>(mask_size);
+  final_mask_ = arena_.take<std::uint8_t>(mask_size);
+  terminated_ = arena_.take<std::uint8_t>(n);
+  truncated_ = arena_.take<std::uint8_t>(n);
+  running_return_ = arena_.take<double>(n);
+  began_after_ = arena_.take<std::int64_t>(n);
+  finished_ = arena_.take<Episode>(n);
+  reset();
+}
+
+void BatchEnv::reset() {
+  steps_ = 0;
+  worlds_->clear();
+  for (int row = 0; row < count_; ++row) {
+    Rng rng(seed_, purpose_, static_cast<std::uint32_t>(row), 0);
+    worlds_->reset(row, rng);
+  }
+  std::fill(running_return_.begin(), running_return_.end(), 0.0);
+  std::fill(began_after_.begin(), began_after_.end(), 0);
+  clear_results();
+}
+
+void BatchEnv::clear_results() {
+  std::fill(rewards_.begin(), rewards_.end(), 0.0f);
+  std::fill(terminated_.begin(), terminated_.end(), std::uint8_t{0});
+  std::fill(truncated_.begin(), truncated_.end(), std::uint8_t{0});
+  finished_count_ = 0;
+  worlds_->observe(0, count_, obs_);
+  if (has_mask()) worlds_->mask(0, count_, mask_);
+}
+
+void BatchEnv::step(std::span<const std::int32_t> actions, ThreadTeam& team) {
+  assert(actions_are_legal(actions));
+  ++steps_;
+  team.run(count_, [this, actions](int begin, int end, int) {
+    for (int row = begin; row < end; row += kBlockRows) {
+      step_rows(row, std::min(row + kBlockRows, end), actions);
+    }
+  });
+  collect_finished();
+}
+
+void BatchEnv::step_rows(int begin, int end, std::span<const std::int32_t> actions) {
+  worlds_->step(begin, end, actions, seed_, purpose_, steps_, rewards_, terminated_);
+  worlds_->observe(begin, end, obs_);
+  if (has_mask()) worlds_->mask(begin, end, mask_);
+
+  count_rows(end - begin, static_cast<std::int64_t>(steps_), limit_, &rewards_[begin],
+             &terminated_[begin], &began_after_[begin], &running_return_[begin],
+             &truncated_[begin]);
+  for_each_ended(terminated_.data(), truncated_.data(), begin, end,
+                 [this](int row) { end_episode(row); });
+}
+
+void BatchEnv::end_episode(int row) {
+  const int obs_width = spec().obs;
+  const std::size_t obs_at = static_cast<std::size_t>(row) * obs_width;
+  std::copy_n(&obs_[obs_at], obs_width, &final_obs_[obs_at]);
+  if (has_mask()) {
+    const int mask_width = spec().actions;
+    const std::size_t mask_at = static_cast<std::size_t>(row) * mask_width;
+    std::copy_n(&mask_[mask_at], mask_width, &final_mask_[mask_at]);
+  }
+  const auto now = static_cast<std::int64_t>(steps_);
+  finished_[row] = {running_return_[row], now - began_after_[row]};
+  running_return_[row] = 0;
+  began_after_[row] = now;
+
+  Rng rng(seed_, purpose_, static_cast<std::uint32_t>(row), 0 - steps_);
+  worlds_->reset(row, rng);
+  worlds_->observe(row, row + 1, obs_);
+  if (has_mask()) worlds_->mask(row, row + 1, mask_);
+}
+
+// Workers left each ended episode at its row; close the gaps in row order.
+void BatchEnv::collect_finished() {
+  finished_count_ = 0;
+  for_each_ended(terminated_.data(), truncated_.data(), 0, count_,
+                 [this](int row) { finished_[finished_count_++] = finished_[row]; });
+}
+
+bool BatchEnv::actions_are_legal(std::span<const std::int32_t> actions) const {
+  if (actions.size() != static_cast<std::size_t>(count_)) return false;
+  const int width = spec().actions;
+  for (int row = 0; row < count_; ++row) {
+    const std::int32_t action = actions[row];
+    if (action < 0 || action >= width) return false;
+    if (has_mask() && mask_[static_cast<std::size_t>(row) * width + action] == 0) return false;
+  }
+  return true;
+}
+
+std::size_t BatchEnv::state_bytes() const {
+  return sizeof(steps_) + running_return_.size_bytes() + began_after_.size_bytes() +
+         static_cast<std::size_t>(count_) * worlds_->row_bytes();
+}
+
+void BatchEnv::save(std::span<std::byte> to) const {
+  assert(to.size() == state_bytes());
+  std::byte* at = write(to.data(), &steps_, 1);
+  at = write(at, running_return_.data(), running_return_.size());
+  at = write(at, began_after_.data(), began_after_.size());
+  for (int row = 0; row < count_; ++row, at += worlds_->row_bytes()) worlds_->save_row(row, at);
+}
+
+void BatchEnv::restore(std::span<const std::byte> from) {
+  if (from.size() != state_bytes()) {
+    throw RunError("the saved state of environment \"" + std::string(spec().name) + "\" has " +
+                   std::to_string(from.size()) + " bytes; " + std::to_string(count_) +
+                   " environments of this build need " + std::to_string(state_bytes()));
+  }
+  const std::byte* at = read(from.data(), &steps_, 1);
+  at = read(at, running_return_.data(), running_return_.size());
+  at = read(at, began_after_.data(), began_after_.size());
+  for (int row = 0; row < count_; ++row, at += worlds_->row_bytes()) worlds_->restore_row(row, at);
+  clear_results();
+}
+
+}  // namespace hotloop

@@ -1,0 +1,29 @@
+// The test battery that every world inherits.
+//
+// Random play must stay within the declared sizes and finite; observations and masks must fill
+// exactly their row; a seed must repeat to the bit and another seed must play differently; a saved
+// world must continue as if nothing had happened; the whole-batch step, any number of threads and
+// the obvious one-by-one loop must agree; the time limit must cut exactly and never count as the
+// world's own ending.
+#pragma once
+
+#include <hotloop/env.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hotloop {
+
+struct BatteryOptions {
+  int rows = 67;    // more than two SIMD registers of bytes, and not a multiple of anything
+  int steps = 200;  // vector steps of each play
+  std::uint64_t seed = 1;
+};
+
+// One sentence per failed check, with what was expected, what was found, the row and the first step
+// at which it showed; empty if the world passes. Checks that could only repeat a failure are left
+// out.
+std::vector<std::string> check_env(const EnvEntry& entry, const BatteryOptions& options = {});
+
+}  // namespace hotloop

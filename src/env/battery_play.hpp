@@ -1,0 +1,77 @@
+// Playing for the battery: two runners with the same results to show, and their comparison.
+//
+// BatchRunner is the engine's own BatchEnv. PlainRunner is its slow twin: one row after the other,
+// every rule written out, so that agreement between the two means something.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "env/batch_env.hpp"
+
+namespace hotloop {
+
+// What a runner shows after a step.
+struct PlayResults {
+  std::span<const float> obs;                // [N, D]
+  std::span<const std::uint8_t> mask;        // [N, A] or empty
+  std::span<const float> rewards;            // [N]
+  std::span<const std::uint8_t> terminated;  // [N]
+  std::span<const std::uint8_t> truncated;   // [N]
+  std::span<const float> final_obs;          // [N, D], rows that ended
+  std::span<const std::uint8_t> final_mask;  // [N, A] or empty, rows that ended
+  std::span<const Episode> finished;         // in row order
+};
+
+class Runner {
+ public:
+  virtual ~Runner() = default;
+  virtual void step(std::span<const std::int32_t> actions) = 0;
+  virtual PlayResults results() const = 0;
+};
+
+class BatchRunner final : public Runner {
+ public:
+  BatchRunner(std::unique_ptr<WorldArray> worlds, int rows, std::uint64_t seed, int threads)
+      : env(std::move(worlds), rows, seed, Purpose::test), team(threads) {}
+  void step(std::span<const std::int32_t> actions) override { env.step(actions, team); }
+  PlayResults results() const override;
+
+  BatchEnv env;
+  ThreadTeam team;
+};
+
+class PlainRunner final : public Runner {
+ public:
+  PlainRunner(std::unique_ptr<WorldArray> worlds, int rows, std::uint64_t seed);
+  void step(std::span<const std::int32_t> actions) override;
+  PlayResults results() const override;
+  WorldArray& worlds() { return *worlds_; }
+
+ private:
+  void begin_episode(int row, std::uint64_t stream_step);
+  void show(int row);
+
+  std::unique_ptr<WorldArray> worlds_;
+  int rows_;
+  std::uint64_t seed_;
+  std::uint64_t steps_ = 0;
+  std::vector<float> obs_, final_obs_, rewards_;
+  std::vector<std::uint8_t> mask_, final_mask_, terminated_, truncated_;
+  std::vector<Episode> running_, finished_;
+};
+
+// The same worlds under another time limit.
+std::unique_ptr<WorldArray> with_limit(std::unique_ptr<WorldArray> worlds, int max_steps);
+
+// Fills `actions` with one allowed action per row, drawn for step t. Returns a row that has none,
+// or -1; that row gets action 0.
+int choose_actions(const EnvSpec& spec, std::span<const std::uint8_t> mask, std::uint64_t seed,
+                   std::uint64_t t, std::span<std::int32_t> actions);
+
+// The first difference, as "row 3: reward: expected 1, found 0.5"; nothing if the bits are equal.
+std::optional<std::string> first_difference(const EnvSpec& spec, const PlayResults& expected,
+                                            const PlayResults& found);
+
+}  // namespace hotloop

@@ -1,0 +1,58 @@
+#include "core/text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace hotloop {
+namespace {
+
+using Names = std::array<std::string_view, 4>;
+constexpr Names kNames = {"cartpole", "batch", "learning_rate", "relu"};
+
+TEST(Text, EditDistanceCountsEachKindOfEditOnce) {
+  EXPECT_EQ(edit_distance("", ""), 0);
+  EXPECT_EQ(edit_distance("", "abc"), 3);
+  EXPECT_EQ(edit_distance("batch", "batch"), 0);
+  EXPECT_EQ(edit_distance("batch", "bach"), 1);      // delete
+  EXPECT_EQ(edit_distance("batch", "baatch"), 1);    // insert
+  EXPECT_EQ(edit_distance("batch", "botch"), 1);     // replace
+  EXPECT_EQ(edit_distance("batch", "btach"), 1);     // swap of neighbours
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3);  // Levenshtein's textbook example
+  EXPECT_EQ(edit_distance("ca", "abc"), 3);          // 2 if a swapped pair could be edited again
+  EXPECT_EQ(edit_distance("BATCH", "batch"), 0);
+}
+
+TEST(Text, NearestFindsMisspellings) {
+  EXPECT_EQ(nearest("CartPole", kNames), "cartpole");
+  EXPECT_EQ(nearest("cratpole", kNames), "cartpole");
+  EXPECT_EQ(nearest("learningrate", kNames), "learning_rate");
+  EXPECT_EQ(nearest("batchsize", kNames), "batch");
+  EXPECT_EQ(nearest("learn", kNames), "learning_rate");
+  EXPECT_EQ(nearest("rellu", kNames), "relu");
+}
+
+TEST(Text, NearestIsEmptyWhenNothingIsNear) {
+  EXPECT_EQ(nearest("acrobot", kNames), "");
+  EXPECT_EQ(nearest("", kNames), "");
+  EXPECT_EQ(nearest("x", kNames), "");
+  EXPECT_EQ(nearest("x", std::array<std::string_view, 1>{"y"}), "");
+  EXPECT_EQ(nearest("batch", {}), "");
+}
+
+TEST(Text, NearestPrefersTheNearerAndThenTheFirst) {
+  constexpr std::array<std::string_view, 3> names = {"beta1", "beta2", "beta"};
+  EXPECT_EQ(nearest("beta3", names), "beta1");
+  EXPECT_EQ(nearest("beta2", names), "beta2");
+}
+
+TEST(Text, SuggestionNamesTheNearestAndTheList) {
+  EXPECT_EQ(join(kNames), "cartpole, batch, learning_rate, relu");
+  EXPECT_EQ(join(std::span(kNames).first(0)), "");
+  EXPECT_EQ(suggestion("rleu", kNames),
+            "did you mean relu? (allowed: cartpole, batch, learning_rate, relu)");
+  EXPECT_EQ(suggestion("zzz", kNames), "allowed: cartpole, batch, learning_rate, relu");
+}
+
+}  // namespace
+}  // namespace hotloop

@@ -1,0 +1,270 @@
+// The battery must be able to fail: each world here breaks one rule, and exactly that is reported.
+#include "env/battery.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace hotloop {
+namespace {
+
+// A sound world to break: counts its steps, starts at a random number, ends at 20; only the first
+// action is always allowed.
+struct Sound {
+  static constexpr EnvSpec spec{.name = "sound",
+                                .obs = 3,
+                                .actions = 2,
+                                .max_steps = 50,
+                                .parts = {{{"time", {1}}, {"rest", {1, 2}}}}};
+  int steps = 0, start = 0;
+  void reset(Rng& rng) {
+    steps = 0;
+    start = static_cast<int>(rng.below(10));
+  }
+  void observe(std::span<float> obs) const {
+    obs[0] = static_cast<float>(steps);
+    obs[1] = static_cast<float>(start);
+    obs[2] = 0;
+  }
+  void mask(std::span<std::uint8_t> allowed) const {
+    allowed[0] = 1;
+    allowed[1] = steps % 3 == 0 ? 0 : 1;
+  }
+  Step step(int action, Rng& rng) {
+    steps += 1 + action;
+    return {static_cast<float>(rng.uniform()), steps + start >= 20};
+  }
+};
+
+struct WritesTooMuch : Sound {
+  void observe(std::span<float> obs) const {
+    Sound::observe(obs);
+    if (steps >= 5) obs.data()[3] = 1;  // not through the span, which may check
+  }
+};
+
+struct WritesTooLittle : Sound {
+  void observe(std::span<float> obs) const {
+    obs[0] = static_cast<float>(steps);
+    obs[1] = 0;
+  }
+};
+
+struct NotFinite : Sound {
+  void observe(std::span<float> obs) const {
+    Sound::observe(obs);
+    if (steps >= 7) obs[2] = std::numeric_limits<float>::quiet_NaN();
+  }
+};
+
+struct InfiniteReward : Sound {
+  Step step(int action, Rng& rng) {
+    Step result = Sound::step(action, rng);
+    if (steps >= 7) result.reward = std::numeric_limits<float>::infinity();
+    return result;
+  }
+};
+
+struct NothingAllowed : Sound {
+  void mask(std::span<std::uint8_t> allowed) const { allowed[0] = allowed[1] = steps < 9 ? 1 : 0; }
+};
+
+struct MaskOfTwos : Sound {
+  void mask(std::span<std::uint8_t> allowed) const { allowed[0] = allowed[1] = 2; }
+};
+
+struct PartsDoNotAddUp : Sound {
+  static constexpr EnvSpec spec{.name = "parts do not add up",
+                                .obs = 3,
+                                .actions = 2,
+                                .parts = {{{"time", {1}}, {"rest", {3}}}}};
+};
+
+int other_dice = 0;  // randomness from outside the streams
+struct OtherDice : Sound {
+  Step step(int action, Rng& rng) {
+    Step result = Sound::step(action, rng);
+    result.reward += static_cast<float>(++other_dice % 7);
+    return result;
+  }
+};
+
+struct DeafToSeeds : Sound {
+  void reset(Rng& rng) {
+    Sound::reset(rng);
+    start = 3;
+  }
+  Step step(int action, Rng&) {
+    steps += 1 + action;
+    return {1, steps + start >= 20};
+  }
+};
+
+// Keeps its state outside the struct, indexed by a handle: repeatable, but a copy does not carry
+// it.
+int outside[1 << 20];
+int handles = 0;
+struct StateElsewhere : Sound {
+  int handle = -1;
+  void reset(Rng& rng) {
+    Sound::reset(rng);
+    if (handle < 0) handle = handles++;
+    outside[handle] = 0;
+  }
+  Step step(int action, Rng&) {
+    steps += 1 + action;
+    return {static_cast<float>(++outside[handle]), steps + start >= 20};
+  }
+};
+
+// A batch whose row 5 pays a little more from the fourth step of an episode on.
+struct BatchDiffers {
+  static constexpr EnvSpec spec{.name = "batch differs", .obs = 1, .actions = 2, .max_steps = 10};
+  int steps = 0;
+  void reset(Rng& rng) { steps = static_cast<int>(rng.below(2)); }
+  void observe(std::span<float> obs) const { obs[0] = static_cast<float>(steps); }
+  Step step(int, Rng&) { return {static_cast<float>(++steps), false}; }
+
+  struct Batch {
+    std::vector<BatchDiffers> worlds;
+    void resize(int count) { worlds.resize(count); }
+    BatchDiffers get(int row) const { return worlds[row]; }
+    void set(int row, const BatchDiffers& world) { worlds[row] = world; }
+    void step(int begin, int end, std::span<const std::int32_t>, std::span<float> rewards,
+              std::span<std::uint8_t> terminated) {
+      for (int row = begin; row < end; ++row) {
+        rewards[row] = static_cast<float>(++worlds[row].steps);
+        if (row == 5 && worlds[row].steps >= 4) rewards[row] += 0.5f;
+        terminated[row] = 0;
+      }
+    }
+    void observe(int begin, int end, std::span<float> obs) const {
+      for (int row = begin; row < end; ++row) obs[row] = static_cast<float>(worlds[row].steps);
+    }
+  };
+};
+
+// A batch that keeps time by itself and forgets that episodes can be cut: right until a limit
+// bites.
+struct BatchForgetsCuts : BatchDiffers {
+  static constexpr EnvSpec spec{.name = "batch forgets cuts", .obs = 1, .actions = 2};
+  void reset(Rng&) { steps = 0; }
+  Step step(int, Rng&) { return {static_cast<float>(++steps), steps == 9}; }
+
+  struct Batch {
+    std::vector<int> steps;
+    std::vector<int> clock;  // not part of what get and set carry
+    void resize(int count) {
+      steps.resize(count);
+      clock.resize(count);
+    }
+    BatchForgetsCuts get(int row) const {
+      BatchForgetsCuts world;
+      world.steps = steps[row];
+      return world;
+    }
+    void set(int row, const BatchForgetsCuts& world) { steps[row] = world.steps; }
+    void step(int begin, int end, std::span<const std::int32_t>, std::span<float> rewards,
+              std::span<std::uint8_t> terminated) {
+      for (int row = begin; row < end; ++row) {
+        rewards[row] = static_cast<float>(++steps[row]);
+        clock[row] = clock[row] % 9 + 1;
+        terminated[row] = clock[row] == 9 ? 1 : 0;
+      }
+    }
+    void observe(int begin, int end, std::span<float> obs) const {
+      for (int row = begin; row < end; ++row) obs[row] = static_cast<float>(steps[row]);
+    }
+  };
+};
+
+std::string all(const std::vector<std::string>& failures) {
+  std::string text;
+  for (const std::string& failure : failures) text += failure + "\n";
+  return text;
+}
+
+// The first failure begins with `start` and holds `fact`.
+template <class W>
+void expect_failure(std::size_t count, const std::string& start, const std::string& fact) {
+  const std::vector<std::string> failures = check_env(env_entry<W>());
+  ASSERT_EQ(failures.size(), count) << all(failures);
+  EXPECT_EQ(failures[0].substr(0, start.size()), start) << all(failures);
+  EXPECT_NE(failures[0].find(fact), std::string::npos) << all(failures);
+}
+
+TEST(Battery, SoundWorldPasses) { EXPECT_EQ(all(check_env(env_entry<Sound>())), ""); }
+
+TEST(Battery, WriteBeyondTheRow) {
+  expect_failure<WritesTooMuch>(
+      1, "sound: random play: row ",
+      "observation: expected exactly 3 values to be written, found a write after the row");
+}
+
+TEST(Battery, ValueLeftOut) {
+  expect_failure<WritesTooLittle>(
+      1, "sound: random play: row 0, step 0: ",
+      "observation: expected value 2 to be written, found it untouched");
+}
+
+TEST(Battery, NonFiniteObservation) {
+  expect_failure<NotFinite>(1, "sound: random play: row ",
+                            "observation: expected a finite value 2, found nan");
+}
+
+TEST(Battery, NonFiniteReward) {
+  expect_failure<InfiniteReward>(1, "sound: random play: row ",
+                                 "reward: expected a finite number, found inf");
+}
+
+TEST(Battery, NoActionAllowed) {
+  expect_failure<NothingAllowed>(1, "sound: random play: row ",
+                                 "mask: expected at least one allowed action, found none");
+}
+
+TEST(Battery, MaskNeitherZeroNorOne) {
+  expect_failure<MaskOfTwos>(
+      1, "sound: random play: row 0, step 0: ", "mask: expected 0 or 1 for action 0, found 2");
+}
+
+TEST(Battery, PartSizes) {
+  expect_failure<PartsDoNotAddUp>(1, "parts do not add up: parts: ",
+                                  "expected the named parts to add up to spec.obs = 3, found 4");
+}
+
+TEST(Battery, RandomnessFromOutside) {
+  expect_failure<OtherDice>(1, "sound: same seed: step 1, row 0: reward: expected ", "found ");
+}
+
+TEST(Battery, SeedWithoutEffect) {
+  expect_failure<DeafToSeeds>(1,
+                              "sound: other seed: ", "expected seeds 1 and 2 to play differently");
+}
+
+TEST(Battery, StateOutsideTheWorld) {
+  expect_failure<StateElsewhere>(1, "sound: save and restore: step 104, row ", "reward: expected ");
+}
+
+// Row 5 starts at 0 or 1 and shows the difference when it reaches 4.
+TEST(Battery, BatchUnlikeItsTwin) {
+  const std::vector<std::string> failures = check_env(env_entry<BatchDiffers>());
+  ASSERT_FALSE(failures.empty());
+  EXPECT_NE(all(failures).find("batch differs: batch against one by one, 1 thread(s): step "),
+            std::string::npos)
+      << all(failures);
+  EXPECT_NE(all(failures).find("row 5: reward: expected 4, found 4.5"), std::string::npos)
+      << all(failures);
+}
+
+TEST(Battery, BatchThatForgetsTheCut) {
+  const std::string failures = all(check_env(env_entry<BatchForgetsCuts>()));
+  EXPECT_NE(failures.find("time limit of 5: step 9, row 0: terminated: expected 0, found 1"),
+            std::string::npos)
+      << failures;
+  EXPECT_EQ(failures.find("batch against one by one"), std::string::npos) << failures;
+}
+
+}  // namespace
+}  // namespace hotloop

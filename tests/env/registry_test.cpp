@@ -1,0 +1,107 @@
+#include "env/registry.hpp"
+
+#include <gtest/gtest.h>
+#include <hotloop/error.hpp>
+
+#include <string>
+#include <vector>
+
+// The example of <hotloop/env.hpp>, outside the library's namespace as an author would write it.
+namespace author {
+
+struct Corridor {
+  static constexpr auto spec =
+      hotloop::EnvSpec{.name = "test_corridor", .obs = 2, .actions = 2, .max_steps = 100};
+  int x = 0, goal = 9;
+  void reset(hotloop::Rng& rng) {
+    x = 0;
+    goal = 5 + rng.below(10);
+  }
+  void observe(std::span<float> obs) const {
+    obs[0] = x / 20.f;
+    obs[1] = goal / 20.f;
+  }
+  hotloop::Step step(int a, hotloop::Rng&) {
+    x += a ? 1 : -1;
+    const bool there = x == goal;
+    return {there ? 1.f : -.01f, there || x < 0};
+  }
+};
+
+}  // namespace author
+
+HOTLOOP_ENV(author::Corridor)
+
+namespace hotloop {
+namespace {
+
+template <int kNumber>
+struct Named {
+  static constexpr std::string_view kNames[] = {"maze", "acrobot", "snake"};
+  static constexpr EnvSpec spec{.name = kNames[kNumber], .obs = 1, .actions = 1};
+  void reset(Rng&) {}
+  void observe(std::span<float> obs) const { obs[0] = 0; }
+  Step step(int, Rng&) { return {}; }
+};
+
+// The sub-concepts tell the missing members apart.
+struct NoStep {
+  static constexpr EnvSpec spec{.name = "no step", .obs = 1, .actions = 1};
+  void reset(Rng&) {}
+  void observe(std::span<float>) const {}
+};
+struct OwnsMemory : Named<0> {
+  std::vector<int> cells;
+};
+static_assert(World<author::Corridor> && !HasMask<author::Corridor>);
+static_assert(HasReset<NoStep> && HasObserve<NoStep> && !HasStep<NoStep> && !World<NoStep>);
+static_assert(HasStep<OwnsMemory> && !TriviallyCopyable<OwnsMemory> && !World<OwnsMemory>);
+static_assert(!HasSpec<int> && !World<int>);
+
+std::string error_of(const EnvRegistry& registry, std::string_view name) {
+  try {
+    registry.find(name);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(EnvRegistry, SortsByNameAndFinds) {
+  EnvRegistry registry;
+  EXPECT_TRUE(registry.add(env_entry<Named<0>>()));
+  EXPECT_TRUE(registry.add(env_entry<Named<1>>()));
+  EXPECT_TRUE(registry.add(env_entry<Named<2>>()));
+  ASSERT_EQ(registry.entries().size(), 3u);
+  EXPECT_EQ(registry.entries()[0].spec->name, "acrobot");
+  EXPECT_EQ(registry.entries()[1].spec->name, "maze");
+  EXPECT_EQ(registry.entries()[2].spec->name, "snake");
+  EXPECT_EQ(registry.find("maze").spec, &Named<0>::spec);
+}
+
+TEST(EnvRegistry, UnknownNameListsTheKnownAndTheNearest) {
+  EnvRegistry registry;
+  registry.add(env_entry<Named<0>>());
+  registry.add(env_entry<Named<2>>());
+  EXPECT_EQ(error_of(registry, "snak"),
+            "unknown environment \"snak\"; did you mean \"snake\"? (known: maze, snake)");
+  EXPECT_EQ(error_of(registry, "pendulum"),
+            "unknown environment \"pendulum\" (known: maze, snake)");
+}
+
+TEST(EnvRegistry, NameTakenTwiceIsAnError) {
+  EnvRegistry registry;
+  EXPECT_TRUE(registry.add(env_entry<Named<0>>()));
+  EXPECT_FALSE(registry.add(env_entry<Named<0>>()));
+  EXPECT_THROW(registry.entries(), UsageError);
+  EXPECT_EQ(error_of(registry, "maze"),
+            "two environments are both named \"maze\"; rename one of them in its EnvSpec");
+}
+
+TEST(EnvRegistry, MacroRegistersAtLoadTime) {
+  EXPECT_EQ(find_env("test_corridor").spec, &author::Corridor::spec);
+  EXPECT_THROW(find_env("test_coridor"), UsageError);
+}
+
+}  // namespace
+}  // namespace hotloop

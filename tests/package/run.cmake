@@ -1,0 +1,22 @@
+# Installs BUILD into a prefix of its own, then configures, builds and runs the consumer against it.
+# Called by CTest with -D BUILD, SOURCE, WORK, COMPILER, FLAGS and TYPE.
+file(REMOVE_RECURSE ${WORK})
+set(prefix ${WORK}/prefix)
+# What a first-time user sees must come from the prefix, never from the build tree.
+set(step COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix} OUTPUT_QUIET ${step})
+execute_process(COMMAND ${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${WORK}/build
+                        -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_COMPILER=${COMPILER}
+                        -D CMAKE_CXX_FLAGS=${FLAGS} -D CMAKE_BUILD_TYPE=${TYPE} ${step})
+execute_process(COMMAND ${CMAKE_COMMAND} --build ${WORK}/build ${step})
+execute_process(COMMAND ${WORK}/build/consumer ${step})
+
+file(STRINGS ${WORK}/build/CMakeCache.txt found REGEX "^hotloop_DIR:")
+if(NOT found MATCHES "=${prefix}/")
+  message(FATAL_ERROR "the consumer used another installation: ${found}")
+endif()
+foreach(file bin/hotloop share/hotloop/specs include/hotloop/env.hpp)
+  if(NOT EXISTS ${prefix}/${file})
+    message(FATAL_ERROR "not installed: ${file}")
+  endif()
+endforeach()

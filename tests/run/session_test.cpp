@@ -1,0 +1,216 @@
+#include "run/session.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include <hotloop/error.hpp>
+
+#include "run/checkpoint.hpp"
+#include "run/model_file.hpp"
+#include "run/safetensors.hpp"
+
+namespace hotloop {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+class SessionTest : public testing::Test {
+ protected:
+  SessionTest() {
+    folder_ = fs::temp_directory_path() / ("hotloop-session-" + std::to_string(getpid()) + "-" +
+                                           testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  ~SessionTest() override { fs::remove_all(folder_); }
+
+  std::string run_dir() { return make_run_folder(folder_.string(), "run"); }
+
+  fs::path folder_;
+};
+
+TrainSpec small_spec() {
+  TrainSpec spec;
+  spec.name = "small";
+  spec.env = "cartpole";
+  spec.envs = 4;
+  spec.net.hidden = {16};
+  spec.dqn.batch = 16;
+  spec.dqn.replay_capacity = 1000;  // wraps twice
+  spec.dqn.learning_starts = 200;
+  spec.dqn.train_every = 8;
+  spec.dqn.updates_per_step = 0.5;
+  spec.dqn.target_every = 64;
+  spec.evaluation.every = 700;
+  spec.evaluation.episodes = 5;
+  spec.run.steps = 2800;
+  spec.run.log_every = 300;
+  return spec;
+}
+
+// Every tensor and every number of a checkpoint, but for wall time.
+std::map<std::string, std::vector<std::byte>> contents(const std::string& path) {
+  const Safetensors file(path);
+  std::map<std::string, std::vector<std::byte>> all;
+  for (const std::string& name : file.names()) {
+    std::size_t elements = 1;
+    for (std::int64_t extent : file.shape(name)) elements *= static_cast<std::size_t>(extent);
+    std::vector<std::byte>& bytes = all[name];
+    bytes.resize(elements * dtype_size(file.dtype(name)));
+    const auto copy = [&]<class T>(T*) { file.copy(name, std::span<T>(reinterpret_cast<T*>(bytes.data()), elements)); };
+    if (file.dtype(name) == Dtype::f32) copy(static_cast<float*>(nullptr));
+    else if (file.dtype(name) == Dtype::i32) copy(static_cast<std::int32_t*>(nullptr));
+    else copy(static_cast<std::uint8_t*>(nullptr));
+  }
+  Json state = Json::parse(file.metadata("state"));
+  for (const char* timing : {"seconds", "solved_seconds", "metrics_bytes"}) state.erase(timing);
+  const std::string text = state.dump();
+  all["state"].assign(reinterpret_cast<const std::byte*>(text.data()), reinterpret_cast<const std::byte*>(text.data()) + text.size());
+  return all;
+}
+
+// The rows of metrics.jsonl without what depends on the clock or the machine.
+std::vector<Json> metrics(const std::string& run_dir) {
+  std::vector<Json> rows;
+  std::ifstream file(run_dir + "/metrics.jsonl");
+  for (std::string line; std::getline(file, line);) {
+    Json row = Json::parse(line);
+    for (const char* key : {"seconds", "env_steps_per_second", "updates_per_second", "resident_bytes", "time"}) {
+      EXPECT_TRUE(row.contains(key)) << key;
+      row.erase(key);
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+TEST_F(SessionTest, StoppedAndResumedOftenEqualsStraightInEverything) {
+  const TrainSpec spec = small_spec();
+  const std::string straight = run_dir();
+  const TrainResult expected = start_run(spec, straight, {});
+
+  const std::string split = run_dir();
+  std::atomic<bool> stop{true};  // every session stops after its first round
+  SessionHooks hooks{.progress = nullptr, .stop = &stop};
+  TrainResult result = start_run(spec, split, hooks);
+  int sessions = 1;
+  while (result.interrupted && sessions < 40) {
+    result = resume_run(spec, split, std::nullopt, hooks);
+    ++sessions;
+  }
+  EXPECT_EQ(sessions, 40);
+  result = resume_run(spec, split, std::nullopt, {});
+
+  EXPECT_EQ(result.params_hash, expected.params_hash);
+  EXPECT_EQ(result.env_steps, expected.env_steps);
+  EXPECT_EQ(result.updates, expected.updates);
+  EXPECT_EQ(result.record.greedy_return, expected.record.greedy_return);
+  EXPECT_EQ(contents(list_checkpoints(split).back()), contents(list_checkpoints(straight).back()));
+  EXPECT_EQ(metrics(split), metrics(straight));
+  EXPECT_EQ(metrics(straight).size(), 9u);
+}
+
+TEST_F(SessionTest, LoggingEvaluationAndCheckpointsDoNotTouchTraining) {
+  TrainSpec spec = small_spec();
+  const std::string hash = start_run(spec, run_dir(), {}).params_hash;
+  spec.evaluation.every = 50;
+  spec.run.log_every = 17;
+  spec.run.checkpoint_seconds = 0;
+  EXPECT_EQ(start_run(spec, run_dir(), {}).params_hash, hash);
+}
+
+TEST_F(SessionTest, ResumeMayExtendARunAndEqualsTheLongerRun) {
+  TrainSpec spec = small_spec();
+  const std::string longer = run_dir();
+  spec.run.steps = 4000;
+  const std::string hash = start_run(spec, longer, {}).params_hash;
+  const std::string extended = run_dir();
+  spec.run.steps = 2800;
+  start_run(spec, extended, {});
+  const std::vector<std::string> more = {"run.steps=4000"};
+  const TrainSpec again = load_run_spec(extended, more);
+  EXPECT_EQ(resume_run(again, extended, std::nullopt, {}).params_hash, hash);
+}
+
+TEST_F(SessionTest, ResumingKeepsTheSpec) {
+  const std::string dir = run_dir();
+  start_run(small_spec(), dir, {});
+  const std::vector<std::string> other = {"algo.batch=8"};
+  EXPECT_THROW(load_run_spec(dir, other), UsageError);
+  TrainSpec changed = load_run_spec(dir, {});
+  changed.net.hidden = {32};
+  EXPECT_THROW(resume_run(changed, dir, std::nullopt, {}), RunError);
+  EXPECT_THROW(load_run_spec(folder_.string(), {}), UsageError);
+}
+
+TEST_F(SessionTest, ADamagedCheckpointIsNamedAndTheEarlierOneStillWorks) {
+  TrainSpec spec = small_spec();
+  spec.run.checkpoint_seconds = 0;
+  const std::string dir = run_dir();
+  const std::string hash = start_run(spec, dir, {}).params_hash;
+  const std::vector<std::string> kept = list_checkpoints(dir);
+  ASSERT_EQ(kept.size(), 2u);
+  {
+    std::fstream file(kept[1], std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(5000);
+    const char byte = static_cast<char>(file.get() ^ 1);
+    file.seekp(5000);
+    file.put(byte);
+  }
+  try {
+    resume_run(spec, dir, std::nullopt, {});
+    FAIL() << "a flipped bit went unnoticed";
+  } catch (const RunError& e) {
+    EXPECT_NE(std::string(e.what()).find(kept[1]), std::string::npos);
+    EXPECT_NE(std::string(e.what()).find("--checkpoint " + kept[0]), std::string::npos);
+  }
+  EXPECT_EQ(resume_run(spec, dir, kept[0], {}).params_hash, hash);
+}
+
+TEST_F(SessionTest, TheModelFileGivesTheEvaluationAgain) {
+  const std::string dir = run_dir();
+  const TrainResult result = start_run(small_spec(), dir, {});
+  for (const auto& [name, mean] : {std::pair{"best", result.record.best_return}, std::pair{"latest", result.record.greedy_return}}) {
+    const Model model = load_model(dir + "/model-" + name + ".safetensors");
+    Evaluator evaluator(model.spec.env, model.spec.evaluation.episodes, model.spec.run.seed, model.structure);
+    ThreadTeam team(2);
+    EXPECT_EQ(evaluator.run(Plan(model.structure), model.parameters, team).mean, mean) << name;
+    EXPECT_EQ(model.greedy_return, mean);
+  }
+  const Model latest = load_model(dir + "/model-latest.safetensors");
+  EXPECT_EQ(parameters_hash(latest.structure, latest.parameters), result.params_hash);
+  EXPECT_THROW(load_model(list_checkpoints(dir).back()), RunError);  // a checkpoint is not a model
+}
+
+TEST_F(SessionTest, AnUnwritableFolderIsAnErrorThatNamesIt) {
+  std::ofstream(folder_ / "file") << "not a folder";
+  const std::string parent = (folder_ / "file").string();
+  try {
+    make_run_folder(parent, "run");
+    FAIL();
+  } catch (const RunError& e) {
+    EXPECT_NE(std::string(e.what()).find(parent), std::string::npos);
+  }
+}
+
+// Learning as learning: within 60k env steps this small agent must play far better than chance (about
+// 22) on each of three seeds. The figures over many seeds are in docs/results.md.
+TEST_F(SessionTest, CartPoleIsLearnt) {
+  for (std::uint64_t seed : {1u, 2u, 3u}) {
+    const std::vector<std::string> overrides = {"run.seed=" + std::to_string(seed)};
+    const TrainSpec spec = load_spec("cartpole_dqn", overrides);
+    const TrainResult result = start_run(spec, run_dir(), {});
+    EXPECT_TRUE(result.record.solved) << "seed " << seed << " reached " << result.record.best_return;
+  }
+}
+
+}  // namespace
+}  // namespace hotloop

@@ -1,0 +1,215 @@
+#include "run/trainer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <hotloop/error.hpp>
+
+#include "tests/allocations.hpp"
+
+namespace hotloop {
+namespace {
+
+// Says NaN or infinity where it is told to; its only action otherwise counts.
+struct Sick {
+  static constexpr auto spec = EnvSpec{.name = "test_sick", .obs = 2, .actions = 2, .max_steps = 50};
+  enum Illness { kHealthy, kObservation, kReward };
+  static inline Illness illness = kHealthy;
+  int steps = 0;
+  float start = 0;
+  void reset(Rng& rng) { steps = 0, start = static_cast<float>(rng.uniform()); }
+  void observe(std::span<float> obs) const {
+    obs[0] = start;
+    obs[1] = illness == kObservation && steps == 7 ? std::nanf("") : static_cast<float>(steps) / 50;
+  }
+  Step step(int, Rng&) {
+    ++steps;
+    return {illness == kReward && steps == 9 ? INFINITY : 1.0f, false};
+  }
+};
+HOTLOOP_ENV(Sick)
+
+// Three actions, one of them forbidden in each state; taking it or never moving would show.
+struct Masked {
+  static constexpr auto spec = EnvSpec{.name = "test_masked", .obs = 1, .actions = 3, .max_steps = 20};
+  static inline std::int64_t forbidden_taken = 0;
+  int state = 0;
+  void reset(Rng& rng) { state = static_cast<int>(rng.below(3)); }
+  void observe(std::span<float> obs) const { obs[0] = static_cast<float>(state); }
+  void mask(std::span<std::uint8_t> allowed) const {
+    for (int a = 0; a < 3; ++a) allowed[a] = a != state;
+  }
+  Step step(int action, Rng& rng) {
+    forbidden_taken += action == state;
+    state = static_cast<int>(rng.below(3));
+    return {static_cast<float>(action), rng.below(10) == 0};
+  }
+};
+HOTLOOP_ENV(Masked)
+
+TrainSpec small_spec() {
+  TrainSpec spec;
+  spec.name = "small";
+  spec.env = "cartpole";
+  spec.envs = 4;
+  spec.net.hidden = {32};
+  spec.dqn.batch = 32;
+  spec.dqn.replay_capacity = 1000;
+  spec.dqn.learning_starts = 200;
+  spec.dqn.updates_per_step = 0.5;
+  spec.dqn.train_every = 8;
+  spec.dqn.target_every = 100;
+  spec.run.steps = 4000;
+  return spec;
+}
+
+std::vector<float> parameters_after(const TrainSpec& spec) {
+  Trainer trainer(spec);
+  while (!trainer.done()) trainer.round();
+  return {trainer.agent().online().begin(), trainer.agent().online().end()};
+}
+
+TEST(Trainer, MakesExactlyTheDeclaredUpdates) {
+  for (const auto& [envs, every, per_step, starts, steps] :
+       std::vector<std::tuple<int, int, double, int, int>>{
+           {1, 256, 0.5, 1000, 50'000}, {1, 10, 0.1, 300, 2000}, {4, 4, 0.3, 100, 1501}, {8, 64, 2, 0, 640}, {2, 2, 0.01, 0, 999}}) {
+    TrainSpec spec = small_spec();
+    spec.net.hidden = {8};
+    spec.dqn.batch = 8;
+    spec.envs = envs;
+    spec.dqn.train_every = every;
+    spec.dqn.updates_per_step = per_step;
+    spec.dqn.learning_starts = starts;
+    spec.run.steps = steps;
+    Trainer trainer(spec);
+    while (!trainer.done()) trainer.round();
+    EXPECT_EQ(trainer.counters().env_steps, (steps + envs - 1) / envs * envs);
+    EXPECT_EQ(trainer.counters().updates, declared_updates(spec));
+    // Counted by hand: rounds that end after learning_starts, times updates per round.
+    const std::int64_t rounds = trainer.counters().env_steps / every - starts / every;
+    EXPECT_EQ(declared_updates(spec), std::llround(std::floor(rounds * every * per_step + 1e-6)));
+  }
+  TrainSpec zoo = small_spec();
+  zoo.envs = 1, zoo.dqn.train_every = 256, zoo.dqn.updates_per_step = 0.5, zoo.dqn.learning_starts = 1000, zoo.run.steps = 50'000;
+  EXPECT_EQ(declared_updates(zoo), 192 * 128);  // rounds 4 to 195
+}
+
+TEST(Trainer, SameSeedSameBitsOtherSeedOtherBits) {
+  TrainSpec spec = small_spec();
+  const std::vector<float> first = parameters_after(spec);
+  EXPECT_EQ(first, parameters_after(spec));
+  spec.run.seed = 2;
+  EXPECT_NE(first, parameters_after(spec));
+}
+
+TEST(Trainer, ResultDoesNotDependOnThreads) {
+  TrainSpec spec = small_spec();
+  spec.envs = 100;       // four blocks of lanes to act on
+  spec.dqn.batch = 260;  // three shards to learn on
+  spec.dqn.train_every = 100;
+  spec.dqn.updates_per_step = 0.1;
+  spec.dqn.replay_capacity = 5000;
+  spec.run.steps = 10'000;
+  const std::vector<float> one = parameters_after(spec);
+  for (int threads : {2, 4}) {
+    spec.run.threads = threads;
+    EXPECT_EQ(one, parameters_after(spec)) << threads << " threads";
+  }
+}
+
+// The updates of a round do not depend on how many batches are gathered in one pass: a round of 64
+// updates is the same as the definition, one draw and one update after the other.
+TEST(Trainer, TargetClocksCountWhatTheySay) {
+  TrainSpec spec = small_spec();
+  spec.dqn.target_clock = TargetClock::updates;
+  spec.dqn.target_every = 1'000'000;
+  Trainer never(spec);
+  const std::vector<float> start(never.agent().online().begin(), never.agent().online().end());
+  while (!never.done()) never.round();
+  EXPECT_EQ(start, std::vector<float>(never.agent().target().begin(), never.agent().target().end()));
+  spec.dqn.target_every = 1;
+  Trainer always(spec);
+  while (!always.done()) always.round();
+  EXPECT_TRUE(std::equal(always.agent().online().begin(), always.agent().online().end(), always.agent().target().begin()));
+}
+
+TEST(Trainer, MaskedActionsAreNeverTaken) {
+  TrainSpec spec = small_spec();
+  spec.env = "test_masked";
+  Masked::forbidden_taken = 0;
+  parameters_after(spec);
+  EXPECT_EQ(Masked::forbidden_taken, 0);
+}
+
+TEST(Trainer, NonFiniteObservationOrRewardNamesEnvStepAndField) {
+  const auto message = [](Sick::Illness illness) -> std::string {
+    Sick::illness = illness;
+    TrainSpec spec = small_spec();
+    spec.env = "test_sick";
+    std::string text;
+    try {
+      parameters_after(spec);
+    } catch (const RunError& e) {
+      text = e.what();
+    }
+    Sick::illness = Sick::kHealthy;
+    return text;
+  };
+  EXPECT_EQ(message(Sick::kHealthy), "");
+  EXPECT_NE(message(Sick::kObservation).find("observation[1] (nan) from env 0 at vector step 7 "), std::string::npos)
+      << message(Sick::kObservation);
+  EXPECT_NE(message(Sick::kReward).find("reward (inf) from env 0 at vector step 9 "), std::string::npos)
+      << message(Sick::kReward);
+}
+
+TEST(Trainer, ExplodingLearningStopsBeforeTheParametersAreSpoilt) {
+  TrainSpec spec = small_spec();
+  spec.optimiser.kind = OptimiserKind::sgd;
+  spec.dqn.loss = Loss::mse;
+  spec.dqn.learning_rate.from = 1e6;
+  Trainer trainer(spec);
+  EXPECT_THROW(
+      {
+        while (!trainer.done()) trainer.round();
+      },
+      RunError);
+  for (float p : trainer.agent().online()) ASSERT_TRUE(std::isfinite(p));
+}
+
+TEST(Trainer, AReplayThatCannotFitIsRefusedWithTheNumber) {
+  TrainSpec spec = small_spec();
+  spec.dqn.replay_capacity = 4'000'000'000;
+  spec.env = "test_sick";
+  try {
+    Trainer trainer(spec);
+    FAIL() << "a replay of 68 GB was accepted";
+  } catch (const UsageError& e) {
+    EXPECT_NE(std::string(e.what()).find("replay.capacity"), std::string::npos);
+    EXPECT_NE(std::string(e.what()).find("GiB"), std::string::npos);
+  }
+}
+
+TEST(Trainer, TrainingAllocatesNothingAfterWarmUp) {
+  if (!kCountsAllocations) GTEST_SKIP() << "the sanitizer owns malloc";
+  for (const char* env : {"cartpole", "test_masked"}) {
+    TrainSpec spec = small_spec();
+    spec.env = env;
+    spec.run.steps = 20'000;
+    Trainer trainer(spec);
+    while (trainer.counters().env_steps < 1000) trainer.round();
+    const std::int64_t before = allocations();
+    const std::int64_t updates = trainer.counters().updates;
+    while (!trainer.done()) trainer.round();
+    EXPECT_EQ(allocations() - before, 0) << env;
+    EXPECT_GT(trainer.counters().updates - updates, 9000);
+  }
+  const std::int64_t before = allocations();
+  const auto proof = std::make_unique<int>(1);  // the counter counts
+  EXPECT_EQ(allocations() - before, 1);
+}
+
+}  // namespace
+}  // namespace hotloop

@@ -1,0 +1,92 @@
+# What the two launchers share: whether the build is current, installing what is missing, building.
+# Sourced with $root set to the checkout, an absolute path without symbolic links.
+#
+# Invariants: nothing here writes to standard output, which belongs to the program; the stamp exists
+# only after a build that succeeded. It carries the moment at which that build began, so that a file
+# edited while it ran counts as changed, and the place of the checkout, which the program may know.
+
+build=$root/build/release
+program=$build/hotloop
+stamp=$build/.up-to-date
+log=$build/build.log
+
+say() { printf '%s\n' "$*" >&2; }
+
+# Folders are compared as well as files: removing or renaming a file touches only its folder.
+up_to_date() {
+  [ -x "$program" ] && [ -e "$stamp" ] && IFS= read -r place <"$stamp" &&
+    [ "$place" = "$root" ] && [ -z "$(
+    find "$root/CMakeLists.txt" "$root/CMakePresets.json" "$root/cmake" "$root/include" \
+      "$root/src" "$root/bench" "$root/reference" -newer "$stamp" -print -quit 2>/dev/null
+  )" ]
+}
+
+# Prints the packages of packages.txt that dpkg does not report as installed.
+missing_packages() {
+  wanted=$(sed 's/#.*//' "$root/tools/packages.txt")
+  # $wanted is a list of words here and below.
+  installed=" $(dpkg-query -W -f '${db:Status-Status}:${Package} ' $wanted 2>/dev/null)"
+  for package in $wanted; do
+    case $installed in
+      *" installed:$package "*) ;;
+      *) printf ' %s' "$package" ;;
+    esac
+  done
+}
+
+install_packages() {
+  command -v dpkg-query >/dev/null || return 0  # not a Debian: CMake will name what it misses
+  missing=$(missing_packages)
+  [ -z "$missing" ] && return 0
+  if [ "$(id -u)" -ne 0 ]; then
+    say "hotloop needs packages that are not installed. Run this line, then try again:"
+    say "sudo sh -c 'apt-get update && apt-get install -y --no-install-recommends$missing'"
+    return 1
+  fi
+  say "installing$missing …"
+  # A list that cannot be refreshed need not stop the installation. The lock is waited for because a
+  # new machine is often busy with its own first upgrade. Descriptor 9 is the lock of the build.
+  {
+    apt-get update -q -o Acquire::Retries=3 || true
+    DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
+      -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300 $missing
+  } </dev/null >>"$log" 2>&1 9>&-
+}
+
+# A checkout that was moved since its configuration starts afresh.
+configure() {
+  if ! [ -e "$build/build.ninja" ] ||
+    ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$build/CMakeCache.txt"; then
+    set -- --fresh
+  elif ! [ "$root/CMakePresets.json" -nt "$build/build.ninja" ]; then
+    return 0
+  fi
+  (cd "$root" && cmake "$@" --preset release) >>"$log" 2>&1
+}
+
+build_locked() {
+  # Another call may have built while this one waited for the lock.
+  if [ "$1" = hotloop_cli ] && up_to_date; then return 0; fi
+  if [ -e "$program" ]; then again='…'; else again='(the first build takes about two minutes) …'; fi
+  rm -f "$stamp"
+  : >"$log" || return 1
+  install_packages || return 1
+  say "building hotloop $again"
+  printf '%s\n' "$root" >"$stamp.begun"
+  configure && cmake --build "$build" --parallel "$(nproc)" --target "$@" >>"$log" 2>&1 &&
+    mv "$stamp.begun" "$stamp"
+}
+
+# build TARGET…: installs, configures and builds under a lock; says what went wrong.
+build() {
+  if ! mkdir -p "$build"; then return 1; fi
+  (
+    flock 9 || exit 1
+    build_locked "$@" && exit 0
+    if [ -s "$log" ]; then
+      tail -n 100 "$log" >&2
+      say "hotloop could not be built; the full log is $log"
+    fi
+    exit 1
+  ) 9>"$root/build/.lock"
+}
