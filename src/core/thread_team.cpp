@@ -23,7 +23,7 @@ void wait_while_equal(std::atomic<T>& value, T old, int spins) {
 
 }  // namespace
 
-ThreadTeam::ThreadTeam(int threads) {
+ThreadTeam::ThreadTeam(int threads) : size_(threads), spins_(spin_limit(threads)) {
   for (int worker = 1; worker < threads; ++worker) {
     helpers_.emplace_back([this, worker] { help(worker); });
   }
@@ -43,10 +43,9 @@ void ThreadTeam::run_all(int count, Call call, void* context) {
   round_.fetch_add(1, std::memory_order_release);
   round_.notify_all();
   run_chunk(0);
-  const int spins = spin_limit(size());
   for (int left = pending_.load(std::memory_order_acquire); left != 0;
        left = pending_.load(std::memory_order_acquire)) {
-    wait_while_equal(pending_, left, spins);
+    wait_while_equal(pending_, left, spins_);
   }
 }
 
@@ -61,9 +60,8 @@ void ThreadTeam::run_chunk(int worker) const {
 
 void ThreadTeam::help(int worker) {
   unsigned seen = 0;
-  const int spins = spin_limit(2);
   while (true) {
-    wait_while_equal(round_, seen, spins);
+    wait_while_equal(round_, seen, spins_);
     ++seen;
     if (stopping_.load(std::memory_order_relaxed)) return;
     run_chunk(worker);

@@ -20,11 +20,11 @@ class ThreadTeam {
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
-  int size() const { return static_cast<int>(helpers_.size()) + 1; }
+  int size() const { return size_; }
 
   template <class Body>
   void run(int count, Body&& body) {
-    if (helpers_.empty() || count <= 1) {
+    if (size_ == 1 || count <= 1) {
       if (count > 0) body(0, count, 0);
       return;
     }
@@ -41,6 +41,8 @@ class ThreadTeam {
   void run_chunk(int worker) const;
   void help(int worker);
 
+  const int size_;
+  const int spins_;  // looks at a flag before going to sleep
   std::vector<std::jthread> helpers_;
   std::atomic<unsigned> round_{0};  // raised when there is work; workers wait on it
   std::atomic<int> pending_{0};     // helpers that have not finished the round

@@ -3,7 +3,6 @@
 #include "envs/cartpole.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace hotloop {
 namespace {

@@ -11,6 +11,7 @@
 #include <hotloop/env.hpp>
 
 #include <cassert>
+#include <cmath>
 #include <numbers>
 #include <vector>
 

@@ -13,6 +13,13 @@ std::size_t obs_bytes(const ReplayShape& s) {
   return s.obs * sizeof(float) + (s.masks ? static_cast<std::size_t>(s.actions) : 0);
 }
 
+// Rows are short: four floats at a time beats a call of memcpy.
+inline void copy_row(const float* from, std::int64_t count, float* to) {
+  std::int64_t i = 0;
+  for (; i + 4 <= count; i += 4) std::memcpy(to + i, from + i, 4 * sizeof(float));
+  for (; i < count; ++i) to[i] = from[i];
+}
+
 }  // namespace
 
 double Replay::bytes_per_transition(const ReplayShape& s) {
@@ -22,7 +29,7 @@ double Replay::bytes_per_transition(const ReplayShape& s) {
 std::size_t Replay::bytes_needed(const ReplayShape& s, std::int64_t draws) {
   const std::size_t small = sizeof(std::int32_t) + sizeof(float) + 1;  // action, reward, end
   const std::size_t stored = (slots_of(s) + 1) * (small + obs_bytes(s)) + aside_of(s) * obs_bytes(s);
-  const std::size_t gathered = 2 * obs_bytes(s) + sizeof(std::int32_t) + 2 * sizeof(float) + sizeof(std::uint32_t);
+  const std::size_t gathered = 2 * obs_bytes(s) + sizeof(std::int32_t) + 2 * sizeof(float) + sizeof(std::int64_t);
   return stored * s.lanes + gathered * draws;
 }
 
@@ -39,7 +46,7 @@ Replay::Replay(const ReplayShape& shape, std::int64_t draws)
   ends_ = arena_.take<std::uint8_t>(ring_ * n);
   final_obs_ = arena_.take<float>(aside_ * n * d);
   final_mask_ = arena_.take<std::uint8_t>(aside_ * n * a);
-  drawn_ = arena_.take<std::uint32_t>(draws);
+  places_ = arena_.take<std::int64_t>(draws);
   batch_obs_ = arena_.take<float>(draws * d);
   batch_next_obs_ = arena_.take<float>(draws * d);
   batch_rewards_ = arena_.take<float>(draws);
@@ -86,44 +93,45 @@ void Replay::push(const Transitions& t) {
 }
 
 void Replay::sample(int batches, int size, Rng rng) {
-  const std::uint32_t n = shape_.lanes;
+  const std::int64_t n = shape_.lanes;
   const std::int64_t d = shape_.obs;
   const std::int64_t a = shape_.actions;
   const std::int64_t draws = std::int64_t{batches} * size;
   const std::int64_t oldest = pushed_ - stored_slots();
-  const std::int64_t oldest_slot = oldest % ring_;
-  assert(draws <= static_cast<std::int64_t>(drawn_.size()) && stored_slots() > 0);
-  const auto slot_of = [&](std::uint32_t drawn) {
-    const std::int64_t slot = oldest_slot + drawn / n;
-    return slot < ring_ ? slot : slot - ring_;
-  };
+  const std::int64_t first = oldest % ring_ * n;  // place of the oldest transition
+  const std::int64_t end = ring_ * n;
+  assert(draws <= static_cast<std::int64_t>(places_.size()) && stored_slots() > 0);
   batch_size_ = size;
 
-  // All indices first, with a prefetch each; the gather then finds its cache lines on the way.
+  // All places first, with a prefetch each; the gather then finds its cache lines on the way.
   const auto stored = static_cast<std::uint32_t>(this->size());
   for (std::int64_t i = 0; i < draws; ++i) {
-    drawn_[i] = rng.below(stored);
-    const std::int64_t at = slot_of(drawn_[i]) * n + drawn_[i] % n;
+    std::int64_t at = first + rng.below(stored);
+    if (at >= end) at -= end;
+    places_[i] = at;
     __builtin_prefetch(obs_.data() + at * d);
+    __builtin_prefetch(obs_.data() + (at + n) * d);
     __builtin_prefetch(actions_.data() + at);
     __builtin_prefetch(rewards_.data() + at);
+    __builtin_prefetch(ends_.data() + at);
   }
   for (std::int64_t i = 0; i < draws; ++i) {
-    const std::int64_t slot = slot_of(drawn_[i]);
-    const std::uint32_t lane = drawn_[i] % n;
-    const std::int64_t at = slot * n + lane;
-    const bool cut = ends_[at] == kTruncated;
-    const std::int64_t next = cut ? aside(oldest + drawn_[i] / n, static_cast<int>(lane))
-                                  : (slot + 1 < ring_ ? slot + 1 : 0) * n + lane;
-    std::memcpy(&batch_obs_[i * d], obs_.data() + at * d, d * sizeof(float));
-    std::memcpy(&batch_next_obs_[i * d], (cut ? final_obs_.data() : obs_.data()) + next * d,
-                d * sizeof(float));
+    const std::int64_t at = places_[i];
+    std::int64_t next = at + n < end ? at + n : at + n - end;
+    const float* next_obs = obs_.data();
+    const std::uint8_t* next_mask = mask_.data();
+    if (ends_[at] == kTruncated) {
+      const std::int64_t age = (at >= first ? at - first : at + end - first) / n;  // vector steps after the oldest
+      next = aside(oldest + age, static_cast<int>(at % n));
+      next_obs = final_obs_.data();
+      next_mask = final_mask_.data();
+    }
+    copy_row(obs_.data() + at * d, d, &batch_obs_[i * d]);
+    copy_row(next_obs + next * d, d, &batch_next_obs_[i * d]);
     batch_actions_[i] = actions_[at];
     batch_rewards_[i] = rewards_[at];
     batch_continues_[i] = ends_[at] == kTerminated ? 0.0f : 1.0f;
-    if (shape_.masks) {
-      std::copy_n((cut ? final_mask_.data() : mask_.data()) + next * a, a, &batch_next_mask_[i * a]);
-    }
+    if (shape_.masks) std::copy_n(next_mask + next * a, a, &batch_next_mask_[i * a]);
   }
 }
 

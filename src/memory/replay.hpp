@@ -112,7 +112,7 @@ class Replay {
   std::span<float> final_obs_;          // [aside, N, D]
   std::span<std::uint8_t> final_mask_;  // [aside, N, A]
   // What `sample` gathered, [draws, ...].
-  std::span<std::uint32_t> drawn_;  // 0 = the oldest transition of lane 0, 1 = of lane 1, ...
+  std::span<std::int64_t> places_;  // slot * N + lane
   std::span<float> batch_obs_, batch_next_obs_, batch_rewards_, batch_continues_;
   std::span<std::int32_t> batch_actions_;
   std::span<std::uint8_t> batch_next_mask_;
