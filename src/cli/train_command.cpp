@@ -76,7 +76,7 @@ int train_command(const TrainArguments& arguments) {
   if (arguments.seed) overrides.push_back(fmt::format("run.seed={}", *arguments.seed));
   if (arguments.steps) overrides.push_back(fmt::format("run.steps={}", *arguments.steps));
   TrainSpec spec = load_spec(arguments.spec, overrides);
-  find_env(spec.env);  // an unknown environment must not leave a folder behind
+  check_feasible(spec);  // a run that cannot be must not leave a folder behind
   const std::uint64_t first = spec.run.seed;
   for (int i = 0; i < arguments.seeds; ++i) {
     spec.run.seed = first + static_cast<std::uint64_t>(i);

@@ -46,12 +46,7 @@ const EnvEntry& EnvRegistry::find(std::string_view name) const {
   std::vector<std::string_view> names;
   names.reserve(all.size());
   for (const EnvEntry& entry : all) names.push_back(entry.spec->name);
-  const std::string near = nearest(name, names);
-  std::string message = "unknown environment \"" + std::string(name) + "\"";
-  if (!near.empty()) message += "; did you mean \"" + near + "\"?";
-  message += " (known: ";
-  for (std::size_t i = 0; i < names.size(); ++i) message.append(i ? ", " : "").append(names[i]);
-  throw UsageError(message + ")");
+  throw UsageError("env.name: unknown environment " + std::string(name) + "; " + suggestion(name, names));
 }
 
 bool register_env(const EnvEntry& entry) { return global_registry().add(entry); }

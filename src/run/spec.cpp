@@ -11,10 +11,6 @@
 #include "core/file.hpp"
 #include "core/text.hpp"
 
-#ifndef HOTLOOP_SPEC_DIR
-#define HOTLOOP_SPEC_DIR "specs"
-#endif
-
 namespace hotloop {
 namespace {
 
@@ -56,7 +52,12 @@ std::string about_of(const std::string& path) {
 }  // namespace
 
 const std::string& default_spec_folder() {
-  static const std::string folder = HOTLOOP_SPEC_DIR;
+  static const std::string folder = [] {  // an installed program brings its specs along
+    std::error_code error;
+    const fs::path program = fs::read_symlink("/proc/self/exe", error);
+    const fs::path installed = program.parent_path().parent_path() / "share/hotloop/specs";
+    return fs::is_directory(installed, error) ? installed.string() : std::string(HOTLOOP_SPEC_DIR);
+  }();
   return folder;
 }
 

@@ -39,27 +39,35 @@ int group_size(const TrainSpec& spec, int obs) {
   return static_cast<int>(std::max(1.0, std::min(per_round, std::floor(kGatherBytes / bytes))));
 }
 
-Replay make_replay(const TrainSpec& spec, const BatchEnv& env, int group) {
-  const ReplayShape shape{.lanes = spec.envs,
-                          .obs = env.spec().obs,
-                          .actions = env.spec().actions,
-                          .masks = env.has_mask(),
-                          .max_steps = env.spec().max_steps,
-                          .capacity = spec.dqn.replay_capacity};
-  const std::int64_t draws = std::int64_t{group} * spec.dqn.batch;
-  const double needed = static_cast<double>(Replay::bytes_needed(shape, draws));
-  const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  if (needed > 0.9 * memory) {
-    throw UsageError(fmt::format(
-        "replay.capacity: {} transitions of {:.0f} bytes need {:.1f} GiB, but this machine has {:.1f} GiB of "
-        "memory; at most {} fit",
-        shape.capacity, Replay::bytes_per_transition(shape), needed / 0x1p30, memory / 0x1p30,
-        static_cast<std::int64_t>(0.9 * memory / Replay::bytes_per_transition(shape))));
-  }
-  return {shape, draws};
+ReplayShape replay_shape(const TrainSpec& spec, const EnvSpec& env, bool masks) {
+  return {.lanes = spec.envs,
+          .obs = env.obs,
+          .actions = env.actions,
+          .masks = masks,
+          .max_steps = env.max_steps,
+          .capacity = spec.dqn.replay_capacity};
+}
+
+const TrainSpec& feasible(const TrainSpec& spec) {
+  check_feasible(spec);
+  return spec;
 }
 
 }  // namespace
+
+void check_feasible(const TrainSpec& spec) {
+  const EnvEntry& env = find_env(spec.env);
+  const ReplayShape shape = replay_shape(spec, *env.spec, env.make(1)->has_mask());
+  const double bytes = Replay::bytes_per_transition(shape);
+  const double needed = bytes * static_cast<double>(shape.capacity);
+  const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  constexpr double kShare = 0.9;
+  if (needed <= kShare * memory) return;
+  throw UsageError(fmt::format(
+      "replay.capacity: {} transitions of {:.1f} bytes need {:.1f} GiB, but this machine has {:.1f} GiB of memory; "
+      "at most {} fit",
+      shape.capacity, bytes, needed / 0x1p30, memory / 0x1p30, static_cast<std::int64_t>(kShare * memory / bytes)));
+}
 
 std::int64_t declared_updates(const TrainSpec& spec) {
   const DqnOptions& o = spec.dqn;
@@ -69,13 +77,13 @@ std::int64_t declared_updates(const TrainSpec& spec) {
 }
 
 Trainer::Trainer(const TrainSpec& spec)
-    : spec_(spec),
+    : spec_(feasible(spec)),
       total_steps_(whole_vector_steps(spec.run.steps, spec.envs)),
       team_(spec.run.threads),
       env_(make_env(spec)),
       agent_(make_structure(spec), spec.net.init, spec.dqn, spec.optimiser, spec.run.seed, spec.envs),
       group_(group_size(spec, env_.spec().obs)),
-      replay_(make_replay(spec, env_, group_)),
+      replay_(replay_shape(spec, env_.spec(), env_.has_mask()), std::int64_t{group_} * spec.dqn.batch),
       actions_(spec.envs) {
   env_.reset();
   replay_.begin(env_.obs(), env_.mask());

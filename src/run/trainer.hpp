@@ -36,7 +36,6 @@ struct Window {
 
 class Trainer {
  public:
-  // Throws UsageError if the environment is unknown or the replay cannot fit into memory.
   explicit Trainer(const TrainSpec& spec);
 
   // Throws RunError naming the first non-finite observation, reward, loss or gradient.
@@ -76,6 +75,10 @@ class Trainer {
   Counters counters_;
   Window window_;
 };
+
+// Throws UsageError if the environment is unknown or the replay cannot fit into memory; the trainer
+// asks this first.
+void check_feasible(const TrainSpec& spec);
 
 // Updates that the spec declares for the whole run.
 std::int64_t declared_updates(const TrainSpec& spec);

@@ -84,9 +84,9 @@ TEST(EnvRegistry, UnknownNameListsTheKnownAndTheNearest) {
   registry.add(env_entry<Named<0>>());
   registry.add(env_entry<Named<2>>());
   EXPECT_EQ(error_of(registry, "snak"),
-            "unknown environment \"snak\"; did you mean \"snake\"? (known: maze, snake)");
+            "env.name: unknown environment snak; did you mean snake? (allowed: maze, snake)");
   EXPECT_EQ(error_of(registry, "pendulum"),
-            "unknown environment \"pendulum\" (known: maze, snake)");
+            "env.name: unknown environment pendulum; allowed: maze, snake");
 }
 
 TEST(EnvRegistry, NameTakenTwiceIsAnError) {

@@ -11,6 +11,12 @@ execute_process(COMMAND ${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${WORK}/build
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${WORK}/build ${step})
 execute_process(COMMAND ${WORK}/build/consumer ${step})
 
+# The installed program brings its own specs, wherever it is called.
+execute_process(COMMAND ${prefix}/bin/hotloop list specs OUTPUT_VARIABLE specs ${step})
+if(NOT specs MATCHES "cartpole_dqn ")
+  message(FATAL_ERROR "the installed program lists no cartpole_dqn: ${specs}")
+endif()
+
 file(STRINGS ${WORK}/build/CMakeCache.txt found REGEX "^hotloop_DIR:")
 if(NOT found MATCHES "=${prefix}/")
   message(FATAL_ERROR "the consumer used another installation: ${found}")

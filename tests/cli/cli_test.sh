@@ -1,0 +1,105 @@
+#!/bin/bash
+# cli_test.sh HOTLOOP WORK: what a user meets: exit codes, messages, and that nothing good gets lost.
+set -u
+hotloop=$1 work=$2
+rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
+failures=0
+small=(--steps 3000 --set evaluation.every=1000 --set evaluation.episodes=10 --quiet)
+
+# expect CODE TEXT COMMAND...: the exit code, and a text in what was printed.
+expect() {
+  local code=$1 text=$2
+  shift 2
+  output=$("$@" 2>&1)
+  local found=$?
+  if [ "$found" -ne "$code" ] || ! grep -qF -- "$text" <<<"$output"; then
+    printf 'FAILED: %s\n  expected exit %s and "%s", found exit %s and:\n%s\n' "$*" "$code" "$text" "$found" "$output"
+    failures=$((failures + 1))
+  fi
+}
+
+# Usage.
+expect 0 "hotloop" "$hotloop" --help
+expect 0 "0." "$hotloop" --version
+expect 2 "did you mean train?" "$hotloop" trian cartpole_dqn
+expect 2 "--help" "$hotloop" train
+expect 2 "did you mean cartpole_dqn?" "$hotloop" train cartpole_dnq
+expect 2 "did you mean algo.batch?" "$hotloop" train cartpole_dqn --set algo.bach=32
+expect 2 "algo.gamma" "$hotloop" train cartpole_dqn --set algo.gamma=1.5
+expect 2 "algo.batch" "$hotloop" train cartpole_dqn --set algo.batch=many
+expect 2 "did you mean cartpole?" "$hotloop" train cartpole_dqn --set env.name=cartpol
+expect 2 "GiB" "$hotloop" train cartpole_dqn --set replay.capacity=4000000000
+expect 2 "no such spec or file" "$hotloop" train missing/file.yaml
+expect 2 "did you mean specs?" "$hotloop" list spec
+expect 2 "unknown benchmark" "$hotloop" bench updat
+[ -e runs ] && { echo "FAILED: a refused request left a run folder"; failures=$((failures + 1)); }
+
+# Lists.
+expect 0 "cartpole_dqn_zoo" "$hotloop" list specs
+expect 0 "cartpole" "$hotloop" list envs --json
+expect 0 "gelu" "$hotloop" list activations
+
+# A run, its JSON, its evaluation, its files.
+expect 0 '"params_hash":"' "$hotloop" train cartpole_dqn "${small[@]}" --json
+json=$("$hotloop" train cartpole_dqn "${small[@]}" --json 2>/dev/null | tail -n 1)
+for key in spec seed env_steps updates episodes wall_seconds env_steps_per_second updates_per_second \
+  eval_return_mean eval_return_std solved solved_env_steps solved_seconds params_hash run_dir; do
+  grep -q "\"$key\":" <<<"$json" || { echo "FAILED: no $key in $json"; failures=$((failures + 1)); }
+done
+run=runs/cartpole_dqn-1
+for file in spec.yaml run.json metrics.jsonl result.json model-best.safetensors model-latest.safetensors; do
+  [ -s "$run/$file" ] || { echo "FAILED: no $run/$file"; failures=$((failures + 1)); }
+done
+mean=$(grep -o '"eval_return_mean":[0-9.]*' "$run/result.json" | cut -d: -f2)
+expect 0 "\"return_mean\":$mean," "$hotloop" eval "$run" --model latest --json
+expect 0 "checksum intact" "$hotloop" inspect "$run"
+expect 0 "layer0.weight" "$hotloop" inspect "$run/model-best.safetensors"
+expect 2 "does not exist" "$hotloop" inspect nothing
+expect 2 "not a run folder" "$hotloop" resume .
+lines=$("$hotloop" train cartpole_dqn "${small[@]}" --seeds 3 --json 2>/dev/null | grep -c '"seed":')
+[ "$lines" -eq 3 ] || { echo "FAILED: --seeds 3 printed $lines lines"; failures=$((failures + 1)); }
+
+# Ctrl-C and SIGTERM save and say how to go on.
+for signal in INT TERM; do
+  "$hotloop" train cartpole_dqn --steps 100000000 --set evaluation.stop_when_solved=false --quiet \
+    --out stopped$signal >out 2>&1 &
+  pid=$!
+  sleep 0.5
+  kill -s "$signal" "$pid"
+  wait "$pid"
+  code=$?
+  if [ "$code" -ne 0 ] || ! grep -q "hotloop resume stopped$signal/cartpole_dqn-1" out; then
+    echo "FAILED: SIG$signal gave exit $code and: $(cat out)"
+    failures=$((failures + 1))
+  fi
+  steps=$("$hotloop" inspect stopped$signal/cartpole_dqn-1 --json | grep -o '"counters":\[[0-9]*' | tail -n 1 | cut -d'[' -f2)
+  expect 0 "env steps" "$hotloop" resume stopped$signal/cartpole_dqn-1 --steps $((steps + 1000)) --quiet
+done
+
+# A full disk (a limit on the size of files stands for it): one message, and the good checkpoint stays.
+"$hotloop" train cartpole_dqn "${small[@]}" --out disk >/dev/null 2>&1
+good=$(ls disk/cartpole_dqn-1/checkpoints | tail -n 1)
+before=$(sha256sum "disk/cartpole_dqn-1/checkpoints/$good")
+output=$(trap '' XFSZ; ulimit -f 16; "$hotloop" resume disk/cartpole_dqn-1 --steps 9000 --quiet 2>&1)
+code=$?
+if [ "$code" -ne 1 ] || ! grep -q "File too large" <<<"$output"; then
+  echo "FAILED: a full disk gave exit $code and: $output"
+  failures=$((failures + 1))
+fi
+[ "$before" = "$(sha256sum "disk/cartpole_dqn-1/checkpoints/$good")" ] ||
+  { echo "FAILED: the good checkpoint was damaged"; failures=$((failures + 1)); }
+expect 0 "env steps" "$hotloop" resume disk/cartpole_dqn-1 --steps 9000 --quiet
+
+# Damage and foreign files.
+cp -r "$run" cut && truncate -s -1 cut/checkpoints/*3*.safetensors
+expect 1 "truncated" "$hotloop" resume cut --steps 5000
+printf 'not a checkpoint' >cut/checkpoints/999999999999.safetensors
+expect 1 "999999999999" "$hotloop" resume cut --steps 5000
+"$hotloop" train cartpole_dqn "${small[@]}" --set 'net.hidden=[8]' --out other >/dev/null 2>&1
+rm cut/checkpoints/* && cp other/cartpole_dqn-1/checkpoints/*3000* cut/checkpoints/ 2>/dev/null ||
+  cp "$(ls other/cartpole_dqn-1/checkpoints/* | tail -n 1)" cut/checkpoints/
+expect 1 "another spec or network" "$hotloop" resume cut --steps 5000
+expect 1 "cannot create a run folder" "$hotloop" train cartpole_dqn "${small[@]}" --out "$run/spec.yaml"
+
+[ "$failures" -eq 0 ] && echo "all command-line checks passed"
+exit "$failures"

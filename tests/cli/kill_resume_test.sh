@@ -1,0 +1,40 @@
+#!/bin/bash
+# kill_resume_test.sh HOTLOOP WORK [KILLS]: SIGKILLs a training process at random moments, resumes it
+# each time, and demands the parameters of the undisturbed run, to the bit. Checkpoints are written all
+# the time, so that many kills fall into the writing of one.
+set -u
+hotloop=$1 work=$2 wanted=${3:-50}
+rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
+settings=(--steps 60000 --set run.checkpoint_seconds=0.01 --set evaluation.stop_when_solved=false
+          --set evaluation.every=10000 --set replay.capacity=20000 --quiet --json)
+hash_of() { grep -o '"params_hash":"[0-9a-f]*"' "$1" | tail -n 1; }
+
+RANDOM=${SEED:-1}
+kills=0 runs=0
+while [ "$kills" -lt "$wanted" ]; do
+  runs=$((runs + 1))
+  "$hotloop" train cartpole_dqn "${settings[@]}" --seed "$runs" --out straight >straight.json || exit 1
+  "$hotloop" train cartpole_dqn "${settings[@]}" --seed "$runs" --out "killed$runs" >killed.json 2>err &
+  while :; do
+    pid=$!
+    sleep "0.$(printf '%03d' $((RANDOM % 150)))"
+    if kill -KILL "$pid" 2>/dev/null; then
+      wait "$pid" 2>/dev/null
+      [ $? -eq 137 ] && kills=$((kills + 1))
+    fi
+    run=killed$runs/cartpole_dqn-1
+    if [ -s killed.json ]; then break; fi
+    if ! compgen -G "$run/checkpoints/*.safetensors" >/dev/null; then  # killed before the first save
+      rm -rf "killed$runs"
+      "$hotloop" train cartpole_dqn "${settings[@]}" --seed "$runs" --out "killed$runs" >killed.json 2>err &
+    else
+      "$hotloop" resume "$run" --quiet --json >killed.json 2>err &
+    fi
+  done
+  if [ -s err ]; then cat err; echo "a resume failed"; exit 1; fi
+  if [ -z "$(hash_of straight.json)" ] || [ "$(hash_of straight.json)" != "$(hash_of killed.json)" ]; then
+    echo "seed $runs: undisturbed $(hash_of straight.json), after $kills kills $(hash_of killed.json)"
+    exit 1
+  fi
+done
+echo "$kills kills in $runs runs, every hash equal to the undisturbed run's: $(hash_of killed.json)"
