@@ -16,7 +16,8 @@ struct RandomPlay {
   ThreadTeam team{1};
   std::vector<std::int32_t> actions;
 
-  RandomPlay(const EnvEntry& entry, int count) : env(entry.make(count), count, 1, Purpose::world), actions(count) {
+  RandomPlay(const EnvEntry& entry, int count)
+      : env(entry.make(count), count, 1, Purpose::world), actions(count) {
     env.reset();
   }
   void step() {

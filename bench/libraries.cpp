@@ -35,11 +35,18 @@ Contender eigen(const UpdateProduct& p) {
   using Matrix = Eigen::Map<Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
   const auto o = make_operands(p);
   return {"Eigen", [o, p] {
-            Matrix x(o->x.data(), p.batch, p.in), w(o->w.data(), p.out, p.in), y(o->y.data(), p.batch, p.out);
+            Matrix x(o->x.data(), p.batch, p.in), w(o->w.data(), p.out, p.in),
+                y(o->y.data(), p.batch, p.out);
             switch (p.kind) {
-              case UpdateProduct::kForward: y.noalias() = x * w.transpose(); break;
-              case UpdateProduct::kWeightGradient: w.noalias() = y.transpose() * x; break;
-              case UpdateProduct::kInputGradient: x.noalias() = y * w; break;
+              case UpdateProduct::kForward:
+                y.noalias() = x * w.transpose();
+                break;
+              case UpdateProduct::kWeightGradient:
+                w.noalias() = y.transpose() * x;
+                break;
+              case UpdateProduct::kInputGradient:
+                x.noalias() = y * w;
+                break;
             }
           }};
 }
@@ -49,13 +56,16 @@ Contender onednn(const UpdateProduct& p) {
   return {"oneDNN", [o, p] {
             switch (p.kind) {
               case UpdateProduct::kForward:
-                dnnl_sgemm('N', 'T', p.batch, p.out, p.in, 1, o->x.data(), p.in, o->w.data(), p.in, 0, o->y.data(), p.out);
+                dnnl_sgemm('N', 'T', p.batch, p.out, p.in, 1, o->x.data(), p.in, o->w.data(), p.in,
+                           0, o->y.data(), p.out);
                 break;
               case UpdateProduct::kWeightGradient:
-                dnnl_sgemm('T', 'N', p.out, p.in, p.batch, 1, o->y.data(), p.out, o->x.data(), p.in, 0, o->w.data(), p.in);
+                dnnl_sgemm('T', 'N', p.out, p.in, p.batch, 1, o->y.data(), p.out, o->x.data(), p.in,
+                           0, o->w.data(), p.in);
                 break;
               case UpdateProduct::kInputGradient:
-                dnnl_sgemm('N', 'N', p.batch, p.in, p.out, 1, o->y.data(), p.out, o->w.data(), p.in, 0, o->x.data(), p.in);
+                dnnl_sgemm('N', 'N', p.batch, p.in, p.out, 1, o->y.data(), p.out, o->w.data(), p.in,
+                           0, o->x.data(), p.in);
                 break;
             }
           }};
@@ -67,15 +77,23 @@ Contender libxsmm_rows(const UpdateProduct& p) {
   const auto o = make_operands(p);
   switch (p.kind) {
     case UpdateProduct::kForward: {
-      const Product product({.m = p.out, .n = p.batch, .k = p.in, .lda = p.out, .ldb = p.in, .ldc = p.out});
+      const Product product(
+          {.m = p.out, .n = p.batch, .k = p.in, .lda = p.out, .ldb = p.in, .ldc = p.out});
       return {"libxsmm rows", [o, product] { product(o->w.data(), o->x.data(), o->y.data()); }};
     }
     case UpdateProduct::kWeightGradient: {
-      const Product product({.m = p.in, .n = p.out, .k = p.batch, .lda = p.in, .ldb = p.out, .ldc = p.in, .transpose_b = true});
+      const Product product({.m = p.in,
+                             .n = p.out,
+                             .k = p.batch,
+                             .lda = p.in,
+                             .ldb = p.out,
+                             .ldc = p.in,
+                             .transpose_b = true});
       return {"libxsmm rows", [o, product] { product(o->x.data(), o->y.data(), o->w.data()); }};
     }
     case UpdateProduct::kInputGradient: {
-      const Product product({.m = p.in, .n = p.batch, .k = p.out, .lda = p.in, .ldb = p.out, .ldc = p.in});
+      const Product product(
+          {.m = p.in, .n = p.batch, .k = p.out, .lda = p.in, .ldb = p.out, .ldc = p.in});
       return {"libxsmm rows", [o, product] { product(o->w.data(), o->y.data(), o->x.data()); }};
     }
   }
@@ -90,24 +108,35 @@ Contender libxsmm_lanes(const UpdateProduct& p) {
   const int y_block = kLanes * p.out;
   switch (p.kind) {
     case UpdateProduct::kForward: {
-      const Product product({.m = kLanes, .n = p.out, .k = p.in, .lda = kLanes, .ldb = stride, .ldc = kLanes});
+      const Product product(
+          {.m = kLanes, .n = p.out, .k = p.in, .lda = kLanes, .ldb = stride, .ldc = kLanes});
       return {"libxsmm lanes", [=] {
-                for (int b = 0; b < blocks; ++b) product(&o->x[b * x_block], o->w.data(), &o->y[b * y_block]);
+                for (int b = 0; b < blocks; ++b)
+                  product(&o->x[b * x_block], o->w.data(), &o->y[b * y_block]);
               }};
     }
     case UpdateProduct::kWeightGradient: {
-      ProductShape shape{.m = stride, .n = p.out, .k = kLanes, .lda = stride, .ldb = kLanes, .ldc = stride};
+      ProductShape shape{
+          .m = stride, .n = p.out, .k = kLanes, .lda = stride, .ldb = kLanes, .ldc = stride};
       const Product first(shape);
       shape.accumulate = true;
       const Product product(shape);
       return {"libxsmm lanes", [=] {
-                for (int b = 0; b < blocks; ++b) (b == 0 ? first : product)(&o->x[b * x_block], &o->y[b * y_block], o->w.data());
+                for (int b = 0; b < blocks; ++b)
+                  (b == 0 ? first : product)(&o->x[b * x_block], &o->y[b * y_block], o->w.data());
               }};
     }
     case UpdateProduct::kInputGradient: {
-      const Product product({.m = kLanes, .n = p.in, .k = p.out, .lda = kLanes, .ldb = stride, .ldc = kLanes, .transpose_b = true});
+      const Product product({.m = kLanes,
+                             .n = p.in,
+                             .k = p.out,
+                             .lda = kLanes,
+                             .ldb = stride,
+                             .ldc = kLanes,
+                             .transpose_b = true});
       return {"libxsmm lanes", [=] {
-                for (int b = 0; b < blocks; ++b) product(&o->y[b * y_block], o->w.data(), &o->x[b * x_block]);
+                for (int b = 0; b < blocks; ++b)
+                  product(&o->y[b * y_block], o->w.data(), &o->x[b * x_block]);
               }};
     }
   }
@@ -126,7 +155,8 @@ std::vector<UpdateProduct> update_products(const Structure& net, int batch) {
   for (const DenseLayer& layer : net.layers) {
     products.push_back({UpdateProduct::kForward, batch, layer.in, layer.out, 2});
     products.push_back({UpdateProduct::kWeightGradient, batch, layer.in, layer.out, 1});
-    if (&layer != net.layers.data()) products.push_back({UpdateProduct::kInputGradient, batch, layer.in, layer.out, 1});
+    if (&layer != net.layers.data())
+      products.push_back({UpdateProduct::kInputGradient, batch, layer.in, layer.out, 1});
   }
   return products;
 }

@@ -28,8 +28,8 @@ struct Contender {
   std::function<void()> run;
 };
 
-// The product in Eigen, in oneDNN, in libxsmm over the whole batch, and in libxsmm over blocks of 32
-// lanes (what hotloop does). Contenders own their operands.
+// The product in Eigen, in oneDNN, in libxsmm over the whole batch, and in libxsmm over blocks of
+// 32 lanes (what hotloop does). Contenders own their operands.
 std::vector<Contender> contenders(const UpdateProduct& product);
 
 }  // namespace hotloop::bench

@@ -35,7 +35,8 @@ void print_table(const Json& rows) {
   for (std::size_t i = 0; i < keys.size(); ++i) fmt::print("{:>{}}  ", keys[i], widths[i]);
   fmt::print("\n");
   for (const Json& row : rows) {
-    for (std::size_t i = 0; i < keys.size(); ++i) fmt::print("{:>{}}  ", cell(row.at(keys[i])), widths[i]);
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      fmt::print("{:>{}}  ", cell(row.at(keys[i])), widths[i]);
     fmt::print("\n");
   }
 }
@@ -58,17 +59,21 @@ int main(int argc, char** argv) {
     } else if (std::find(kNames.begin(), kNames.end(), argument) != kNames.end()) {
       names.push_back(argument);
     } else {
-      fmt::print(stderr, "hotloop: bench {}: unknown benchmark; {}\n", argument, hotloop::suggestion(argument, kNames));
+      fmt::print(stderr, "hotloop: bench {}: unknown benchmark; {}\n", argument,
+                 hotloop::suggestion(argument, kNames));
       return 2;
     }
   }
   omp_set_num_threads(1);  // oneDNN's threads
   if (names.empty()) names.assign(kNames.begin(), kNames.end());
-  fmt::print(stderr, "{}, one thread, medians of interleaved repetitions\n", hotloop::bench::cpu_name());
+  fmt::print(stderr, "{}, one thread, medians of interleaved repetitions\n",
+             hotloop::bench::cpu_name());
   for (std::string_view name : names) {
     const Json rows = run(name);
-    if (json) fmt::print("{}\n", rows.dump());
-    else print_table(rows);
+    if (json)
+      fmt::print("{}\n", rows.dump());
+    else
+      print_table(rows);
   }
   return 0;
 }

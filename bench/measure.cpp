@@ -15,7 +15,8 @@ class Collector : public benchmark::BenchmarkReporter {
   bool ReportContext(const Context&) override { return true; }
   void ReportRuns(const std::vector<Run>& runs) override {
     for (const Run& run : runs) {
-      if (run.run_type == Run::RT_Iteration) times[run.run_name.function_name].push_back(run.GetAdjustedRealTime());
+      if (run.run_type == Run::RT_Iteration)
+        times[run.run_name.function_name].push_back(run.GetAdjustedRealTime());
     }
   }
   std::map<std::string, std::vector<double>> times;  // nanoseconds
@@ -23,7 +24,9 @@ class Collector : public benchmark::BenchmarkReporter {
 
 }  // namespace
 
-void Measurement::add(const std::string& name, std::function<void()> body) { cases_[name] = std::move(body); }
+void Measurement::add(const std::string& name, std::function<void()> body) {
+  cases_[name] = std::move(body);
+}
 
 std::map<std::string, Timing> Measurement::run(int repetitions, double seconds) {
   std::array<std::string, 2> flags = {"bench", "--benchmark_enable_random_interleaving=true"};
@@ -32,16 +35,22 @@ std::map<std::string, Timing> Measurement::run(int repetitions, double seconds) 
   benchmark::Initialize(&argc, argv.data());
   benchmark::ClearRegisteredBenchmarks();
   for (const auto& [name, body] : cases_) {
-    benchmark::RegisterBenchmark(name.c_str(), [&body = body](benchmark::State& state) {
-      for (auto _ : state) body();
-    })->MinTime(seconds)->Repetitions(repetitions)->UseRealTime();
+    benchmark::RegisterBenchmark(name.c_str(),
+                                 [&body = body](benchmark::State& state) {
+                                   for (auto _ : state) body();
+                                 })
+        ->MinTime(seconds)
+        ->Repetitions(repetitions)
+        ->UseRealTime();
   }
   Collector collector;
   benchmark::RunSpecifiedBenchmarks(&collector);
   std::map<std::string, Timing> result;
   for (auto& [name, times] : collector.times) {
     std::sort(times.begin(), times.end());
-    const auto quantile = [&times = times](double q) { return times[static_cast<std::size_t>(q * (times.size() - 1) + 0.5)]; };
+    const auto quantile = [&times = times](double q) {
+      return times[static_cast<std::size_t>(q * (times.size() - 1) + 0.5)];
+    };
     result[name] = {quantile(0.5) / 1e3, (quantile(0.75) - quantile(0.25)) / quantile(0.5)};
   }
   cases_.clear();
@@ -52,9 +61,11 @@ void fma_kernel() {
   using Vec = float __attribute__((vector_size(32)));
   const Vec factor = Vec{} + 0.999f;
   const Vec term = Vec{} + 0.001f;
-  Vec a = term, b = term, c = term, d = term, e = term, f = term, g = term, h = term, i = term, j = term, k = term, l = term;
+  Vec a = term, b = term, c = term, d = term, e = term, f = term, g = term, h = term, i = term,
+      j = term, k = term, l = term;
   for (int n = 0; n < 2000; ++n) {
-    // Twelve independent chains: two pipes times a latency of four or five cycles, with room to spare.
+    // Twelve independent chains: two pipes times a latency of four or five cycles, with room to
+    // spare.
     const auto step = [&](Vec& x) {
 #if defined(__FMA__)
       asm("vfmadd213ps %2, %1, %0" : "+x"(x) : "x"(factor), "x"(term));
@@ -62,7 +73,8 @@ void fma_kernel() {
       x = x * factor + term;
 #endif
     };
-    step(a), step(b), step(c), step(d), step(e), step(f), step(g), step(h), step(i), step(j), step(k), step(l);
+    step(a), step(b), step(c), step(d), step(e), step(f), step(g), step(h), step(i), step(j),
+        step(k), step(l);
   }
   Vec sum = a + b + c + d + e + f + g + h + i + j + k + l;
   benchmark::DoNotOptimize(sum);

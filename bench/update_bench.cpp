@@ -44,7 +44,11 @@ struct Learner {
                            {.hidden = {shape.layers.begin() + 1, shape.layers.end() - 1}})),
         options{.batch = shape.batch},
         dqn(structure, Initialiser::pytorch, options, adam, 1, kEnvs),
-        replay({.lanes = kEnvs, .obs = structure.inputs, .actions = structure.outputs, .max_steps = 500, .capacity = 50'000},
+        replay({.lanes = kEnvs,
+                .obs = structure.inputs,
+                .actions = structure.outputs,
+                .max_steps = 500,
+                .capacity = 50'000},
                shape.batch),
         slow(structure, options, adam, dqn.online()) {
     Rng rng(1, Purpose::test, 0, 0);
@@ -76,8 +80,9 @@ struct Learner {
 }  // namespace
 
 Json update_benchmark() {
-  const std::vector<Shape> shapes = {{{4, 64, 2}, 32},        {{4, 64, 64, 2}, 64},   {{4, 120, 84, 2}, 128},
-                                     {{10, 128, 128, 3}, 64}, {{4, 256, 256, 2}, 64}, {{24, 256, 256, 4}, 256}};
+  const std::vector<Shape> shapes = {{{4, 64, 2}, 32},       {{4, 64, 64, 2}, 64},
+                                     {{4, 120, 84, 2}, 128}, {{10, 128, 128, 3}, 64},
+                                     {{4, 256, 256, 2}, 64}, {{24, 256, 256, 4}, 256}};
   Json rows = Json::array();
   for (const Shape& shape : shapes) {
     Measurement measurement;
@@ -87,14 +92,16 @@ Json update_benchmark() {
     measurement.add("reference", [learner] { learner->slow_update(); });
     const std::vector<UpdateProduct> products = update_products(learner->structure, shape.batch);
     for (const UpdateProduct& product : products) {
-      for (const Contender& c : contenders(product)) measurement.add(product.name() + "/" + c.library, c.run);
+      for (const Contender& c : contenders(product))
+        measurement.add(product.name() + "/" + c.library, c.run);
     }
     const auto times = measurement.run(15, 0.01);
 
     double matmul_us = 0, flop = 0;
     for (const UpdateProduct& product : products) {
       double best = 1e300;
-      for (const Contender& c : contenders(product)) best = std::min(best, times.at(product.name() + "/" + c.library).median_us);
+      for (const Contender& c : contenders(product))
+        best = std::min(best, times.at(product.name() + "/" + c.library).median_us);
       matmul_us += best * product.times;
       flop += product.flop() * product.times;
     }
@@ -118,17 +125,25 @@ Json update_benchmark() {
 
 Json products_benchmark() {
   Json rows = Json::array();
-  for (const auto& [in, out, batch] : std::vector<std::array<int, 3>>{
-           {4, 64, 32}, {64, 64, 64}, {64, 2, 64}, {120, 84, 128}, {128, 128, 64}, {256, 256, 64}, {256, 256, 256}}) {
-    for (const auto kind : {UpdateProduct::kForward, UpdateProduct::kWeightGradient, UpdateProduct::kInputGradient}) {
+  for (const auto& [in, out, batch] : std::vector<std::array<int, 3>>{{4, 64, 32},
+                                                                      {64, 64, 64},
+                                                                      {64, 2, 64},
+                                                                      {120, 84, 128},
+                                                                      {128, 128, 64},
+                                                                      {256, 256, 64},
+                                                                      {256, 256, 256}}) {
+    for (const auto kind :
+         {UpdateProduct::kForward, UpdateProduct::kWeightGradient, UpdateProduct::kInputGradient}) {
       const UpdateProduct product{kind, batch, in, out, 1};
       Measurement measurement;
       measurement.add("peak", fma_kernel);
       for (const Contender& c : contenders(product)) measurement.add(c.library, c.run);
       auto times = measurement.run(9, 0.005);
-      Json row = {{"name", product.name()}, {"peak_gflops", kFmaKernelFlop / times.at("peak").median_us / 1e3}};
+      Json row = {{"name", product.name()},
+                  {"peak_gflops", kFmaKernelFlop / times.at("peak").median_us / 1e3}};
       times.erase("peak");
-      for (const auto& [library, timing] : times) row[library] = product.flop() / timing.median_us / 1e3;
+      for (const auto& [library, timing] : times)
+        row[library] = product.flop() / timing.median_us / 1e3;
       rows.push_back(row);
     }
   }

@@ -25,14 +25,17 @@ struct Optimiser {
   std::vector<T> m, v;
   int t = 0;
 
-  Optimiser(const OptimiserOptions& o, std::size_t size) : options(o), m(size, T(0)), v(size, T(0)) {}
+  Optimiser(const OptimiserOptions& o, std::size_t size)
+      : options(o), m(size, T(0)), v(size, T(0)) {}
 
   void step(std::span<T> p, std::span<const T> gradient, T rate) {
     ++t;
     for (std::size_t i = 0; i < p.size(); ++i) {
       T g = gradient[i];
-      if (options.kind == OptimiserKind::adamw) p[i] -= rate * options.weight_decay * p[i];
-      else g += options.weight_decay * p[i];
+      if (options.kind == OptimiserKind::adamw)
+        p[i] -= rate * options.weight_decay * p[i];
+      else
+        g += options.weight_decay * p[i];
       switch (options.kind) {
         case OptimiserKind::adam:
         case OptimiserKind::adamw: {

@@ -1,9 +1,9 @@
 // Counter-based random streams: Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy
 // as 1, 2, 3", 2011) from Random123.
 //
-// A stream is a pure function of (seed, purpose, lane, step). Nothing about it needs saving: whoever
-// knows the four numbers knows every draw. That is what makes a run independent of the number of
-// threads, of logging and evaluation, and of how often it was stopped and resumed.
+// A stream is a pure function of (seed, purpose, lane, step). Nothing about it needs saving:
+// whoever knows the four numbers knows every draw. That is what makes a run independent of the
+// number of threads, of logging and evaluation, and of how often it was stopped and resumed.
 #pragma once
 
 #include <Random123/philox.h>

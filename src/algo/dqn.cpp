@@ -11,11 +11,14 @@ namespace {
 // against the work of 128 rows; below that, a second thread would not pay anyway.
 constexpr int kShardRows = 128;
 
-bool is_allowed(const std::uint8_t* mask, int action) { return mask == nullptr || mask[action] != 0; }
+bool is_allowed(const std::uint8_t* mask, int action) {
+  return mask == nullptr || mask[action] != 0;
+}
 
 int random_action(int actions, const std::uint8_t* mask, Rng& rng) {
   if (mask == nullptr) return static_cast<int>(rng.below(actions));
-  const int allowed = static_cast<int>(std::count_if(mask, mask + actions, [](auto m) { return m != 0; }));
+  const int allowed =
+      static_cast<int>(std::count_if(mask, mask + actions, [](auto m) { return m != 0; }));
   int skip = static_cast<int>(rng.below(allowed));
   int action = 0;
   while (mask[action] == 0 || skip-- > 0) ++action;
@@ -90,7 +93,8 @@ void Dqn::act(std::span<const float> obs, std::span<const std::uint8_t> mask, do
       forward(plan_, online_, obs.data(), envs, block, block + 1, acting_);
       for (int row = begin; row < end; ++row) {
         if (actions[row] != kGreedy) continue;
-        actions[row] = greedy_action(acting_.outputs(block) + row - begin, action_count, mask_of(row));
+        actions[row] =
+            greedy_action(acting_.outputs(block) + row - begin, action_count, mask_of(row));
       }
     }
   });
@@ -139,7 +143,8 @@ void Dqn::learn(const Batch& batch, Shard& shard) const {
     const int rows = std::min(kLanes, shard.rows - block * kLanes);
     for (int lane = 0; lane < rows; ++lane) {
       const int i = shard.first + block * kLanes + lane;
-      const std::uint8_t* mask = batch.next_mask == nullptr ? nullptr : batch.next_mask + i * actions;
+      const std::uint8_t* mask =
+          batch.next_mask == nullptr ? nullptr : batch.next_mask + i * actions;
       float y = batch.rewards[i];
       if (batch.continues[i] != 0) y += gamma * best_value(next_q + lane, actions, mask);
       const int taken = batch.actions[i] * kLanes + lane;

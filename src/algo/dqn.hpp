@@ -1,7 +1,8 @@
 // Deep Q-learning (Mnih et al. 2015) over batches of environments.
 //
 //   y = r + gamma * continues * max_a' Q_target(s', a')       one forward of the target network
-//   L = mean loss(y - Q(s, a))                                one forward and backward of the online one
+//   L = mean loss(y - Q(s, a))                                one forward and backward of the
+//   online one
 //
 // `continues` is 0 only where the episode terminated: a truncated episode bootstraps from its final
 // observation. Two forward passes per update, no third.
@@ -36,8 +37,8 @@ class Dqn {
   void act(std::span<const float> obs, std::span<const std::uint8_t> mask, double epsilon,
            std::uint64_t step, ThreadTeam& team, std::span<std::int32_t> actions);
 
-  // One gradient update. The parameters change only if loss and gradient are finite; the caller looks
-  // at the report.
+  // One gradient update. The parameters change only if loss and gradient are finite; the caller
+  // looks at the report.
   UpdateReport update(const Batch& batch, double learning_rate, ThreadTeam& team);
 
   // target <- blend * online + (1 - blend) * target
@@ -51,13 +52,13 @@ class Dqn {
   Optimiser& optimiser() { return optimiser_; }
 
  private:
-  // A fixed share of the batch, learnt by one thread. The split depends on the batch size alone, never
-  // on the number of threads, and gradients are added in shard order.
+  // A fixed share of the batch, learnt by one thread. The split depends on the batch size alone,
+  // never on the number of threads, and gradients are added in shard order.
   struct Shard {
-    int first, rows;                 // of the batch
+    int first, rows;  // of the batch
     Workspace online, target;
-    std::span<float> gradient;       // flat, of this shard's part of the mean loss
-    double loss = 0, q = 0;          // sums over the rows
+    std::span<float> gradient;  // flat, of this shard's part of the mean loss
+    double loss = 0, q = 0;     // sums over the rows
   };
 
   void learn(const Batch& batch, Shard& shard) const;

@@ -10,17 +10,18 @@
 namespace hotloop {
 
 enum class ScheduleKind { constant, linear, exponential, cosine };
-inline constexpr std::array<std::string_view, 4> kScheduleNames = {"constant", "linear", "exponential",
-                                                                   "cosine"};
+inline constexpr std::array<std::string_view, 4> kScheduleNames = {"constant", "linear",
+                                                                   "exponential", "cosine"};
 
 struct Schedule {
   ScheduleKind kind = ScheduleKind::constant;
-  double from = 0;         // value at step 0
-  double to = 0;           // value from step `over` on
-  std::int64_t over = 1;   // env steps
+  double from = 0;        // value at step 0
+  double to = 0;          // value from step `over` on
+  std::int64_t over = 1;  // env steps
 
   double at(std::int64_t step) const {
-    const double share = std::clamp(static_cast<double>(step) / static_cast<double>(over), 0.0, 1.0);
+    const double share =
+        std::clamp(static_cast<double>(step) / static_cast<double>(over), 0.0, 1.0);
     switch (kind) {
       case ScheduleKind::constant:
         return from;

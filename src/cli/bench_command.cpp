@@ -21,7 +21,8 @@ int bench_command(const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   execv(program.c_str(), argv.data());
-  throw RunError(fmt::format("cannot start '{}': {}; it is built together with hotloop", program, std::strerror(errno)));
+  throw RunError(fmt::format("cannot start '{}': {}; it is built together with hotloop", program,
+                             std::strerror(errno)));
 }
 
 }  // namespace hotloop

@@ -18,8 +18,10 @@ int eval_command(const EvalArguments& arguments) {
   if (fs::is_directory(path)) {
     path += "/model-" + arguments.model + ".safetensors";
     if (!fs::exists(path)) {
-      throw UsageError(fmt::format("'{}' holds no {} model yet: a run writes it when it ends; continue it with: "
-                                   "hotloop resume {}", arguments.run, arguments.model, arguments.run));
+      throw UsageError(
+          fmt::format("'{}' holds no {} model yet: a run writes it when it ends; continue it with: "
+                      "hotloop resume {}",
+                      arguments.run, arguments.model, arguments.run));
     }
   }
   const Model model = load_model(path);
@@ -30,14 +32,18 @@ int eval_command(const EvalArguments& arguments) {
   Evaluator evaluator(spec.env, episodes, seed, model.structure);
   const Evaluation e = evaluator.run(Plan(model.structure), model.parameters, team);
   if (arguments.json) {
-    const nlohmann::ordered_json json = {{"model", path},          {"env", spec.env},
-                                         {"episodes", e.episodes}, {"seed", seed},
-                                         {"return_mean", e.mean},  {"return_std", e.deviation},
+    const nlohmann::ordered_json json = {{"model", path},
+                                         {"env", spec.env},
+                                         {"episodes", e.episodes},
+                                         {"seed", seed},
+                                         {"return_mean", e.mean},
+                                         {"return_std", e.deviation},
                                          {"length_mean", e.mean_length}};
     fmt::print("{}\n", json.dump());
   } else {
-    fmt::print("{}: greedy return {:.1f} +- {:.1f} over {} episodes of {} (seed {}), mean length {:.1f}\n", path,
-               e.mean, e.deviation, e.episodes, spec.env, seed, e.mean_length);
+    fmt::print(
+        "{}: greedy return {:.1f} +- {:.1f} over {} episodes of {} (seed {}), mean length {:.1f}\n",
+        path, e.mean, e.deviation, e.episodes, spec.env, seed, e.mean_length);
   }
   return 0;
 }

@@ -38,9 +38,11 @@ Json describe_run(const std::string& run_dir) {
       json[fs::path(name).stem().string()] = Json::parse(read_file(run_dir + "/" + name).text());
     }
   }
-  if (fs::exists(run_dir + "/spec.yaml")) json["spec"] = std::string(read_file(run_dir + "/spec.yaml").text());
+  if (fs::exists(run_dir + "/spec.yaml"))
+    json["spec"] = std::string(read_file(run_dir + "/spec.yaml").text());
   json["files"] = Json::array();
-  for (const std::string& path : list_checkpoints(run_dir)) json["files"].push_back(describe_file(path));
+  for (const std::string& path : list_checkpoints(run_dir))
+    json["files"].push_back(describe_file(path));
   for (const char* name : {"model-best", "model-latest"}) {
     const std::string path = run_dir + "/" + name + ".safetensors";
     if (fs::exists(path)) json["files"].push_back(describe_file(path));
@@ -49,11 +51,12 @@ Json describe_run(const std::string& run_dir) {
 }
 
 void print_file(const Json& file) {
-  fmt::print("{}  {} bytes, checksum intact, {}\n", file["file"].get<std::string>(), file["bytes"].get<std::int64_t>(),
-             file.value("format", "no format"));
+  fmt::print("{}  {} bytes, checksum intact, {}\n", file["file"].get<std::string>(),
+             file["bytes"].get<std::int64_t>(), file.value("format", "no format"));
   if (file.contains("state")) fmt::print("  state: {}\n", file["state"].dump());
   if (file.contains("structure")) {
-    fmt::print("  {}, greedy return {}\n", file["structure"].get<std::string>(), file.value("greedy_return", ""));
+    fmt::print("  {}, greedy return {}\n", file["structure"].get<std::string>(),
+               file.value("greedy_return", ""));
   }
   for (const auto& [name, tensor] : file["tensors"].items()) {
     fmt::print("  {:18} {} {}\n", name, tensor["dtype"].get<std::string>(), tensor["shape"].dump());
@@ -63,7 +66,9 @@ void print_file(const Json& file) {
 }  // namespace
 
 int inspect_command(const std::string& path, bool json) {
-  if (!fs::exists(path)) throw UsageError(fmt::format("'{}' does not exist; expected a run folder or a file of one", path));
+  if (!fs::exists(path))
+    throw UsageError(
+        fmt::format("'{}' does not exist; expected a run folder or a file of one", path));
   const bool is_run = fs::is_directory(path);
   if (is_run && !fs::exists(path + "/spec.yaml")) {
     throw UsageError(fmt::format("'{}' is not a run folder: it has no spec.yaml", path));
@@ -79,7 +84,8 @@ int inspect_command(const std::string& path, bool json) {
   }
   fmt::print("{}\n", path);
   for (const char* key : {"run", "result"}) {
-    if (described.contains(key) && described[key].is_object()) fmt::print("{}: {}\n", key, described[key].dump());
+    if (described.contains(key) && described[key].is_object())
+      fmt::print("{}: {}\n", key, described[key].dump());
   }
   fmt::print("{}\n", described["spec"].get<std::string>());
   for (const Json& file : described["files"]) print_file(file);

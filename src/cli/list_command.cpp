@@ -20,8 +20,8 @@ Rows list_envs() {
   Rows rows;
   for (const EnvEntry& entry : registered_envs()) {
     const EnvSpec& s = *entry.spec;
-    rows.emplace_back(s.name, fmt::format("{} observations, {} actions, at most {} steps. {}", s.obs, s.actions,
-                                          s.max_steps, s.about));
+    rows.emplace_back(s.name, fmt::format("{} observations, {} actions, at most {} steps. {}",
+                                          s.obs, s.actions, s.max_steps, s.about));
   }
   return rows;
 }
@@ -42,17 +42,25 @@ Rows list_names(const std::array<std::string_view, N>& names) {
 }  // namespace
 
 int list_command(const std::string& what, bool json) {
-  constexpr std::array<std::string_view, 7> kLists = {"envs",        "specs",        "algorithms", "activations",
-                                                      "initialisers", "optimisers", "schedules"};
+  constexpr std::array<std::string_view, 7> kLists = {
+      "envs", "specs", "algorithms", "activations", "initialisers", "optimisers", "schedules"};
   Rows rows;
-  if (what == "envs") rows = list_envs();
-  else if (what == "specs") rows = list_specs();
-  else if (what == "algorithms") rows = list_names(kAlgorithmNames);
-  else if (what == "activations") rows = list_names(kActivationNames);
-  else if (what == "initialisers") rows = list_names(kInitialiserNames);
-  else if (what == "optimisers") rows = list_names(kOptimiserNames);
-  else if (what == "schedules") rows = list_names(kScheduleNames);
-  else throw UsageError(fmt::format("list {}: unknown list; {}", what, suggestion(what, kLists)));
+  if (what == "envs")
+    rows = list_envs();
+  else if (what == "specs")
+    rows = list_specs();
+  else if (what == "algorithms")
+    rows = list_names(kAlgorithmNames);
+  else if (what == "activations")
+    rows = list_names(kActivationNames);
+  else if (what == "initialisers")
+    rows = list_names(kInitialiserNames);
+  else if (what == "optimisers")
+    rows = list_names(kOptimiserNames);
+  else if (what == "schedules")
+    rows = list_names(kScheduleNames);
+  else
+    throw UsageError(fmt::format("list {}: unknown list; {}", what, suggestion(what, kLists)));
 
   if (json) {
     nlohmann::ordered_json array = nlohmann::ordered_json::array();

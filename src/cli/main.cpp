@@ -15,22 +15,30 @@ namespace {
 
 using namespace hotloop;
 
-constexpr std::array<std::string_view, 6> kCommands = {"train", "resume", "eval", "list", "inspect", "bench"};
+constexpr std::array<std::string_view, 6> kCommands = {"train", "resume",  "eval",
+                                                       "list",  "inspect", "bench"};
 
 int run(int argc, char** argv) {
-  CLI::App app{"hotloop: a reinforcement-learning trainer whose hot loop contains nothing but the maths", "hotloop"};
+  CLI::App app{
+      "hotloop: a reinforcement-learning trainer whose hot loop contains nothing but the maths",
+      "hotloop"};
   app.require_subcommand(1);
   app.set_version_flag("--version", HOTLOOP_VERSION);
   int code = 0;
 
   TrainArguments train;
   auto* train_app = app.add_subcommand("train", "train an agent");
-  train_app->add_option("SPEC", train.spec, "a ready-made spec (see: hotloop list specs) or a YAML file")->required();
-  train_app->add_option("--set", train.overrides, "override a key of the spec, e.g. algo.batch=64")->take_all();
+  train_app
+      ->add_option("SPEC", train.spec, "a ready-made spec (see: hotloop list specs) or a YAML file")
+      ->required();
+  train_app->add_option("--set", train.overrides, "override a key of the spec, e.g. algo.batch=64")
+      ->take_all();
   train_app->add_option("--seed", train.seed, "random seed (run.seed)");
-  train_app->add_option("--seeds", train.seeds, "train this many seeds one after the other")->check(CLI::Range(1, 1'000'000));
+  train_app->add_option("--seeds", train.seeds, "train this many seeds one after the other")
+      ->check(CLI::Range(1, 1'000'000));
   train_app->add_option("--steps", train.steps, "env steps (run.steps)");
-  train_app->add_option("--out", train.out, "folder that holds the run folders")->capture_default_str();
+  train_app->add_option("--out", train.out, "folder that holds the run folders")
+      ->capture_default_str();
   train_app->add_flag("--json", train.json, "print one JSON object per run on standard output");
   train_app->add_flag("--quiet", train.quiet, "no progress bar");
   train_app->callback([&] { code = train_command(train); });
@@ -38,7 +46,8 @@ int run(int argc, char** argv) {
   ResumeArguments resume;
   auto* resume_app = app.add_subcommand("resume", "continue a stopped or killed run");
   resume_app->add_option("RUN", resume.run, "the run folder")->required();
-  resume_app->add_option("--checkpoint", resume.checkpoint, "this checkpoint instead of the newest");
+  resume_app->add_option("--checkpoint", resume.checkpoint,
+                         "this checkpoint instead of the newest");
   resume_app->add_option("--steps", resume.steps, "train up to this many env steps in all");
   resume_app->add_option("--set", resume.overrides, "override a run.* key")->take_all();
   resume_app->add_flag("--json", resume.json, "print one JSON object on standard output");
@@ -48,27 +57,34 @@ int run(int argc, char** argv) {
   EvalArguments eval;
   auto* eval_app = app.add_subcommand("eval", "measure the greedy return of a trained model");
   eval_app->add_option("RUN", eval.run, "a run folder or a model file")->required();
-  eval_app->add_option("--model", eval.model, "best or latest")->check(CLI::IsMember({"best", "latest"}))->capture_default_str();
-  eval_app->add_option("--episodes", eval.episodes, "episodes to play")->check(CLI::Range(1, 1'000'000));
-  eval_app->add_option("--seed", eval.seed, "seed of the starts; the run's own repeats its evaluation");
+  eval_app->add_option("--model", eval.model, "best or latest")
+      ->check(CLI::IsMember({"best", "latest"}))
+      ->capture_default_str();
+  eval_app->add_option("--episodes", eval.episodes, "episodes to play")
+      ->check(CLI::Range(1, 1'000'000));
+  eval_app->add_option("--seed", eval.seed,
+                       "seed of the starts; the run's own repeats its evaluation");
   eval_app->add_flag("--json", eval.json, "print one JSON object");
   eval_app->callback([&] { code = eval_command(eval); });
 
   std::string list_what;
   bool list_json = false;
-  auto* list_app = app.add_subcommand("list", "list envs, specs, algorithms, activations, initialisers, optimisers or schedules");
+  auto* list_app = app.add_subcommand(
+      "list", "list envs, specs, algorithms, activations, initialisers, optimisers or schedules");
   list_app->add_option("WHAT", list_what, "what to list")->required();
   list_app->add_flag("--json", list_json, "print a JSON array");
   list_app->callback([&] { code = list_command(list_what, list_json); });
 
   std::string inspect_path;
   bool inspect_json = false;
-  auto* inspect_app = app.add_subcommand("inspect", "show what a run folder, checkpoint or model holds");
+  auto* inspect_app =
+      app.add_subcommand("inspect", "show what a run folder, checkpoint or model holds");
   inspect_app->add_option("PATH", inspect_path, "a run folder or a file of one")->required();
   inspect_app->add_flag("--json", inspect_json, "print one JSON object");
   inspect_app->callback([&] { code = inspect_command(inspect_path, inspect_json); });
 
-  auto* bench_app = app.add_subcommand("bench", "run benchmarks: update, env, products (all without a name)");
+  auto* bench_app =
+      app.add_subcommand("bench", "run benchmarks: update, env, products (all without a name)");
   bench_app->allow_extras();
   bench_app->callback([&] { code = bench_command(bench_app->remaining()); });
 
@@ -79,9 +95,11 @@ int run(int argc, char** argv) {
     const std::string_view first = argc > 1 ? argv[1] : "";
     const bool known = std::find(kCommands.begin(), kCommands.end(), first) != kCommands.end();
     if (!first.empty() && !first.starts_with("-") && !known) {
-      throw UsageError(fmt::format("'{}' is not a command; {}", first, suggestion(first, kCommands)));
+      throw UsageError(
+          fmt::format("'{}' is not a command; {}", first, suggestion(first, kCommands)));
     }
-    throw UsageError(fmt::format("{} (see: hotloop {}{}--help)", e.what(), known ? first : "", known ? " " : ""));
+    throw UsageError(fmt::format("{} (see: hotloop {}{}--help)", e.what(), known ? first : "",
+                                 known ? " " : ""));
   }
   return code;
 }

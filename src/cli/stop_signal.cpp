@@ -6,7 +6,8 @@ namespace hotloop {
 namespace {
 
 std::atomic<bool> requested{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
+static_assert(std::atomic<bool>::is_always_lock_free,
+              "a signal handler may only touch lock-free atomics");
 
 extern "C" void on_signal(int) { requested.store(true, std::memory_order_relaxed); }
 

@@ -26,11 +26,14 @@ void print_plan(const TrainSpec& spec, const std::string& run_dir) {
                            .max_steps = env.spec->max_steps,
                            .capacity = spec.dqn.replay_capacity};
   const double bytes = Replay::bytes_per_transition(replay);
-  fmt::print(stderr,
-             "{} seed {}  {}\n  {} x {}, net {}\n"
-             "  replay {} transitions x {:.1f} bytes = {:.1f} MiB, {} updates per env step, batch {}\n",
-             spec.name, spec.run.seed, run_dir, spec.envs, spec.env, net.describe(), spec.dqn.replay_capacity, bytes,
-             bytes * static_cast<double>(spec.dqn.replay_capacity) / 0x1p20, spec.dqn.updates_per_step, spec.dqn.batch);
+  fmt::print(
+      stderr,
+      "{} seed {}  {}\n  {} x {}, net {}\n"
+      "  replay {} transitions x {:.1f} bytes = {:.1f} MiB, {} updates per env step, batch {}\n",
+      spec.name, spec.run.seed, run_dir, spec.envs, spec.env, net.describe(),
+      spec.dqn.replay_capacity, bytes,
+      bytes * static_cast<double>(spec.dqn.replay_capacity) / 0x1p20, spec.dqn.updates_per_step,
+      spec.dqn.batch);
 }
 
 void print_summary(const TrainResult& r) {
@@ -38,30 +41,35 @@ void print_summary(const TrainResult& r) {
   const double steps = static_cast<double>(r.env_steps);
   const double updates = static_cast<double>(r.updates);
   if (r.interrupted) {
-    fmt::print("stopped after {} env steps; everything is saved. Continue with:\n  hotloop resume {}\n", r.env_steps,
-               r.run_dir);
+    fmt::print(
+        "stopped after {} env steps; everything is saved. Continue with:\n  hotloop resume {}\n",
+        r.env_steps, r.run_dir);
     return;
   }
   if (record.solved) {
-    fmt::print("solved after {} env steps in {:.2f} s: ", record.solved_env_steps, record.solved_seconds);
+    fmt::print("solved after {} env steps in {:.2f} s: ", record.solved_env_steps,
+               record.solved_seconds);
   }
   fmt::print("greedy return {:.1f} +- {:.1f}\n", record.greedy_return, record.greedy_deviation);
-  fmt::print("  {} env steps ({}/s), {} updates ({}/s), {} episodes, {:.2f} s on {} thread{}\n  {}\n", r.env_steps,
-             short_number(steps / record.seconds), r.updates, short_number(updates / record.seconds), r.episodes,
-             record.seconds, r.threads, r.threads == 1 ? "" : "s", r.run_dir);
+  fmt::print(
+      "  {} env steps ({}/s), {} updates ({}/s), {} episodes, {:.2f} s on {} thread{}\n  {}\n",
+      r.env_steps, short_number(steps / record.seconds), r.updates,
+      short_number(updates / record.seconds), r.episodes, record.seconds, r.threads,
+      r.threads == 1 ? "" : "s", r.run_dir);
 }
 
 template <class Run>
 bool run_and_report(bool json, bool quiet, Run&& run) {
   ProgressBar bar(!quiet && isatty(STDERR_FILENO) != 0);
-  const SessionHooks hooks{
-      .progress = [&](const Trainer& trainer, const RunRecord& record) { bar.show(trainer, record); },
-      .stop = &stop_requested()};
+  const SessionHooks hooks{.progress = [&](const Trainer& trainer,
+                                           const RunRecord& record) { bar.show(trainer, record); },
+                           .stop = &stop_requested()};
   const TrainResult result = run(hooks);
   bar.clear();
   if (json) {
     fmt::print("{}\n", to_json(result));
-    if (result.interrupted) fmt::print(stderr, "stopped; continue with: hotloop resume {}\n", result.run_dir);
+    if (result.interrupted)
+      fmt::print(stderr, "stopped; continue with: hotloop resume {}\n", result.run_dir);
   } else {
     print_summary(result);
   }
@@ -80,11 +88,12 @@ int train_command(const TrainArguments& arguments) {
   const std::uint64_t first = spec.run.seed;
   for (int i = 0; i < arguments.seeds; ++i) {
     spec.run.seed = first + static_cast<std::uint64_t>(i);
-    const bool finished = run_and_report(arguments.json, arguments.quiet, [&](const SessionHooks& hooks) {
-      const std::string run_dir = make_run_folder(arguments.out, spec.name);
-      if (!arguments.quiet && !arguments.json) print_plan(spec, run_dir);
-      return start_run(spec, run_dir, hooks);
-    });
+    const bool finished =
+        run_and_report(arguments.json, arguments.quiet, [&](const SessionHooks& hooks) {
+          const std::string run_dir = make_run_folder(arguments.out, spec.name);
+          if (!arguments.quiet && !arguments.json) print_plan(spec, run_dir);
+          return start_run(spec, run_dir, hooks);
+        });
     if (!finished) return 0;
   }
   return 0;

@@ -31,7 +31,8 @@ Arena::~Arena() {
 }
 
 void* Arena::take_bytes(std::size_t count, std::size_t size) {
-  if (count > (std::numeric_limits<std::size_t>::max() - kBlockBytes) / size) throw std::bad_alloc();
+  if (count > (std::numeric_limits<std::size_t>::max() - kBlockBytes) / size)
+    throw std::bad_alloc();
   const std::size_t wanted = (count * size + kCacheLine - 1) / kCacheLine * kCacheLine;
   if (wanted > left_) {
     const std::size_t block_bytes = std::max(wanted, kBlockBytes);

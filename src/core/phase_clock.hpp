@@ -33,9 +33,11 @@ class PhaseClock {
     enter(running_);
     const double wall =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start_time_).count();
-    const double per_tick = since_ > start_ticks_ ? wall / static_cast<double>(since_ - start_ticks_) : 0;
+    const double per_tick =
+        since_ > start_ticks_ ? wall / static_cast<double>(since_ - start_ticks_) : 0;
     std::array<double, kPhaseNames.size()> result{};
-    for (std::size_t i = 0; i < result.size(); ++i) result[i] = static_cast<double>(spent_[i]) * per_tick;
+    for (std::size_t i = 0; i < result.size(); ++i)
+      result[i] = static_cast<double>(spent_[i]) * per_tick;
     return result;
   }
 

@@ -7,7 +7,8 @@ namespace hotloop {
 namespace {
 
 // A helper spins this often before it goes to sleep: rounds follow each other within microseconds,
-// and a futex wake-up costs more than a small chunk. With fewer cores than threads it sleeps at once.
+// and a futex wake-up costs more than a small chunk. With fewer cores than threads it sleeps at
+// once.
 int spin_limit(int threads) {
   return threads <= static_cast<int>(std::thread::hardware_concurrency()) ? 20000 : 0;
 }
@@ -50,9 +51,7 @@ void ThreadTeam::run_all(int count, Call call, void* context) {
 }
 
 void ThreadTeam::run_chunk(int worker) const {
-  const auto bound = [this](int w) {
-    return static_cast<int>(std::int64_t{count_} * w / size());
-  };
+  const auto bound = [this](int w) { return static_cast<int>(std::int64_t{count_} * w / size()); };
   const int begin = bound(worker);
   const int end = bound(worker + 1);
   if (begin < end) call_(context_, begin, end, worker);

@@ -1,9 +1,9 @@
 // A persistent team of threads for work that is split into static, contiguous chunks.
 //
 // `run(count, body)` calls body(begin, end, worker) once per worker with a fixed partition of
-// [0, count). The caller is worker 0. The partition decides only who computes a row, never how a row
-// is computed: bodies write disjoint rows, and sums over rows are made afterwards in a fixed order,
-// so results do not depend on the number of threads.
+// [0, count). The caller is worker 0. The partition decides only who computes a row, never how a
+// row is computed: bodies write disjoint rows, and sums over rows are made afterwards in a fixed
+// order, so results do not depend on the number of threads.
 #pragma once
 
 #include <atomic>
@@ -29,9 +29,12 @@ class ThreadTeam {
       return;
     }
     using Plain = std::remove_reference_t<Body>;
-    run_all(count, [](void* context, int begin, int end, int worker) {
-      (*static_cast<Plain*>(context))(begin, end, worker);
-    }, const_cast<void*>(static_cast<const void*>(&body)));
+    run_all(
+        count,
+        [](void* context, int begin, int end, int worker) {
+          (*static_cast<Plain*>(context))(begin, end, worker);
+        },
+        const_cast<void*>(static_cast<const void*>(&body)));
   }
 
  private:

@@ -46,7 +46,8 @@ const EnvEntry& EnvRegistry::find(std::string_view name) const {
   std::vector<std::string_view> names;
   names.reserve(all.size());
   for (const EnvEntry& entry : all) names.push_back(entry.spec->name);
-  throw UsageError("env.name: unknown environment " + std::string(name) + "; " + suggestion(name, names));
+  throw UsageError("env.name: unknown environment " + std::string(name) + "; " +
+                   suggestion(name, names));
 }
 
 bool register_env(const EnvEntry& entry) { return global_registry().add(entry); }

@@ -8,7 +8,9 @@ namespace hotloop {
 namespace {
 
 std::int64_t slots_of(const ReplayShape& s) { return s.capacity / s.lanes; }
-std::int64_t aside_of(const ReplayShape& s) { return s.max_steps > 0 ? slots_of(s) / s.max_steps + 2 : 0; }
+std::int64_t aside_of(const ReplayShape& s) {
+  return s.max_steps > 0 ? slots_of(s) / s.max_steps + 2 : 0;
+}
 std::size_t obs_bytes(const ReplayShape& s) {
   return s.obs * sizeof(float) + (s.masks ? static_cast<std::size_t>(s.actions) : 0);
 }
@@ -28,8 +30,10 @@ double Replay::bytes_per_transition(const ReplayShape& s) {
 
 std::size_t Replay::bytes_needed(const ReplayShape& s, std::int64_t draws) {
   const std::size_t small = sizeof(std::int32_t) + sizeof(float) + 1;  // action, reward, end
-  const std::size_t stored = (slots_of(s) + 1) * (small + obs_bytes(s)) + aside_of(s) * obs_bytes(s);
-  const std::size_t gathered = 2 * obs_bytes(s) + sizeof(std::int32_t) + 2 * sizeof(float) + sizeof(std::int64_t);
+  const std::size_t stored =
+      (slots_of(s) + 1) * (small + obs_bytes(s)) + aside_of(s) * obs_bytes(s);
+  const std::size_t gathered =
+      2 * obs_bytes(s) + sizeof(std::int32_t) + 2 * sizeof(float) + sizeof(std::int64_t);
   return stored * s.lanes + gathered * draws;
 }
 
@@ -55,10 +59,12 @@ Replay::Replay(const ReplayShape& shape, std::int64_t draws)
   batch_next_mask_ = arena_.take<std::uint8_t>(draws * a);
 }
 
-void Replay::copy_obs(std::int64_t slot, std::span<const float> obs, std::span<const std::uint8_t> mask) {
+void Replay::copy_obs(std::int64_t slot, std::span<const float> obs,
+                      std::span<const std::uint8_t> mask) {
   std::copy(obs.begin(), obs.end(), obs_.begin() + slot * static_cast<std::int64_t>(obs.size()));
   if (shape_.masks) {
-    std::copy(mask.begin(), mask.end(), mask_.begin() + slot * static_cast<std::int64_t>(mask.size()));
+    std::copy(mask.begin(), mask.end(),
+              mask_.begin() + slot * static_cast<std::int64_t>(mask.size()));
   }
 }
 
@@ -75,7 +81,8 @@ void Replay::push(const Transitions& t) {
   std::uint8_t* ends = ends_.data() + slot * n;
   std::uint8_t any_truncated = 0;
   for (std::int64_t i = 0; i < n; ++i) {
-    ends[i] = static_cast<std::uint8_t>(t.terminated[i] * kTerminated + t.truncated[i] * kTruncated);
+    ends[i] =
+        static_cast<std::uint8_t>(t.terminated[i] * kTerminated + t.truncated[i] * kTruncated);
     any_truncated |= t.truncated[i];
   }
   if (any_truncated != 0) {
@@ -121,7 +128,8 @@ void Replay::sample(int batches, int size, Rng rng) {
     const float* next_obs = obs_.data();
     const std::uint8_t* next_mask = mask_.data();
     if (ends_[at] == kTruncated) {
-      const std::int64_t age = (at >= first ? at - first : at + end - first) / n;  // vector steps after the oldest
+      const std::int64_t age =
+          (at >= first ? at - first : at + end - first) / n;  // vector steps after the oldest
       next = aside(oldest + age, static_cast<int>(at % n));
       next_obs = final_obs_.data();
       next_mask = final_mask_.data();

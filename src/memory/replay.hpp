@@ -1,8 +1,10 @@
-// Replay memory as a structure of arrays: one ring per field, whole vector steps in, whole batches out.
+// Replay memory as a structure of arrays: one ring per field, whole vector steps in, whole batches
+// out.
 //
 // Lane n is environment n. A slot holds one vector step: slot t of every field is contiguous over
-// lanes, so a push is one copy per field. s' of slot t is the observation of slot t + 1: it is never
-// stored twice. The newest slot, the head, holds only the observation that its action will follow.
+// lanes, so a push is one copy per field. s' of slot t is the observation of slot t + 1: it is
+// never stored twice. The newest slot, the head, holds only the observation that its action will
+// follow.
 //
 // Where an episode ends, slot t + 1 shows the next episode's first observation. After a termination
 // s' has no value and is not needed. After a truncation it is: the final observation is kept aside.
@@ -23,34 +25,34 @@ namespace hotloop {
 
 struct ReplayShape {
   int lanes = 1;
-  int obs = 0;         // floats per observation
+  int obs = 0;  // floats per observation
   int actions = 0;
-  bool masks = false;  // whether action masks are stored
-  int max_steps = 0;   // the environment's time limit; 0 = it never truncates
+  bool masks = false;         // whether action masks are stored
+  int max_steps = 0;          // the environment's time limit; 0 = it never truncates
   std::int64_t capacity = 0;  // transitions; rounded down to whole vector steps
 };
 
 // One vector step, as the environment gave it.
 struct Transitions {
-  std::span<const std::int32_t> actions;         // [N]
-  std::span<const float> rewards;                // [N]
-  std::span<const std::uint8_t> terminated;      // [N]
-  std::span<const std::uint8_t> truncated;       // [N]
-  std::span<const float> next_obs;               // [N, D] after auto-reset
-  std::span<const std::uint8_t> next_mask;       // [N, A] or empty
-  std::span<const float> final_obs;              // [N, D] rows of truncated lanes are read
-  std::span<const std::uint8_t> final_mask;      // [N, A] or empty, ditto
+  std::span<const std::int32_t> actions;     // [N]
+  std::span<const float> rewards;            // [N]
+  std::span<const std::uint8_t> terminated;  // [N]
+  std::span<const std::uint8_t> truncated;   // [N]
+  std::span<const float> next_obs;           // [N, D] after auto-reset
+  std::span<const std::uint8_t> next_mask;   // [N, A] or empty
+  std::span<const float> final_obs;          // [N, D] rows of truncated lanes are read
+  std::span<const std::uint8_t> final_mask;  // [N, A] or empty, ditto
 };
 
 // Gathered transitions, K batches of B one after the other; the arrays belong to the replay.
 struct Batch {
   int size = 0;
-  const float* obs = nullptr;                 // [B, D]
-  const float* next_obs = nullptr;            // [B, D]
-  const std::int32_t* actions = nullptr;      // [B]
-  const float* rewards = nullptr;             // [B]
-  const float* continues = nullptr;           // [B] 0 where the episode terminated, else 1
-  const std::uint8_t* next_mask = nullptr;    // [B, A] or null
+  const float* obs = nullptr;               // [B, D]
+  const float* next_obs = nullptr;          // [B, D]
+  const std::int32_t* actions = nullptr;    // [B]
+  const float* rewards = nullptr;           // [B]
+  const float* continues = nullptr;         // [B] 0 where the episode terminated, else 1
+  const std::uint8_t* next_mask = nullptr;  // [B, A] or null
 };
 
 class Replay {

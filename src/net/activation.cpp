@@ -70,36 +70,48 @@ void differentiate(const float* outputs, const float* slope, int features, float
 template <class F>
 void with_activation(Activation activation, F&& f) {
   switch (activation) {
-    case Activation::linear: return f.template operator()<Activation::linear>();
-    case Activation::relu: return f.template operator()<Activation::relu>();
-    case Activation::leaky_relu: return f.template operator()<Activation::leaky_relu>();
-    case Activation::tanh: return f.template operator()<Activation::tanh>();
-    case Activation::selu: return f.template operator()<Activation::selu>();
-    case Activation::gelu: return f.template operator()<Activation::gelu>();
+    case Activation::linear:
+      return f.template operator()<Activation::linear>();
+    case Activation::relu:
+      return f.template operator()<Activation::relu>();
+    case Activation::leaky_relu:
+      return f.template operator()<Activation::leaky_relu>();
+    case Activation::tanh:
+      return f.template operator()<Activation::tanh>();
+    case Activation::selu:
+      return f.template operator()<Activation::selu>();
+    case Activation::gelu:
+      return f.template operator()<Activation::gelu>();
   }
 }
 
 template <class F>
 void with_width(int width, F&& f) {
   switch (width) {
-    case 8: return f.template operator()<8>();
-    case 16: return f.template operator()<16>();
-    case 24: return f.template operator()<24>();
-    default: return f.template operator()<32>();
+    case 8:
+      return f.template operator()<8>();
+    case 16:
+      return f.template operator()<16>();
+    case 24:
+      return f.template operator()<24>();
+    default:
+      return f.template operator()<32>();
   }
 }
 
 }  // namespace
 
-void add_bias_and_activate(Activation activation, const float* bias, int features, int width, float* z,
-                           float* slope) {
+void add_bias_and_activate(Activation activation, const float* bias, int features, int width,
+                           float* z, float* slope) {
   with_activation(activation, [&]<Activation kActivation>() {
-    with_width(width, [&]<int kWidth>() { activate<kActivation, kWidth>(bias, features, z, slope); });
+    with_width(width,
+               [&]<int kWidth>() { activate<kActivation, kWidth>(bias, features, z, slope); });
   });
 }
 
-void backward_through_activation(Activation activation, const float* y, const float* slope, int features,
-                                 int width, float* d, float* bias_gradient, bool accumulate) {
+void backward_through_activation(Activation activation, const float* y, const float* slope,
+                                 int features, int width, float* d, float* bias_gradient,
+                                 bool accumulate) {
   with_activation(activation, [&]<Activation kActivation>() {
     with_width(width, [&]<int kWidth>() {
       differentiate<kActivation, kWidth>(y, slope, features, d, bias_gradient, accumulate);

@@ -15,12 +15,13 @@ inline constexpr float kSeluAlpha = 1.6732632423543772848f;
 
 // In place on z [features][kLanes], the first `width` lanes: z <- act(z + bias). For GELU, `slope`
 // (same shape) receives the derivative if it is not null.
-void add_bias_and_activate(Activation activation, const float* bias, int features, int width, float* z,
-                           float* slope);
+void add_bias_and_activate(Activation activation, const float* bias, int features, int width,
+                           float* z, float* slope);
 
 // In place on d [features][kLanes]: d <- d * act'(.), given the outputs y of the forward pass (and
 // the slope kept for GELU); bias_gradient[f] (+)= sum over the lanes, in lane order.
-void backward_through_activation(Activation activation, const float* y, const float* slope, int features,
-                                 int width, float* d, float* bias_gradient, bool accumulate);
+void backward_through_activation(Activation activation, const float* y, const float* slope,
+                                 int features, int width, float* d, float* bias_gradient,
+                                 bool accumulate);
 
 }  // namespace hotloop

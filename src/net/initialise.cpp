@@ -50,14 +50,16 @@ void initialise(const Structure& structure, Initialiser init, std::uint64_t seed
     float* bias = parameters.data() + layer.bias;
     const auto fill = [&](auto&& draw) {
       for (int o = 0; o < layer.out; ++o) {
-        for (int i = 0; i < layer.in; ++i) weight[o * layer.stride + i] = static_cast<float>(draw(o, i));
+        for (int i = 0; i < layer.in; ++i)
+          weight[o * layer.stride + i] = static_cast<float>(draw(o, i));
       }
     };
     switch (init) {
       case Initialiser::pytorch: {
         const double bound = 1 / std::sqrt(layer.in);
         fill([&](int, int) { return rng.uniform(-bound, bound); });
-        for (int o = 0; o < layer.out; ++o) bias[o] = static_cast<float>(rng.uniform(-bound, bound));
+        for (int o = 0; o < layer.out; ++o)
+          bias[o] = static_cast<float>(rng.uniform(-bound, bound));
         break;
       }
       case Initialiser::glorot: {

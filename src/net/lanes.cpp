@@ -36,7 +36,8 @@ inline void transpose_8x8(const float* from, int from_stride, float* to, int to_
 }
 
 // to[j][i] = from[i][j] for i < rows, j < columns.
-inline void transpose(const float* from, int from_stride, int rows, int columns, float* to, int to_stride) {
+inline void transpose(const float* from, int from_stride, int rows, int columns, float* to,
+                      int to_stride) {
   const int full_rows = rows / 8 * 8;
   const int full_columns = columns / 8 * 8;
   for (int i = 0; i < full_rows; i += 8) {

@@ -1,10 +1,10 @@
 // How activations lie in memory: blocks of lanes.
 //
 // At every boundary of the engine a batch is rows, [B, D]. Inside the network it is blocks of 32
-// lanes, [ceil(B/32)][D][32]: each feature holds the values of 32 samples side by side, so that every
-// product, bias, activation and loss vectorises over the batch, however narrow the layer (an output
-// of 2 actions would waste three quarters of each register in row order). A last, partial block is
-// used up to the next multiple of 8 lanes; lanes beyond the batch hold zeros.
+// lanes, [ceil(B/32)][D][32]: each feature holds the values of 32 samples side by side, so that
+// every product, bias, activation and loss vectorises over the batch, however narrow the layer (an
+// output of 2 actions would waste three quarters of each register in row order). A last, partial
+// block is used up to the next multiple of 8 lanes; lanes beyond the batch hold zeros.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace hotloop {
 
-inline constexpr int kLanes = 32;     // samples in a block
-inline constexpr int kLaneStep = 8;   // a partial block is rounded up to this
+inline constexpr int kLanes = 32;    // samples in a block
+inline constexpr int kLaneStep = 8;  // a partial block is rounded up to this
 
 constexpr int round_up(int n, int step) { return (n + step - 1) / step * step; }
 constexpr int block_count(int batch) { return (batch + kLanes - 1) / kLanes; }
@@ -24,8 +24,8 @@ constexpr int block_width(int batch, int block) {
   return left >= kLanes ? kLanes : round_up(left, kLaneStep);
 }
 
-// rows [count, features], row stride `stride`  ->  lanes [features][kLanes]; lanes from `count` up to
-// the next multiple of kLaneStep become zero.
+// rows [count, features], row stride `stride`  ->  lanes [features][kLanes]; lanes from `count` up
+// to the next multiple of kLaneStep become zero.
 void rows_to_lanes(const float* rows, int stride, int count, int features, float* lanes);
 
 // lanes [features][kLanes]  ->  rows [width, features], row stride `stride`.

@@ -25,8 +25,8 @@ float clip_factor(float norm, float clip_norm) {
 Optimiser::Optimiser(const OptimiserOptions& options, std::size_t size)
     : options_(options), first_(arena_.take<float>(size)), second_(arena_.take<float>(size)) {}
 
-void Optimiser::step(std::span<float> parameters, std::span<const float> gradient, float learning_rate,
-                     float gradient_scale) {
+void Optimiser::step(std::span<float> parameters, std::span<const float> gradient,
+                     float learning_rate, float gradient_scale) {
   const OptimiserOptions o = options_;
   float* __restrict p = parameters.data();
   const float* __restrict grad = gradient.data();

@@ -11,13 +11,15 @@ enum class Activation { linear, relu, leaky_relu, tanh, selu, gelu };
 inline constexpr std::array<std::string_view, 6> kActivationNames = {"linear", "relu", "leaky_relu",
                                                                      "tanh",   "selu", "gelu"};
 
-// How weights start. Biases start at zero, except with `pytorch`, which draws them like its weights.
+// How weights start. Biases start at zero, except with `pytorch`, which draws them like its
+// weights.
 enum class Initialiser { pytorch, glorot, he, orthogonal };
 inline constexpr std::array<std::string_view, 4> kInitialiserNames = {"pytorch", "glorot", "he",
                                                                       "orthogonal"};
 
 enum class OptimiserKind { adam, adamw, rmsprop, sgd };
-inline constexpr std::array<std::string_view, 4> kOptimiserNames = {"adam", "adamw", "rmsprop", "sgd"};
+inline constexpr std::array<std::string_view, 4> kOptimiserNames = {"adam", "adamw", "rmsprop",
+                                                                    "sgd"};
 
 struct NetOptions {
   std::vector<int> hidden = {64, 64};        // widths of the hidden layers
@@ -27,13 +29,13 @@ struct NetOptions {
 
 struct OptimiserOptions {
   OptimiserKind kind = OptimiserKind::adam;
-  float beta1 = 0.9f;          // adam, adamw: decay of the first moment
-  float beta2 = 0.999f;        // adam, adamw: decay of the second moment
-  float decay = 0.99f;         // rmsprop: decay of the squared gradient
-  float momentum = 0;          // sgd, rmsprop
-  float epsilon = 1e-8f;       // added to the root of the second moment
-  float weight_decay = 0;      // adamw: decoupled; sgd, adam, rmsprop: added to the gradient
-  float clip_norm = 0;         // global gradient norm above which gradients are scaled; 0 = off
+  float beta1 = 0.9f;      // adam, adamw: decay of the first moment
+  float beta2 = 0.999f;    // adam, adamw: decay of the second moment
+  float decay = 0.99f;     // rmsprop: decay of the squared gradient
+  float momentum = 0;      // sgd, rmsprop
+  float epsilon = 1e-8f;   // added to the root of the second moment
+  float weight_decay = 0;  // adamw: decoupled; sgd, adam, rmsprop: added to the gradient
+  float clip_norm = 0;     // global gradient norm above which gradients are scaled; 0 = off
 };
 
 }  // namespace hotloop

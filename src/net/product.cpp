@@ -16,7 +16,8 @@ Product::Product(const ProductShape& shape) : shape_(shape) {
 
 void Product::eigen_product(const ProductShape& s, const float* a, const float* b, float* c) {
   using Matrix = Eigen::Map<const Eigen::MatrixXf, 0, Eigen::OuterStride<>>;
-  Eigen::Map<Eigen::MatrixXf, 0, Eigen::OuterStride<>> out(c, s.m, s.n, Eigen::OuterStride<>(s.ldc));
+  Eigen::Map<Eigen::MatrixXf, 0, Eigen::OuterStride<>> out(c, s.m, s.n,
+                                                           Eigen::OuterStride<>(s.ldc));
   const Matrix left(a, s.m, s.k, Eigen::OuterStride<>(s.lda));
   const auto add = [&](const auto& right) {
     if (!s.accumulate) out.setZero();

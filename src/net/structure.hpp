@@ -20,10 +20,10 @@ namespace hotloop {
 struct DenseLayer {
   int in = 0;
   int out = 0;
-  int stride = 0;           // floats from one row of W to the next: `in` rounded up to 8
+  int stride = 0;  // floats from one row of W to the next: `in` rounded up to 8
   Activation activation = Activation::linear;
-  std::size_t weight = 0;   // offset of W [out, stride] in the flat array
-  std::size_t bias = 0;     // offset of b [out]
+  std::size_t weight = 0;  // offset of W [out, stride] in the flat array
+  std::size_t bias = 0;    // offset of b [out]
 };
 
 struct Structure {

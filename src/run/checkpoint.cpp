@@ -39,7 +39,8 @@ Json to_state(const Counters& c, const Window& w, const RunRecord& r, const Opti
           {"replay_pushed", pushed}};
 }
 
-// The part of a spec that decides the result; how long to run and how to save may change on resuming.
+// The part of a spec that decides the result; how long to run and how to save may change on
+// resuming.
 std::string identity(const TrainSpec& spec) {
   TrainSpec same = spec;
   const std::uint64_t seed = spec.run.seed;
@@ -93,30 +94,39 @@ std::string save_checkpoint(const std::string& run_dir, Trainer& trainer, const 
   });
   const Json state = to_state(trainer.counters(), trainer.window(), record,
                               trainer.agent().optimiser().powers(), trainer.replay().pushed());
-  const std::string path = fmt::format("{}/checkpoints/{:012}.safetensors", run_dir, trainer.counters().env_steps);
-  write_safetensors(path, tensors,
-                    {{"format", kFormat}, {"spec", identity(trainer.spec())}, {"state", state.dump()}});
+  const std::string path =
+      fmt::format("{}/checkpoints/{:012}.safetensors", run_dir, trainer.counters().env_steps);
+  write_safetensors(
+      path, tensors,
+      {{"format", kFormat}, {"spec", identity(trainer.spec())}, {"state", state.dump()}});
   const std::vector<std::string> all = list_checkpoints(run_dir);
   for (std::size_t i = 0; i + kKept < all.size(); ++i) fs::remove(all[i]);
   return path;
 }
 
-void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& record, std::span<float> best) {
+void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& record,
+                     std::span<float> best) {
   const Safetensors file(path);
   if (file.metadata("format") != kFormat) {
-    throw RunError(fmt::format("{}: format '{}', this version reads '{}'", path, file.metadata("format"), kFormat));
+    throw RunError(fmt::format("{}: format '{}', this version reads '{}'", path,
+                               file.metadata("format"), kFormat));
   }
   if (file.metadata("spec") != identity(trainer.spec())) {
-    throw RunError(fmt::format("{}: this checkpoint belongs to another spec or network than the run's spec.yaml; "
-                               "its own is shown by: hotloop inspect {}", path, path));
+    throw RunError(fmt::format(
+        "{}: this checkpoint belongs to another spec or network than the run's spec.yaml; "
+        "its own is shown by: hotloop inspect {}",
+        path, path));
   }
   const Json state = Json::parse(file.metadata("state"));
   const auto counts = state.at("counters").get<std::array<std::int64_t, 4>>();
   const auto window_counts = state.at("window_counts").get<std::array<std::int64_t, 2>>();
   const auto sums = state.at("window_sums").get<std::array<double, 4>>();
-  trainer.restore({counts[0], counts[1], counts[2], counts[3]},
-                  {.returns = sums[0], .episodes = window_counts[0], .loss = sums[1], .mean_q = sums[2],
-                   .gradient_norm = sums[3], .updates = window_counts[1]});
+  trainer.restore({counts[0], counts[1], counts[2], counts[3]}, {.returns = sums[0],
+                                                                 .episodes = window_counts[0],
+                                                                 .loss = sums[1],
+                                                                 .mean_q = sums[2],
+                                                                 .gradient_norm = sums[3],
+                                                                 .updates = window_counts[1]});
   record.seconds = state.at("seconds");
   record.greedy_return = number(state.at("greedy")[0]);
   record.greedy_deviation = number(state.at("greedy")[1]);

@@ -1,8 +1,8 @@
 // Checkpoints: everything a run needs to go on as if nothing had happened, in one file.
 //
 // A checkpoint is a self-verifying safetensors file, `checkpoints/<env steps>.safetensors`: written
-// under another name, flushed, renamed. One file means one rename: there is no moment at which half a
-// checkpoint could be seen. The newest two are kept.
+// under another name, flushed, renamed. One file means one rename: there is no moment at which half
+// a checkpoint could be seen. The newest two are kept.
 #pragma once
 
 #include <span>
@@ -19,7 +19,8 @@ std::string save_checkpoint(const std::string& run_dir, Trainer& trainer, const 
                             std::span<const float> best);
 
 // Loads into a trainer made from the same spec. RunError if the file is damaged or of another run.
-void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& record, std::span<float> best);
+void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& record,
+                     std::span<float> best);
 
 // Paths, oldest first.
 std::vector<std::string> list_checkpoints(const std::string& run_dir);

@@ -8,7 +8,8 @@
 
 namespace hotloop {
 
-Evaluator::Evaluator(const std::string& env, int episodes, std::uint64_t seed, const Structure& structure)
+Evaluator::Evaluator(const std::string& env, int episodes, std::uint64_t seed,
+                     const Structure& structure)
     : env_(find_env(env).make(episodes), episodes, seed, Purpose::evaluation_world),
       workspace_(structure, episodes, Use::inference),
       actions_(arena_.take<std::int32_t>(episodes)),
@@ -27,12 +28,14 @@ Evaluation Evaluator::run(const Plan& plan, std::span<const float> parameters, T
       forward(plan, parameters, env_.obs().data(), episodes, first, last, workspace_);
       for (int row = first * kLanes; row < std::min(episodes, last * kLanes); ++row) {
         const std::uint8_t* mask = env_.has_mask() ? &env_.mask()[row * action_count] : nullptr;
-        actions_[row] = greedy_action(workspace_.outputs(row / kLanes) + row % kLanes, action_count, mask);
+        actions_[row] =
+            greedy_action(workspace_.outputs(row / kLanes) + row % kLanes, action_count, mask);
       }
     });
     env_.step(actions_, team);
     for (int row = 0; row < episodes; ++row) {
-      if (finished_[row] != 0) continue;  // a further episode of this row, not part of the evaluation
+      if (finished_[row] != 0)
+        continue;  // a further episode of this row, not part of the evaluation
       returns_[row] += env_.rewards()[row];
       ++steps;
       finished_[row] = env_.terminated()[row] | env_.truncated()[row];

@@ -1,8 +1,8 @@
 // Greedy evaluation on its own environments and random streams: it never changes training.
 //
-// Every evaluation plays the same `episodes` starts (streams of (seed, evaluation_world, row, step)),
-// one episode per row, without exploration. So evaluations of one run are comparable, and the number
-// that stands with a saved model can be measured again exactly.
+// Every evaluation plays the same `episodes` starts (streams of (seed, evaluation_world, row,
+// step)), one episode per row, without exploration. So evaluations of one run are comparable, and
+// the number that stands with a saved model can be measured again exactly.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace hotloop {
 
 struct Evaluation {
   double mean = 0;
-  double deviation = 0;    // standard deviation over episodes
+  double deviation = 0;  // standard deviation over episodes
   double mean_length = 0;
   int episodes = 0;
 };

@@ -23,7 +23,9 @@ void add(Buffer& row, std::string_view key, double value) {
   }
 }
 
-double mean(double sum, std::int64_t count) { return count > 0 ? sum / static_cast<double>(count) : kNone; }
+double mean(double sum, std::int64_t count) {
+  return count > 0 ? sum / static_cast<double>(count) : kNone;
+}
 
 }  // namespace
 
@@ -44,8 +46,8 @@ void MetricsLog::write(Trainer& trainer, const RunRecord& record) {
   Window& w = trainer.window();
   const double elapsed = last_seconds_ < 0 ? kNone : record.seconds - last_seconds_;
   Buffer row;
-  fmt::format_to(std::back_inserter(row), "{{\"env_steps\":{},\"updates\":{},\"episodes\":{}", c.env_steps,
-                 c.updates, c.episodes);
+  fmt::format_to(std::back_inserter(row), "{{\"env_steps\":{},\"updates\":{},\"episodes\":{}",
+                 c.env_steps, c.updates, c.episodes);
   add(row, "seconds", record.seconds);
   add(row, "env_steps_per_second", static_cast<double>(c.env_steps - last_steps_) / elapsed);
   add(row, "updates_per_second", static_cast<double>(c.updates - last_updates_) / elapsed);

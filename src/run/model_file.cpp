@@ -23,7 +23,8 @@ std::vector<float> packed_weight(const DenseLayer& layer, std::span<const float>
   std::vector<float> packed;
   packed.reserve(static_cast<std::size_t>(layer.in) * layer.out);
   for (int o = 0; o < layer.out; ++o) {
-    const float* row = parameters.data() + layer.weight + static_cast<std::size_t>(o) * layer.stride;
+    const float* row =
+        parameters.data() + layer.weight + static_cast<std::size_t>(o) * layer.stride;
     packed.insert(packed.end(), row, row + layer.in);
   }
   return packed;
@@ -33,26 +34,32 @@ std::vector<float> packed_weight(const DenseLayer& layer, std::span<const float>
 
 void save_model(const std::string& path, const Model& model) {
   std::vector<std::vector<float>> weights;  // keeps the bytes alive until they are written
-  for (const DenseLayer& layer : model.structure.layers) weights.push_back(packed_weight(layer, model.parameters));
+  for (const DenseLayer& layer : model.structure.layers)
+    weights.push_back(packed_weight(layer, model.parameters));
   std::vector<TensorView> tensors;
   for (std::size_t l = 0; l < weights.size(); ++l) {
     const DenseLayer& layer = model.structure.layers[l];
-    tensors.push_back(tensor(fmt::format("layer{}.weight", l), std::span<const float>(weights[l]), {layer.out, layer.in}));
-    tensors.push_back(tensor(fmt::format("layer{}.bias", l),
-                             std::span<const float>(model.parameters).subspan(layer.bias, layer.out)));
+    tensors.push_back(tensor(fmt::format("layer{}.weight", l), std::span<const float>(weights[l]),
+                             {layer.out, layer.in}));
+    tensors.push_back(
+        tensor(fmt::format("layer{}.bias", l),
+               std::span<const float>(model.parameters).subspan(layer.bias, layer.out)));
   }
-  write_safetensors(path, tensors,
-                    {{"format", kFormat},
-                     {"spec", to_yaml(model.spec)},
-                     {"structure", model.structure.describe()},
-                     {"env_steps", fmt::format("{}", model.env_steps)},
-                     {"greedy_return", std::isfinite(model.greedy_return) ? fmt::format("{}", model.greedy_return) : ""}});
+  write_safetensors(
+      path, tensors,
+      {{"format", kFormat},
+       {"spec", to_yaml(model.spec)},
+       {"structure", model.structure.describe()},
+       {"env_steps", fmt::format("{}", model.env_steps)},
+       {"greedy_return",
+        std::isfinite(model.greedy_return) ? fmt::format("{}", model.greedy_return) : ""}});
 }
 
 Model load_model(const std::string& path) {
   const Safetensors file(path);
   if (file.metadata("format") != kFormat) {
-    throw RunError(fmt::format("{}: format '{}' where a model ('{}') is needed", path, file.metadata("format"), kFormat));
+    throw RunError(fmt::format("{}: format '{}' where a model ('{}') is needed", path,
+                               file.metadata("format"), kFormat));
   }
   Model model;
   model.spec = load_spec_text(file.metadata("spec"), path, {});
@@ -67,10 +74,12 @@ Model load_model(const std::string& path) {
     std::vector<float> weight(static_cast<std::size_t>(layer.in) * layer.out);
     file.copy(fmt::format("layer{}.weight", l), std::span<float>(weight), {layer.out, layer.in});
     for (int o = 0; o < layer.out; ++o) {
-      std::copy_n(weight.data() + static_cast<std::size_t>(o) * layer.in, layer.in,
-                  model.parameters.data() + layer.weight + static_cast<std::size_t>(o) * layer.stride);
+      std::copy_n(
+          weight.data() + static_cast<std::size_t>(o) * layer.in, layer.in,
+          model.parameters.data() + layer.weight + static_cast<std::size_t>(o) * layer.stride);
     }
-    file.copy(fmt::format("layer{}.bias", l), std::span<float>(model.parameters).subspan(layer.bias, layer.out));
+    file.copy(fmt::format("layer{}.bias", l),
+              std::span<float>(model.parameters).subspan(layer.bias, layer.out));
   }
   return model;
 }
@@ -80,7 +89,8 @@ std::string parameters_hash(const Structure& structure, std::span<const float> p
   for (const DenseLayer& layer : structure.layers) {
     const std::vector<float> weight = packed_weight(layer, parameters);
     all.insert(all.end(), weight.begin(), weight.end());
-    all.insert(all.end(), parameters.begin() + layer.bias, parameters.begin() + layer.bias + layer.out);
+    all.insert(all.end(), parameters.begin() + layer.bias,
+               parameters.begin() + layer.bias + layer.out);
   }
   return fmt::format("{:016x}", XXH3_64bits(all.data(), all.size() * sizeof(float)));
 }

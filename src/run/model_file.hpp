@@ -19,7 +19,7 @@ struct Model {
   Structure structure;
   std::vector<float> parameters;  // flat, structure.storage floats
   std::int64_t env_steps = 0;
-  double greedy_return = 0;       // NaN if it was never evaluated
+  double greedy_return = 0;  // NaN if it was never evaluated
 };
 
 void save_model(const std::string& path, const Model& model);

@@ -13,10 +13,10 @@ inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 // Survives stopping and resuming.
 struct RunRecord {
-  double seconds = 0;             // wall time of training, all sessions together
-  double greedy_return = kNone;   // mean of the last evaluation
+  double seconds = 0;            // wall time of training, all sessions together
+  double greedy_return = kNone;  // mean of the last evaluation
   double greedy_deviation = kNone;
-  double best_return = kNone;     // mean of the best evaluation so far
+  double best_return = kNone;  // mean of the best evaluation so far
   bool solved = false;
   std::int64_t solved_env_steps = 0;
   double solved_seconds = kNone;

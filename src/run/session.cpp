@@ -152,7 +152,8 @@ class Session {
                    .env_steps = trainer_.counters().env_steps,
                    .greedy_return = greedy};
     };
-    save_model(run_dir_ + "/model-latest.safetensors", model(trainer_.agent().online(), record_.greedy_return));
+    save_model(run_dir_ + "/model-latest.safetensors",
+               model(trainer_.agent().online(), record_.greedy_return));
     save_model(run_dir_ + "/model-best.safetensors", model(best_, record_.best_return));
   }
 
@@ -189,7 +190,9 @@ class Session {
 }  // namespace
 
 std::string to_json(const TrainResult& r) {
-  const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
+  const auto number = [](double value) {
+    return std::isfinite(value) ? Json(value) : Json(nullptr);
+  };
   const Json json = {
       {"spec", r.spec},
       {"seed", r.seed},
@@ -224,11 +227,13 @@ std::string make_run_folder(const std::string& parent, const std::string& spec_n
   throw RunError(fmt::format("cannot create a run folder in '{}': {}", parent, error.message()));
 }
 
-TrainResult start_run(const TrainSpec& spec, const std::string& run_dir, const SessionHooks& hooks) {
+TrainResult start_run(const TrainSpec& spec, const std::string& run_dir,
+                      const SessionHooks& hooks) {
   Session session(spec, run_dir, hooks);
   std::error_code error;
   fs::create_directories(run_dir + "/checkpoints", error);
-  if (error) throw RunError(fmt::format("cannot create '{}/checkpoints': {}", run_dir, error.message()));
+  if (error)
+    throw RunError(fmt::format("cannot create '{}/checkpoints': {}", run_dir, error.message()));
   write_file_atomically(run_dir + "/spec.yaml", to_yaml(spec));
   const Json about = {{"version", HOTLOOP_VERSION}, {"cpu", cpu_name()}, {"seed", spec.run.seed}};
   write_file_atomically(run_dir + "/run.json", about.dump(2) + "\n");
@@ -241,8 +246,10 @@ TrainSpec load_run_spec(const std::string& run_dir, std::span<const std::string>
   }
   for (const std::string& override : overrides) {
     if (override.starts_with("run.") && !override.starts_with("run.seed")) continue;
-    throw UsageError(fmt::format("--set {}: a resumed run keeps its spec; allowed: run.steps, run.threads, "
-                                 "run.checkpoint_seconds, run.log_every", override));
+    throw UsageError(
+        fmt::format("--set {}: a resumed run keeps its spec; allowed: run.steps, run.threads, "
+                    "run.checkpoint_seconds, run.log_every",
+                    override));
   }
   return load_spec(run_dir + "/spec.yaml", overrides);
 }
@@ -250,14 +257,16 @@ TrainSpec load_run_spec(const std::string& run_dir, std::span<const std::string>
 TrainResult resume_run(const TrainSpec& spec, const std::string& run_dir,
                        const std::optional<std::string>& checkpoint, const SessionHooks& hooks) {
   const std::vector<std::string> all = list_checkpoints(run_dir);
-  if (all.empty() && !checkpoint) throw RunError(fmt::format("'{}' has no checkpoint to resume from", run_dir));
+  if (all.empty() && !checkpoint)
+    throw RunError(fmt::format("'{}' has no checkpoint to resume from", run_dir));
   Session session(spec, run_dir, hooks);
   try {
     return session.resume(checkpoint.value_or(all.empty() ? "" : all.back()));
   } catch (const RunError& e) {
     if (checkpoint || all.size() < 2) throw;
-    throw RunError(fmt::format("{}\nan earlier checkpoint can be tried with: hotloop resume {} --checkpoint {}",
-                               e.what(), run_dir, all[all.size() - 2]));
+    throw RunError(fmt::format(
+        "{}\nan earlier checkpoint can be tried with: hotloop resume {} --checkpoint {}", e.what(),
+        run_dir, all[all.size() - 2]));
   }
 }
 

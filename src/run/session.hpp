@@ -6,8 +6,8 @@
 //   run.json                     version, CPU, seed
 //   metrics.jsonl                see metrics.hpp
 //   checkpoints/*.safetensors    see checkpoint.hpp
-//   model-best.safetensors       the best evaluation's network;  model-latest.safetensors  the newest
-//   result.json                  the summary, once the run is done
+//   model-best.safetensors       the best evaluation's network;  model-latest.safetensors  the
+//   newest result.json                  the summary, once the run is done
 #pragma once
 
 #include <atomic>
@@ -34,7 +34,8 @@ std::string make_run_folder(const std::string& parent, const std::string& spec_n
 
 TrainResult start_run(const TrainSpec& spec, const std::string& run_dir, const SessionHooks& hooks);
 
-// The spec of an existing run folder. `overrides` may change run.* keys only (how long, how to save).
+// The spec of an existing run folder. `overrides` may change run.* keys only (how long, how to
+// save).
 TrainSpec load_run_spec(const std::string& run_dir, std::span<const std::string> overrides);
 
 // Continues from `checkpoint`, or from the newest one of the folder.

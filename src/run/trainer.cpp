@@ -23,7 +23,9 @@ Structure make_structure(const TrainSpec& spec) {
   return make_mlp(env.obs, env.actions, spec.net);
 }
 
-std::int64_t whole_vector_steps(std::int64_t steps, int envs) { return (steps + envs - 1) / envs * envs; }
+std::int64_t whole_vector_steps(std::int64_t steps, int envs) {
+  return (steps + envs - 1) / envs * envs;
+}
 
 // floor(rounds * updates per round), safe against 0.1 * 10 falling short of 1.
 std::int64_t owed_updates(const DqnOptions& o, std::int64_t training_rounds) {
@@ -34,7 +36,8 @@ std::int64_t owed_updates(const DqnOptions& o, std::int64_t training_rounds) {
 // How many batches to gather in one pass: as many as a round needs, while they stay in the cache.
 int group_size(const TrainSpec& spec, int obs) {
   constexpr double kGatherBytes = 1 << 18;
-  const double per_round = std::ceil(static_cast<double>(spec.dqn.train_every) * spec.dqn.updates_per_step);
+  const double per_round =
+      std::ceil(static_cast<double>(spec.dqn.train_every) * spec.dqn.updates_per_step);
   const double bytes = static_cast<double>(spec.dqn.batch) * obs * 2 * sizeof(float);
   return static_cast<int>(std::max(1.0, std::min(per_round, std::floor(kGatherBytes / bytes))));
 }
@@ -60,13 +63,16 @@ void check_feasible(const TrainSpec& spec) {
   const ReplayShape shape = replay_shape(spec, *env.spec, env.make(1)->has_mask());
   const double bytes = Replay::bytes_per_transition(shape);
   const double needed = bytes * static_cast<double>(shape.capacity);
-  const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  const double memory =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   constexpr double kShare = 0.9;
   if (needed <= kShare * memory) return;
-  throw UsageError(fmt::format(
-      "replay.capacity: {} transitions of {:.1f} bytes need {:.1f} GiB, but this machine has {:.1f} GiB of memory; "
-      "at most {} fit",
-      shape.capacity, bytes, needed / 0x1p30, memory / 0x1p30, static_cast<std::int64_t>(kShare * memory / bytes)));
+  throw UsageError(
+      fmt::format("replay.capacity: {} transitions of {:.1f} bytes need {:.1f} GiB, but this "
+                  "machine has {:.1f} GiB of memory; "
+                  "at most {} fit",
+                  shape.capacity, bytes, needed / 0x1p30, memory / 0x1p30,
+                  static_cast<std::int64_t>(kShare * memory / bytes)));
 }
 
 std::int64_t declared_updates(const TrainSpec& spec) {
@@ -81,9 +87,11 @@ Trainer::Trainer(const TrainSpec& spec)
       total_steps_(whole_vector_steps(spec.run.steps, spec.envs)),
       team_(spec.run.threads),
       env_(make_env(spec)),
-      agent_(make_structure(spec), spec.net.init, spec.dqn, spec.optimiser, spec.run.seed, spec.envs),
+      agent_(make_structure(spec), spec.net.init, spec.dqn, spec.optimiser, spec.run.seed,
+             spec.envs),
       group_(group_size(spec, env_.spec().obs)),
-      replay_(replay_shape(spec, env_.spec(), env_.has_mask()), std::int64_t{group_} * spec.dqn.batch),
+      replay_(replay_shape(spec, env_.spec(), env_.has_mask()),
+              std::int64_t{group_} * spec.dqn.batch),
       actions_(spec.envs) {
   env_.reset();
   replay_.begin(env_.obs(), env_.mask());
@@ -128,7 +136,8 @@ void Trainer::collect() {
   const std::int64_t before = counters_.env_steps;
   counters_.env_steps += spec_.envs;
   const std::int64_t every = spec_.dqn.target_every;
-  if (spec_.dqn.target_clock == TargetClock::steps && before / every != counters_.env_steps / every) {
+  if (spec_.dqn.target_clock == TargetClock::steps &&
+      before / every != counters_.env_steps / every) {
     agent_.update_target();
   }
 }
@@ -140,22 +149,25 @@ void Trainer::learn() {
   while (owed > 0) {
     const int group = static_cast<int>(std::min<std::int64_t>(group_, owed));
     clock_.enter(Phase::sample);
-    replay_.sample(group, spec_.dqn.batch, Rng(spec_.run.seed, Purpose::replay, 0, counters_.updates));
+    replay_.sample(group, spec_.dqn.batch,
+                   Rng(spec_.run.seed, Purpose::replay, 0, counters_.updates));
     clock_.enter(Phase::learn);
     for (int i = 0; i < group; ++i) {
       const UpdateReport report = agent_.update(replay_.batch(i), rate, team_);
       ++counters_.updates;
       if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm)) {
-        throw RunError(fmt::format("non-finite {} ({}) in update {} at env step {}; the parameters before it are intact",
-                                   std::isfinite(report.loss) ? "gradient norm" : "loss",
-                                   std::isfinite(report.loss) ? report.gradient_norm : report.loss,
-                                   counters_.updates, counters_.env_steps));
+        throw RunError(fmt::format(
+            "non-finite {} ({}) in update {} at env step {}; the parameters before it are intact",
+            std::isfinite(report.loss) ? "gradient norm" : "loss",
+            std::isfinite(report.loss) ? report.gradient_norm : report.loss, counters_.updates,
+            counters_.env_steps));
       }
       window_.loss += report.loss;
       window_.mean_q += report.mean_q;
       window_.gradient_norm += report.gradient_norm;
       ++window_.updates;
-      if (spec_.dqn.target_clock == TargetClock::updates && counters_.updates % spec_.dqn.target_every == 0) {
+      if (spec_.dqn.target_clock == TargetClock::updates &&
+          counters_.updates % spec_.dqn.target_every == 0) {
         agent_.update_target();
       }
     }
@@ -163,16 +175,20 @@ void Trainer::learn() {
   }
 }
 
-void Trainer::check_finite(std::span<const float> values, int per_env, std::string_view field) const {
+void Trainer::check_finite(std::span<const float> values, int per_env,
+                           std::string_view field) const {
   constexpr std::uint32_t kExponent = 0x7f800000;  // all ones in infinities and NaNs, nowhere else
   bool finite = true;
-  for (float value : values) finite &= (std::bit_cast<std::uint32_t>(value) & kExponent) != kExponent;
+  for (float value : values)
+    finite &= (std::bit_cast<std::uint32_t>(value) & kExponent) != kExponent;
   if (finite) return;
-  const auto bad = std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
+  const auto bad =
+      std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
   const auto index = bad - values.begin();
   const std::string element = per_env > 1 ? fmt::format("[{}]", index % per_env) : std::string();
-  throw RunError(fmt::format("non-finite {}{} ({}) from env {} at vector step {} (env step {})", field, element,
-                             *bad, index / per_env, env_.steps(), env_.steps() * spec_.envs));
+  throw RunError(fmt::format("non-finite {}{} ({}) from env {} at vector step {} (env step {})",
+                             field, element, *bad, index / per_env, env_.steps(),
+                             env_.steps() * spec_.envs));
 }
 
 }  // namespace hotloop

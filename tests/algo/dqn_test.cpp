@@ -17,8 +17,13 @@ struct OwnedBatch {
   std::vector<std::uint8_t> next_mask;
 
   Batch view() const {
-    return {static_cast<int>(rewards.size()), obs.data(), next_obs.data(), actions.data(), rewards.data(),
-            continues.data(), next_mask.empty() ? nullptr : next_mask.data()};
+    return {static_cast<int>(rewards.size()),
+            obs.data(),
+            next_obs.data(),
+            actions.data(),
+            rewards.data(),
+            continues.data(),
+            next_mask.empty() ? nullptr : next_mask.data()};
   }
 };
 
@@ -33,22 +38,29 @@ OwnedBatch random_batch(int size, const Structure& net, Rng& rng, bool masks = f
     b.continues.push_back(rng.below(5) == 0 ? 0.0f : 1.0f);
     b.actions.push_back(static_cast<std::int32_t>(rng.below(net.outputs)));
     if (!masks) continue;
-    for (int a = 0; a < net.outputs; ++a) b.next_mask.push_back(static_cast<std::uint8_t>(rng.below(2)));
+    for (int a = 0; a < net.outputs; ++a)
+      b.next_mask.push_back(static_cast<std::uint8_t>(rng.below(2)));
     b.next_mask[i * net.outputs + rng.below(net.outputs)] = 1;
   }
   return b;
 }
 
-// The shared batch of SLM-Lab's specification (check 1): states are one-hot, so that a network without
-// hidden layers holds the table of Q-values as its weights. SGD with rate 1 shows the gradient.
+// The shared batch of SLM-Lab's specification (check 1): states are one-hot, so that a network
+// without hidden layers holds the table of Q-values as its weights. SGD with rate 1 shows the
+// gradient.
 struct WorkedExample {
   Structure net = make_mlp(3, 2, {.hidden = {}});
-  OwnedBatch batch{.obs = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .next_obs = {1, 0, 0, 0, 1, 0, 0, 0, 1},
-                   .rewards = {1, 0, -1}, .continues = {1, 1, 0}, .actions = {1, 0, 0}, .next_mask = {}};
+  OwnedBatch batch{.obs = {1, 0, 0, 0, 1, 0, 0, 0, 1},
+                   .next_obs = {1, 0, 0, 0, 1, 0, 0, 0, 1},
+                   .rewards = {1, 0, -1},
+                   .continues = {1, 1, 0},
+                   .actions = {1, 0, 0},
+                   .next_mask = {}};
   ThreadTeam team{1};
 
   Dqn make(Loss loss) const {
-    Dqn dqn(net, Initialiser::pytorch, {.gamma = 0.9, .batch = 3, .loss = loss}, {.kind = OptimiserKind::sgd}, 1, 1);
+    Dqn dqn(net, Initialiser::pytorch, {.gamma = 0.9, .batch = 3, .loss = loss},
+            {.kind = OptimiserKind::sgd}, 1, 1);
     std::fill(dqn.online().begin(), dqn.online().end(), 0.0f);
     std::fill(dqn.target().begin(), dqn.target().end(), 0.0f);
     const float online[3][2] = {{1.0f, 2.0f}, {0.5f, -0.5f}, {3.0f, 1.0f}};
@@ -61,7 +73,9 @@ struct WorkedExample {
     }
     return dqn;
   }
-  std::size_t weight(int s, int a) const { return net.layers[0].weight + a * net.layers[0].stride + s; }
+  std::size_t weight(int s, int a) const {
+    return net.layers[0].weight + a * net.layers[0].stride + s;
+  }
 
   void check(Loss loss, double expected_loss, const std::vector<double>& gradient) {
     Dqn dqn = make(loss);
@@ -72,8 +86,10 @@ struct WorkedExample {
     EXPECT_NEAR(report.mean_q, (2.0 + 0.5 + 3.0) / 3, 1e-6);
     for (int s = 0; s < 3; ++s) {
       const int taken = batch.actions[s];
-      EXPECT_NEAR(before[weight(s, taken)] - dqn.online()[weight(s, taken)], gradient[s], 1e-6) << s;
-      EXPECT_EQ(before[weight(s, 1 - taken)], dqn.online()[weight(s, 1 - taken)]) << "the action not taken";
+      EXPECT_NEAR(before[weight(s, taken)] - dqn.online()[weight(s, taken)], gradient[s], 1e-6)
+          << s;
+      EXPECT_EQ(before[weight(s, 1 - taken)], dqn.online()[weight(s, 1 - taken)])
+          << "the action not taken";
     }
     EXPECT_EQ(target, std::vector<float>(dqn.target().begin(), dqn.target().end()));
   }
@@ -89,7 +105,8 @@ TEST(Dqn, WorkedNumbersWithHuber) {
 // Check 7: two one-sample batches with targets 1 then 3, one weight, rate 0.1: sequential = 0.76.
 TEST(Dqn, UpdatesAreSequential) {
   const Structure net = make_mlp(1, 1, {.hidden = {}});
-  Dqn dqn(net, Initialiser::pytorch, {.gamma = 0, .batch = 1, .loss = Loss::mse}, {.kind = OptimiserKind::sgd}, 1, 1);
+  Dqn dqn(net, Initialiser::pytorch, {.gamma = 0, .batch = 1, .loss = Loss::mse},
+          {.kind = OptimiserKind::sgd}, 1, 1);
   std::fill(dqn.online().begin(), dqn.online().end(), 0.0f);
   ThreadTeam team(1);
   for (float target : {1.0f, 3.0f}) {  // the observation is 0, so Q is the bias alone
@@ -108,11 +125,19 @@ TEST(Dqn, TruncationBootstrapsFromTheFinalObservation) {
     const std::vector<std::uint8_t> yes = {1}, no = {0};
     const std::vector<std::int32_t> action = {0};
     replay.begin(std::vector<float>{0}, {});
-    replay.push({action, reward, terminated ? yes : no, terminated ? no : yes, reset_obs, {}, final_obs, {}});
+    replay.push({action,
+                 reward,
+                 terminated ? yes : no,
+                 terminated ? no : yes,
+                 reset_obs,
+                 {},
+                 final_obs,
+                 {}});
     replay.sample(1, 1, Rng(1, Purpose::replay, 0, 0));
 
     const Structure net = make_mlp(1, 1, {.hidden = {}});
-    Dqn dqn(net, Initialiser::pytorch, {.gamma = 0.99, .batch = 1, .loss = Loss::mse}, {.kind = OptimiserKind::sgd}, 1, 1);
+    Dqn dqn(net, Initialiser::pytorch, {.gamma = 0.99, .batch = 1, .loss = Loss::mse},
+            {.kind = OptimiserKind::sgd}, 1, 1);
     std::fill(dqn.online().begin(), dqn.online().end(), 0.0f);
     std::fill(dqn.target().begin(), dqn.target().end(), 0.0f);
     dqn.target()[net.layers[0].weight] = 1;  // Q_target(s) = s
@@ -155,7 +180,8 @@ TEST(Dqn, StaysWithItsSlowTwinOverAThousandUpdates) {
         slow.target = slow.online;
       }
     }
-    for (std::size_t i = 0; i < net.storage; ++i) ASSERT_NEAR(fast.online()[i], slow.online[i], 2e-3) << i;
+    for (std::size_t i = 0; i < net.storage; ++i)
+      ASSERT_NEAR(fast.online()[i], slow.online[i], 2e-3) << i;
   }
 }
 

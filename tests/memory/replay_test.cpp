@@ -9,15 +9,17 @@
 namespace hotloop {
 namespace {
 
-// Random play through both memories; every draw must be the same transition, whole. Episode ends are
-// dense and the ring wraps several times, so that ends meet the head and each other in every way.
+// Random play through both memories; every draw must be the same transition, whole. Episode ends
+// are dense and the ring wraps several times, so that ends meet the head and each other in every
+// way.
 void compare_with_twin(const ReplayShape& shape, int steps, std::uint32_t lane) {
   Rng rng(3, Purpose::test, lane, 0);
   Replay fast(shape, 4 * 8);
   reference::Replay slow(shape);
   const int n = shape.lanes, d = shape.obs, a = shape.actions;
   std::vector<float> obs(n * d), final_obs(n * d), rewards(n);
-  std::vector<std::uint8_t> mask(shape.masks ? n * a : 0), final_mask(mask.size()), terminated(n), truncated(n);
+  std::vector<std::uint8_t> mask(shape.masks ? n * a : 0), final_mask(mask.size()), terminated(n),
+      truncated(n);
   std::vector<std::int32_t> actions(n), length(n);
   float next_value = 1;
   const auto fill = [&](auto& values) {
@@ -43,7 +45,8 @@ void compare_with_twin(const ReplayShape& shape, int steps, std::uint32_t lane) 
       terminated[i] = truncated[i] == 0 && rng.below(6) == 0;
       if ((terminated[i] | truncated[i]) != 0) length[i] = 0;
     }
-    const Transitions step{actions, rewards, terminated, truncated, obs, mask, final_obs, final_mask};
+    const Transitions step{actions, rewards, terminated, truncated,
+                           obs,     mask,    final_obs,  final_mask};
     fast.push(step);
     slow.push(step);
     ASSERT_EQ(fast.size(), static_cast<std::int64_t>(slow.size()));
@@ -54,14 +57,19 @@ void compare_with_twin(const ReplayShape& shape, int steps, std::uint32_t lane) 
       const Batch batch = fast.batch(k);
       for (int i = 0; i < batch.size; ++i) {
         const reference::Transition& expected = slow.draw(draws);
-        ASSERT_EQ(std::vector<float>(batch.obs + i * d, batch.obs + (i + 1) * d), expected.obs) << "step " << t;
+        ASSERT_EQ(std::vector<float>(batch.obs + i * d, batch.obs + (i + 1) * d), expected.obs)
+            << "step " << t;
         ASSERT_EQ(batch.actions[i], expected.action);
         ASSERT_EQ(batch.rewards[i], expected.reward);
         ASSERT_EQ(batch.continues[i], expected.terminated ? 0.0f : 1.0f);
         if (expected.terminated) continue;  // s' has no value there, and is not read
-        ASSERT_EQ(std::vector<float>(batch.next_obs + i * d, batch.next_obs + (i + 1) * d), expected.next_obs) << "step " << t;
+        ASSERT_EQ(std::vector<float>(batch.next_obs + i * d, batch.next_obs + (i + 1) * d),
+                  expected.next_obs)
+            << "step " << t;
         if (shape.masks) {
-          ASSERT_EQ(std::vector<std::uint8_t>(batch.next_mask + i * a, batch.next_mask + (i + 1) * a), expected.next_mask);
+          ASSERT_EQ(
+              std::vector<std::uint8_t>(batch.next_mask + i * a, batch.next_mask + (i + 1) * a),
+              expected.next_mask);
         }
       }
     }
@@ -73,8 +81,13 @@ TEST(Replay, EqualsItsSlowTwin) {
   for (int lanes : {1, 3, 8}) {
     for (int max_steps : {0, 1, 2, 5, 9}) {
       for (bool masks : {false, true}) {
-        compare_with_twin({.lanes = lanes, .obs = 3, .actions = 4, .masks = masks, .max_steps = max_steps,
-                           .capacity = lanes * 13 + lanes - 1}, 120, lane++);
+        compare_with_twin({.lanes = lanes,
+                           .obs = 3,
+                           .actions = 4,
+                           .masks = masks,
+                           .max_steps = max_steps,
+                           .capacity = lanes * 13 + lanes - 1},
+                          120, lane++);
       }
     }
   }
@@ -94,13 +107,17 @@ TEST(Replay, DrawsAreUniform) {
   replay.sample(1, 100'000, Rng(1, Purpose::replay, 0, 0));
   std::vector<int> count(74);
   for (int i = 0; i < 100'000; ++i) ++count[static_cast<int>(replay.batch(0).rewards[i])];
-  for (int r = 0; r < 54; ++r) EXPECT_EQ(count[r], 0) << "overwritten transition " << r << " was drawn";
-  for (int r = 54; r < 74; ++r) EXPECT_NEAR(count[r], 5000, 5 * 70) << r;  // five standard deviations
+  for (int r = 0; r < 54; ++r)
+    EXPECT_EQ(count[r], 0) << "overwritten transition " << r << " was drawn";
+  for (int r = 54; r < 74; ++r)
+    EXPECT_NEAR(count[r], 5000, 5 * 70) << r;  // five standard deviations
 }
 
 TEST(Replay, BytesAreWhatTheArraysTake) {
-  const ReplayShape shape{.lanes = 8, .obs = 4, .actions = 2, .max_steps = 500, .capacity = 100'000};
-  EXPECT_NEAR(Replay::bytes_per_transition(shape), 4 * 4 + 4 + 4 + 1, 0.1);  // s, a, r, end; s' is free
+  const ReplayShape shape{
+      .lanes = 8, .obs = 4, .actions = 2, .max_steps = 500, .capacity = 100'000};
+  EXPECT_NEAR(Replay::bytes_per_transition(shape), 4 * 4 + 4 + 4 + 1,
+              0.1);  // s, a, r, end; s' is free
   Replay replay(shape, 0);
   std::size_t bytes = 0;
   replay.visit([&](std::string_view, auto array) { bytes += array.size_bytes(); });

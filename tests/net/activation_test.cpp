@@ -50,8 +50,10 @@ TEST(Activation, EveryWidthAndManyValuesEqualTheSlowTwin) {
       for (int f = 0; f < kFeatures; ++f) {
         for (int lane = 0; lane < width; ++lane) {
           const int i = f * kLanes + lane;
-          ASSERT_NEAR(y[i], reference::activate(activation, z[i]), 2e-6) << kActivationNames[a] << " of " << z[i];
-          ASSERT_NEAR(d[i], reference::slope(activation, z[i]), 2e-5) << kActivationNames[a] << "' at " << z[i];
+          ASSERT_NEAR(y[i], reference::activate(activation, z[i]), 2e-6)
+              << kActivationNames[a] << " of " << z[i];
+          ASSERT_NEAR(d[i], reference::slope(activation, z[i]), 2e-5)
+              << kActivationNames[a] << "' at " << z[i];
           expected_bias[f] += reference::slope(activation, z[i]);
         }
         ASSERT_NEAR(bias_gradient[f], expected_bias[f], 1e-4);

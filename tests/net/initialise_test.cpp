@@ -34,7 +34,8 @@ double variance(const std::vector<double>& v) {
 }
 
 double largest(const std::vector<double>& v) {
-  return std::abs(*std::max_element(v.begin(), v.end(), [](double a, double b) { return std::abs(a) < std::abs(b); }));
+  return std::abs(*std::max_element(v.begin(), v.end(),
+                                    [](double a, double b) { return std::abs(a) < std::abs(b); }));
 }
 
 // The variance of U(-b, b) is b^2 / 3.
@@ -81,8 +82,10 @@ TEST(Initialise, OrthogonalHasOrthonormalRowsOrColumnsTimesGain) {
 }
 
 TEST(Initialise, SeedDecides) {
-  EXPECT_EQ(first_layer(Initialiser::pytorch, 8, 8, 1).weight, first_layer(Initialiser::pytorch, 8, 8, 1).weight);
-  EXPECT_NE(first_layer(Initialiser::pytorch, 8, 8, 1).weight, first_layer(Initialiser::pytorch, 8, 8, 2).weight);
+  EXPECT_EQ(first_layer(Initialiser::pytorch, 8, 8, 1).weight,
+            first_layer(Initialiser::pytorch, 8, 8, 1).weight);
+  EXPECT_NE(first_layer(Initialiser::pytorch, 8, 8, 1).weight,
+            first_layer(Initialiser::pytorch, 8, 8, 2).weight);
 }
 
 }  // namespace

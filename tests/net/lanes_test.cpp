@@ -19,8 +19,11 @@ TEST(Lanes, RowsToLanesAndBackForEveryCountAndManyWidths) {
       const int width = block_width(count, 0);
       for (int f = 0; f < features; ++f) {
         for (int lane = 0; lane < kLanes; ++lane) {
-          const float expected = lane < count ? rows[lane * features + f] : lane < width ? 0.0f : -1.0f;
-          ASSERT_EQ(lanes[f * kLanes + lane], expected) << features << " features, row " << lane << " of " << count;
+          const float expected = lane < count   ? rows[lane * features + f]
+                                 : lane < width ? 0.0f
+                                                : -1.0f;
+          ASSERT_EQ(lanes[f * kLanes + lane], expected)
+              << features << " features, row " << lane << " of " << count;
         }
       }
       const int stride = round_up(features, kLaneStep);
@@ -28,7 +31,9 @@ TEST(Lanes, RowsToLanesAndBackForEveryCountAndManyWidths) {
       lanes_to_rows(lanes.data(), width, features, back.data(), stride);
       for (int row = 0; row < width; ++row) {
         for (int f = 0; f < stride; ++f) {
-          const float expected = f >= features ? -2.0f : row < count ? rows[row * features + f] : 0.0f;
+          const float expected = f >= features ? -2.0f
+                                 : row < count ? rows[row * features + f]
+                                               : 0.0f;
           ASSERT_EQ(back[row * stride + f], expected);
         }
       }

@@ -46,7 +46,8 @@ TEST(Optimiser, NormOfManySizes) {
 class OptimiserTwin : public testing::TestWithParam<OptimiserKind> {};
 
 TEST_P(OptimiserTwin, EqualsItsSlowTwinOver200Steps) {
-  const OptimiserOptions options{.kind = GetParam(), .momentum = 0.5f, .weight_decay = 0.01f, .clip_norm = 1.0f};
+  const OptimiserOptions options{
+      .kind = GetParam(), .momentum = 0.5f, .weight_decay = 0.01f, .clip_norm = 1.0f};
   constexpr std::size_t kSize = 77;
   Rng rng(2, Purpose::test, 0, 0);
   std::vector<float> p(kSize), g(kSize);
@@ -65,8 +66,11 @@ TEST_P(OptimiserTwin, EqualsItsSlowTwinOver200Steps) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, OptimiserTwin,
-                         testing::Values(OptimiserKind::adam, OptimiserKind::adamw, OptimiserKind::rmsprop, OptimiserKind::sgd),
-                         [](const auto& test) { return std::string(kOptimiserNames[static_cast<int>(test.param)]); });
+                         testing::Values(OptimiserKind::adam, OptimiserKind::adamw,
+                                         OptimiserKind::rmsprop, OptimiserKind::sgd),
+                         [](const auto& test) {
+                           return std::string(kOptimiserNames[static_cast<int>(test.param)]);
+                         });
 
 }  // namespace
 }  // namespace hotloop

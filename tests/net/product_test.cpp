@@ -10,11 +10,13 @@
 namespace hotloop {
 namespace {
 
-void naive(const ProductShape& s, const std::vector<float>& a, const std::vector<float>& b, std::vector<float>& c) {
+void naive(const ProductShape& s, const std::vector<float>& a, const std::vector<float>& b,
+           std::vector<float>& c) {
   for (int i = 0; i < s.m; ++i) {
     for (int j = 0; j < s.n; ++j) {
       double sum = s.accumulate ? c[j * s.ldc + i] : 0;
-      for (int k = 0; k < s.k; ++k) sum += double{a[k * s.lda + i]} * (s.transpose_b ? b[k * s.ldb + j] : b[j * s.ldb + k]);
+      for (int k = 0; k < s.k; ++k)
+        sum += double{a[k * s.lda + i]} * (s.transpose_b ? b[k * s.ldb + j] : b[j * s.ldb + k]);
       c[j * s.ldc + i] = static_cast<float>(sum);
     }
   }

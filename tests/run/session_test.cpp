@@ -25,8 +25,9 @@ using Json = nlohmann::json;
 class SessionTest : public testing::Test {
  protected:
   SessionTest() {
-    folder_ = fs::temp_directory_path() / ("hotloop-session-" + std::to_string(getpid()) + "-" +
-                                           testing::UnitTest::GetInstance()->current_test_info()->name());
+    folder_ =
+        fs::temp_directory_path() / ("hotloop-session-" + std::to_string(getpid()) + "-" +
+                                     testing::UnitTest::GetInstance()->current_test_info()->name());
     fs::remove_all(folder_);
     fs::create_directories(folder_);
   }
@@ -65,15 +66,21 @@ std::map<std::string, std::vector<std::byte>> contents(const std::string& path) 
     for (std::int64_t extent : file.shape(name)) elements *= static_cast<std::size_t>(extent);
     std::vector<std::byte>& bytes = all[name];
     bytes.resize(elements * dtype_size(file.dtype(name)));
-    const auto copy = [&]<class T>(T*) { file.copy(name, std::span<T>(reinterpret_cast<T*>(bytes.data()), elements)); };
-    if (file.dtype(name) == Dtype::f32) copy(static_cast<float*>(nullptr));
-    else if (file.dtype(name) == Dtype::i32) copy(static_cast<std::int32_t*>(nullptr));
-    else copy(static_cast<std::uint8_t*>(nullptr));
+    const auto copy = [&]<class T>(T*) {
+      file.copy(name, std::span<T>(reinterpret_cast<T*>(bytes.data()), elements));
+    };
+    if (file.dtype(name) == Dtype::f32)
+      copy(static_cast<float*>(nullptr));
+    else if (file.dtype(name) == Dtype::i32)
+      copy(static_cast<std::int32_t*>(nullptr));
+    else
+      copy(static_cast<std::uint8_t*>(nullptr));
   }
   Json state = Json::parse(file.metadata("state"));
   for (const char* timing : {"seconds", "solved_seconds", "metrics_bytes"}) state.erase(timing);
   const std::string text = state.dump();
-  all["state"].assign(reinterpret_cast<const std::byte*>(text.data()), reinterpret_cast<const std::byte*>(text.data()) + text.size());
+  all["state"].assign(reinterpret_cast<const std::byte*>(text.data()),
+                      reinterpret_cast<const std::byte*>(text.data()) + text.size());
   return all;
 }
 
@@ -83,7 +90,8 @@ std::vector<Json> metrics(const std::string& run_dir) {
   std::ifstream file(run_dir + "/metrics.jsonl");
   for (std::string line; std::getline(file, line);) {
     Json row = Json::parse(line);
-    for (const char* key : {"seconds", "env_steps_per_second", "updates_per_second", "resident_bytes", "time"}) {
+    for (const char* key :
+         {"seconds", "env_steps_per_second", "updates_per_second", "resident_bytes", "time"}) {
       EXPECT_TRUE(row.contains(key)) << key;
       row.erase(key);
     }
@@ -178,9 +186,11 @@ TEST_F(SessionTest, ADamagedCheckpointIsNamedAndTheEarlierOneStillWorks) {
 TEST_F(SessionTest, TheModelFileGivesTheEvaluationAgain) {
   const std::string dir = run_dir();
   const TrainResult result = start_run(small_spec(), dir, {});
-  for (const auto& [name, mean] : {std::pair{"best", result.record.best_return}, std::pair{"latest", result.record.greedy_return}}) {
+  for (const auto& [name, mean] : {std::pair{"best", result.record.best_return},
+                                   std::pair{"latest", result.record.greedy_return}}) {
     const Model model = load_model(dir + "/model-" + name + ".safetensors");
-    Evaluator evaluator(model.spec.env, model.spec.evaluation.episodes, model.spec.run.seed, model.structure);
+    Evaluator evaluator(model.spec.env, model.spec.evaluation.episodes, model.spec.run.seed,
+                        model.structure);
     ThreadTeam team(2);
     EXPECT_EQ(evaluator.run(Plan(model.structure), model.parameters, team).mean, mean) << name;
     EXPECT_EQ(model.greedy_return, mean);
@@ -201,14 +211,15 @@ TEST_F(SessionTest, AnUnwritableFolderIsAnErrorThatNamesIt) {
   }
 }
 
-// Learning as learning: within 60k env steps this small agent must play far better than chance (about
-// 22) on each of three seeds. The figures over many seeds are in docs/results.md.
+// Learning as learning: within 60k env steps this small agent must play far better than chance
+// (about 22) on each of three seeds. The figures over many seeds are in docs/results.md.
 TEST_F(SessionTest, CartPoleIsLearnt) {
   for (std::uint64_t seed : {1u, 2u, 3u}) {
     const std::vector<std::string> overrides = {"run.seed=" + std::to_string(seed)};
     const TrainSpec spec = load_spec("cartpole_dqn", overrides);
     const TrainResult result = start_run(spec, run_dir(), {});
-    EXPECT_TRUE(result.record.solved) << "seed " << seed << " reached " << result.record.best_return;
+    EXPECT_TRUE(result.record.solved)
+        << "seed " << seed << " reached " << result.record.best_return;
   }
 }
 

@@ -15,7 +15,8 @@ namespace {
 
 // Says NaN or infinity where it is told to; its only action otherwise counts.
 struct Sick {
-  static constexpr auto spec = EnvSpec{.name = "test_sick", .obs = 2, .actions = 2, .max_steps = 50};
+  static constexpr auto spec =
+      EnvSpec{.name = "test_sick", .obs = 2, .actions = 2, .max_steps = 50};
   enum Illness { kHealthy, kObservation, kReward };
   static inline Illness illness = kHealthy;
   int steps = 0;
@@ -34,7 +35,8 @@ HOTLOOP_ENV(Sick)
 
 // Three actions, one of them forbidden in each state; taking it or never moving would show.
 struct Masked {
-  static constexpr auto spec = EnvSpec{.name = "test_masked", .obs = 1, .actions = 3, .max_steps = 20};
+  static constexpr auto spec =
+      EnvSpec{.name = "test_masked", .obs = 1, .actions = 3, .max_steps = 20};
   static inline std::int64_t forbidden_taken = 0;
   int state = 0;
   void reset(Rng& rng) { state = static_cast<int>(rng.below(3)); }
@@ -74,8 +76,11 @@ std::vector<float> parameters_after(const TrainSpec& spec) {
 
 TEST(Trainer, MakesExactlyTheDeclaredUpdates) {
   for (const auto& [envs, every, per_step, starts, steps] :
-       std::vector<std::tuple<int, int, double, int, int>>{
-           {1, 256, 0.5, 1000, 50'000}, {1, 10, 0.1, 300, 2000}, {4, 4, 0.3, 100, 1501}, {8, 64, 2, 0, 640}, {2, 2, 0.01, 0, 999}}) {
+       std::vector<std::tuple<int, int, double, int, int>>{{1, 256, 0.5, 1000, 50'000},
+                                                           {1, 10, 0.1, 300, 2000},
+                                                           {4, 4, 0.3, 100, 1501},
+                                                           {8, 64, 2, 0, 640},
+                                                           {2, 2, 0.01, 0, 999}}) {
     TrainSpec spec = small_spec();
     spec.net.hidden = {8};
     spec.dqn.batch = 8;
@@ -93,7 +98,8 @@ TEST(Trainer, MakesExactlyTheDeclaredUpdates) {
     EXPECT_EQ(declared_updates(spec), std::llround(std::floor(rounds * every * per_step + 1e-6)));
   }
   TrainSpec zoo = small_spec();
-  zoo.envs = 1, zoo.dqn.train_every = 256, zoo.dqn.updates_per_step = 0.5, zoo.dqn.learning_starts = 1000, zoo.run.steps = 50'000;
+  zoo.envs = 1, zoo.dqn.train_every = 256, zoo.dqn.updates_per_step = 0.5,
+  zoo.dqn.learning_starts = 1000, zoo.run.steps = 50'000;
   EXPECT_EQ(declared_updates(zoo), 192 * 128);  // rounds 4 to 195
 }
 
@@ -129,11 +135,13 @@ TEST(Trainer, TargetClocksCountWhatTheySay) {
   Trainer never(spec);
   const std::vector<float> start(never.agent().online().begin(), never.agent().online().end());
   while (!never.done()) never.round();
-  EXPECT_EQ(start, std::vector<float>(never.agent().target().begin(), never.agent().target().end()));
+  EXPECT_EQ(start,
+            std::vector<float>(never.agent().target().begin(), never.agent().target().end()));
   spec.dqn.target_every = 1;
   Trainer always(spec);
   while (!always.done()) always.round();
-  EXPECT_TRUE(std::equal(always.agent().online().begin(), always.agent().online().end(), always.agent().target().begin()));
+  EXPECT_TRUE(std::equal(always.agent().online().begin(), always.agent().online().end(),
+                         always.agent().target().begin()));
 }
 
 TEST(Trainer, MaskedActionsAreNeverTaken) {
@@ -159,9 +167,11 @@ TEST(Trainer, NonFiniteObservationOrRewardNamesEnvStepAndField) {
     return text;
   };
   EXPECT_EQ(message(Sick::kHealthy), "");
-  EXPECT_NE(message(Sick::kObservation).find("observation[1] (nan) from env 0 at vector step 7 "), std::string::npos)
+  EXPECT_NE(message(Sick::kObservation).find("observation[1] (nan) from env 0 at vector step 7 "),
+            std::string::npos)
       << message(Sick::kObservation);
-  EXPECT_NE(message(Sick::kReward).find("reward (inf) from env 0 at vector step 9 "), std::string::npos)
+  EXPECT_NE(message(Sick::kReward).find("reward (inf) from env 0 at vector step 9 "),
+            std::string::npos)
       << message(Sick::kReward);
 }
 
