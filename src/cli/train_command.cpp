@@ -37,25 +37,19 @@ void print_plan(const TrainSpec& spec, const std::string& run_dir) {
 }
 
 void print_summary(const TrainResult& r) {
-  const RunRecord& record = r.record;
-  const double steps = static_cast<double>(r.env_steps);
-  const double updates = static_cast<double>(r.updates);
   if (r.interrupted) {
-    fmt::print(
-        "stopped after {} env steps; everything is saved. Continue with:\n  hotloop resume {}\n",
-        r.env_steps, r.run_dir);
+    fmt::print("stopped after {} env steps; everything is saved. Continue with:\n  hotloop resume {}\n",
+               r.env_steps, r.run_dir);
     return;
   }
-  if (record.solved) {
-    fmt::print("solved after {} env steps in {:.2f} s: ", record.solved_env_steps,
-               record.solved_seconds);
+  if (r.solved) {
+    fmt::print("solved after {} env steps in {:.2f} s: ", r.solved_env_steps, r.solved_seconds);
   }
-  fmt::print("greedy return {:.1f} +- {:.1f}\n", record.greedy_return, record.greedy_deviation);
-  fmt::print(
-      "  {} env steps ({}/s), {} updates ({}/s), {} episodes, {:.2f} s on {} thread{}\n  {}\n",
-      r.env_steps, short_number(steps / record.seconds), r.updates,
-      short_number(updates / record.seconds), r.episodes, record.seconds, r.threads,
-      r.threads == 1 ? "" : "s", r.run_dir);
+  fmt::print("greedy return {:.1f} +- {:.1f}\n", r.eval_return_mean, r.eval_return_std);
+  fmt::print("  {} env steps ({}/s), {} updates ({}/s), {} episodes, {:.2f} s on {} thread{}\n  {}\n",
+             r.env_steps, short_number(static_cast<double>(r.env_steps) / r.wall_seconds), r.updates,
+             short_number(static_cast<double>(r.updates) / r.wall_seconds), r.episodes,
+             r.wall_seconds, r.threads, r.threads == 1 ? "" : "s", r.run_dir);
 }
 
 template <class Run>

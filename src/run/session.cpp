@@ -167,7 +167,13 @@ class Session {
             .declared_updates = declared_updates(spec),
             .episodes = trainer_.counters().episodes,
             .threads = spec.run.threads,
-            .record = record_,
+            .wall_seconds = record_.seconds,
+            .eval_return_mean = record_.greedy_return,
+            .eval_return_std = record_.greedy_deviation,
+            .best_return_mean = record_.best_return,
+            .solved = record_.solved,
+            .solved_env_steps = record_.solved_env_steps,
+            .solved_seconds = record_.solved_seconds,
             .params_hash = parameters_hash(trainer_.agent().structure(), trainer_.agent().online()),
             .run_dir = run_dir_,
             .interrupted = interrupted};
@@ -188,34 +194,6 @@ class Session {
 };
 
 }  // namespace
-
-std::string to_json(const TrainResult& r) {
-  const auto number = [](double value) {
-    return std::isfinite(value) ? Json(value) : Json(nullptr);
-  };
-  const Json json = {
-      {"spec", r.spec},
-      {"seed", r.seed},
-      {"env_steps", r.env_steps},
-      {"updates", r.updates},
-      {"declared_updates", r.declared_updates},
-      {"episodes", r.episodes},
-      {"threads", r.threads},
-      {"wall_seconds", r.record.seconds},
-      {"env_steps_per_second", static_cast<double>(r.env_steps) / r.record.seconds},
-      {"updates_per_second", static_cast<double>(r.updates) / r.record.seconds},
-      {"eval_return_mean", number(r.record.greedy_return)},
-      {"eval_return_std", number(r.record.greedy_deviation)},
-      {"best_return_mean", number(r.record.best_return)},
-      {"solved", r.record.solved},
-      {"solved_env_steps", r.record.solved ? Json(r.record.solved_env_steps) : Json(nullptr)},
-      {"solved_seconds", number(r.record.solved_seconds)},
-      {"params_hash", r.params_hash},
-      {"run_dir", r.run_dir},
-      {"interrupted", r.interrupted},
-  };
-  return json.dump();
-}
 
 std::string make_run_folder(const std::string& parent, const std::string& spec_name) {
   std::error_code error;

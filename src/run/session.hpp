@@ -10,6 +10,8 @@
 //   newest result.json                  the summary, once the run is done
 #pragma once
 
+#include <hotloop/train.hpp>
+
 #include <atomic>
 #include <cstdint>
 #include <functional>

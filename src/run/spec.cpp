@@ -1,6 +1,7 @@
 // Finding specs: ready-made ones by name, others by path.
 #include "run/spec.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
@@ -52,11 +53,18 @@ std::string about_of(const std::string& path) {
 }  // namespace
 
 const std::string& default_spec_folder() {
-  static const std::string folder = [] {  // an installed program brings its specs along
+  // What is installed, program or library, brings its specs along in share/ of its prefix.
+  static const std::string folder = [] {
+    Dl_info self{};
     std::error_code error;
-    const fs::path program = fs::read_symlink("/proc/self/exe", error);
-    const fs::path installed = program.parent_path().parent_path() / "share/hotloop/specs";
-    return fs::is_directory(installed, error) ? installed.string() : std::string(HOTLOOP_SPEC_DIR);
+    if (dladdr(reinterpret_cast<const void*>(&default_spec_folder), &self) != 0) {
+      const fs::path file = fs::canonical(self.dli_fname, error);
+      for (fs::path at = file.parent_path(); at.has_relative_path(); at = at.parent_path()) {
+        const fs::path installed = at / "share/hotloop/specs";
+        if (fs::is_directory(installed, error)) return installed.string();
+      }
+    }
+    return std::string(HOTLOOP_SPEC_DIR);
   }();
   return folder;
 }

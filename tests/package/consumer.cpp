@@ -1,6 +1,7 @@
-// Brings a world of its own, registers it with the installed library and steps a batch of it
-// through the installed headers alone.
+// Brings a world of its own, registers it with the installed library, steps a batch of it and trains
+// an agent on it, through the installed headers alone.
 #include <hotloop/env.hpp>
+#include <hotloop/train.hpp>
 
 #include <cstdint>
 #include <cstdio>
@@ -68,6 +69,15 @@ int check(bool passed, const char* what) {
 int main() {
   // 256 draws miss the farthest goal with probability 0.9^256, about 2e-12.
   int failures = check(steps_until_all_arrive(256) == 14, "256 rows arrive, the last at step 14");
+  // Walking right is worth 1 at the goal less 0.01 for each step before: 0.86 at the least.
+  const hotloop::TrainResult result = hotloop::train(
+      "cartpole_dqn", {"name=corridor", "env.name=corridor", "run.steps=20000",
+                       "evaluation.threshold=0.86", "evaluation.stop_when_solved=true"});
+  std::printf("corridor: %s\n", hotloop::to_json(result).c_str());
+  failures += check(result.solved, "the library trains the world that came from outside");
+  failures += check(hotloop::resume(result.run_dir).params_hash == result.params_hash,
+                    "resuming a finished run changes nothing");
+  // Last, because a name that is taken twice makes every further request fail.
   failures += check(!hotloop::register_env(hotloop::env_entry<Corridor>()),
                     "the library knows the world that registered itself here");
   failures += check(!hotloop::register_env(hotloop::env_entry<Impostor>()),

@@ -9,7 +9,7 @@ execute_process(COMMAND ${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${WORK}/build
                         -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_COMPILER=${COMPILER}
                         -D CMAKE_CXX_FLAGS=${FLAGS} -D CMAKE_BUILD_TYPE=${TYPE} ${step})
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${WORK}/build ${step})
-execute_process(COMMAND ${WORK}/build/consumer ${step})
+execute_process(COMMAND ${WORK}/build/consumer WORKING_DIRECTORY ${WORK} ${step})
 
 # The installed program brings its own specs, wherever it is called.
 execute_process(COMMAND ${prefix}/bin/hotloop list specs OUTPUT_VARIABLE specs ${step})

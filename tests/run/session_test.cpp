@@ -120,7 +120,7 @@ TEST_F(SessionTest, StoppedAndResumedOftenEqualsStraightInEverything) {
   EXPECT_EQ(result.params_hash, expected.params_hash);
   EXPECT_EQ(result.env_steps, expected.env_steps);
   EXPECT_EQ(result.updates, expected.updates);
-  EXPECT_EQ(result.record.greedy_return, expected.record.greedy_return);
+  EXPECT_EQ(result.eval_return_mean, expected.eval_return_mean);
   EXPECT_EQ(contents(list_checkpoints(split).back()), contents(list_checkpoints(straight).back()));
   EXPECT_EQ(metrics(split), metrics(straight));
   EXPECT_EQ(metrics(straight).size(), 9u);
@@ -186,8 +186,8 @@ TEST_F(SessionTest, ADamagedCheckpointIsNamedAndTheEarlierOneStillWorks) {
 TEST_F(SessionTest, TheModelFileGivesTheEvaluationAgain) {
   const std::string dir = run_dir();
   const TrainResult result = start_run(small_spec(), dir, {});
-  for (const auto& [name, mean] : {std::pair{"best", result.record.best_return},
-                                   std::pair{"latest", result.record.greedy_return}}) {
+  for (const auto& [name, mean] : {std::pair{"best", result.best_return_mean},
+                                   std::pair{"latest", result.eval_return_mean}}) {
     const Model model = load_model(dir + "/model-" + name + ".safetensors");
     Evaluator evaluator(model.spec.env, model.spec.evaluation.episodes, model.spec.run.seed,
                         model.structure);
@@ -218,8 +218,8 @@ TEST_F(SessionTest, CartPoleIsLearnt) {
     const std::vector<std::string> overrides = {"run.seed=" + std::to_string(seed)};
     const TrainSpec spec = load_spec("cartpole_dqn", overrides);
     const TrainResult result = start_run(spec, run_dir(), {});
-    EXPECT_TRUE(result.record.solved)
-        << "seed " << seed << " reached " << result.record.best_return;
+    EXPECT_TRUE(result.solved)
+        << "seed " << seed << " reached " << result.best_return_mean;
   }
 }
 

@@ -1,0 +1,51 @@
+// Training from another program: the same specs, run folders and results as on the command line.
+//
+//   #include <hotloop/train.hpp>
+//   const auto result = hotloop::train("cartpole_dqn", {"run.seed=7"});
+//   std::printf("%s: %.1f\n", result.run_dir.c_str(), result.eval_return_mean);
+//
+// A bad request throws UsageError, a failure while running RunError (error.hpp).
+#pragma once
+
+#include <hotloop/error.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hotloop {
+
+// How a run ended; each field is a key of the JSON that `hotloop train --json` prints. NaN (null in
+// JSON) means: never measured.
+struct TrainResult {
+  std::string spec;
+  std::uint64_t seed = 0;
+  std::int64_t env_steps = 0;
+  std::int64_t updates = 0;
+  std::int64_t declared_updates = 0;  // of the whole run, had it not stopped when solved
+  std::int64_t episodes = 0;
+  int threads = 1;
+  double wall_seconds = 0;       // all sessions together
+  double eval_return_mean = 0;   // greedy, of the final parameters
+  double eval_return_std = 0;    // over its episodes
+  double best_return_mean = 0;   // of the best evaluation
+  bool solved = false;           // an evaluation reached the threshold
+  std::int64_t solved_env_steps = 0;
+  double solved_seconds = 0;
+  std::string params_hash;       // XXH3-64 of the final parameters
+  std::string run_dir;
+  bool interrupted = false;      // stopped by a signal; resume continues
+};
+
+// One line of JSON.
+std::string to_json(const TrainResult& result);
+
+// Trains `spec` (a ready-made name or a path) with overrides such as "algo.batch=64", in a new folder
+// `<out>/<spec>-<number>`.
+TrainResult train(const std::string& spec, const std::vector<std::string>& overrides = {},
+                  const std::string& out = "runs");
+
+// Continues the run in `run_dir` from its newest checkpoint; overrides may change run.* keys.
+TrainResult resume(const std::string& run_dir, const std::vector<std::string>& overrides = {});
+
+}  // namespace hotloop
