@@ -10,6 +10,7 @@
 
 #include "bench/benchmarks.hpp"
 #include "bench/measure.hpp"
+#include "core/system.hpp"
 #include "core/text.hpp"
 
 namespace {
@@ -66,8 +67,7 @@ int main(int argc, char** argv) {
   }
   omp_set_num_threads(1);  // oneDNN's threads
   if (names.empty()) names.assign(kNames.begin(), kNames.end());
-  fmt::print(stderr, "{}, one thread, medians of interleaved repetitions\n",
-             hotloop::bench::cpu_name());
+  fmt::print(stderr, "{}, one thread, medians of interleaved repetitions\n", hotloop::cpu_name());
   for (std::string_view name : names) {
     const Json rows = run(name);
     if (json)

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <vector>
 
 namespace hotloop::bench {
@@ -78,14 +77,6 @@ void fma_kernel() {
   }
   Vec sum = a + b + c + d + e + f + g + h + i + j + k + l;
   benchmark::DoNotOptimize(sum);
-}
-
-std::string cpu_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  }
-  return "unknown";
 }
 
 }  // namespace hotloop::bench

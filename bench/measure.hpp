@@ -24,10 +24,8 @@ class Measurement {
   std::map<std::string, std::function<void()>> cases_;
 };
 
-// Single-precision multiply-adds of this core at their best, from registers; GFLOP in `us` calls.
+// Single-precision multiply-adds of this core at their best, from registers: kFmaKernelFlop a call.
 void fma_kernel();
 inline constexpr double kFmaKernelFlop = 2000.0 * 12 * 8 * 2;
-
-std::string cpu_name();
 
 }  // namespace hotloop::bench

@@ -19,7 +19,7 @@ offences=$(
       may["algo"] = "core env net memory algo"
       may["run"] = may["algo"] " run"
       may["doctor"] = may["run"] " doctor"
-      may["cli"] = may["doctor"] " cli bench reference"
+      may["cli"] = may["doctor"] " cli"
     }
     FNR == 1 {
       split(FILENAME, path, "/")

@@ -23,18 +23,20 @@ struct TrainResult {
   std::int64_t env_steps = 0;
   std::int64_t updates = 0;
   std::int64_t declared_updates = 0;  // of the whole run, had it not stopped when solved
+  double updates_per_step = 0;        // the declared update-to-data ratio
   std::int64_t episodes = 0;
   int threads = 1;
-  double wall_seconds = 0;       // all sessions together
-  double eval_return_mean = 0;   // greedy, of the final parameters
-  double eval_return_std = 0;    // over its episodes
-  double best_return_mean = 0;   // of the best evaluation
-  bool solved = false;           // an evaluation reached the threshold
+  double wall_seconds = 0;      // all sessions together
+  double eval_return_mean = 0;  // greedy, of the final parameters
+  double eval_return_std = 0;   // over its episodes
+  double best_return_mean = 0;  // of the best evaluation
+  bool solved = false;          // an evaluation reached the threshold
   std::int64_t solved_env_steps = 0;
   double solved_seconds = 0;
-  std::string params_hash;       // XXH3-64 of the final parameters
+  std::string params_hash;  // XXH3-64 of the final parameters
   std::string run_dir;
-  bool interrupted = false;      // stopped by a signal; resume continues
+  std::string cpu;
+  bool interrupted = false;  // stopped by a signal; resume continues
 };
 
 // One line of JSON.
@@ -45,7 +47,8 @@ std::string to_json(const TrainResult& result);
 TrainResult train(const std::string& spec, const std::vector<std::string>& overrides = {},
                   const std::string& out = "runs");
 
-// Continues the run in `run_dir` from its newest checkpoint; overrides may change run.* keys.
+// Continues the run in `run_dir` from its newest checkpoint; overrides may change run.* and
+// evaluation.* keys.
 TrainResult resume(const std::string& run_dir, const std::vector<std::string>& overrides = {});
 
 }  // namespace hotloop

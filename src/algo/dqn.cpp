@@ -75,7 +75,9 @@ void Dqn::act(std::span<const float> obs, std::span<const std::uint8_t> mask, do
               std::uint64_t step, ThreadTeam& team, std::span<std::int32_t> actions) {
   const int envs = static_cast<int>(actions.size());
   const int action_count = structure().outputs;
-  const auto mask_of = [&](int row) { return mask.empty() ? nullptr : &mask[row * action_count]; };
+  const auto mask_of = [&](std::size_t row) {
+    return mask.empty() ? nullptr : &mask[row * action_count];
+  };
 
   team.run(block_count(envs), [&](int first, int last, int) {
     constexpr int kGreedy = -1;
@@ -144,7 +146,7 @@ void Dqn::learn(const Batch& batch, Shard& shard) const {
     for (int lane = 0; lane < rows; ++lane) {
       const int i = shard.first + block * kLanes + lane;
       const std::uint8_t* mask =
-          batch.next_mask == nullptr ? nullptr : batch.next_mask + i * actions;
+          batch.next_mask == nullptr ? nullptr : batch.next_mask + std::size_t(i) * actions;
       float y = batch.rewards[i];
       if (batch.continues[i] != 0) y += gamma * best_value(next_q + lane, actions, mask);
       const int taken = batch.actions[i] * kLanes + lane;

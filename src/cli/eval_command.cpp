@@ -19,17 +19,17 @@ int eval_command(const EvalArguments& arguments) {
     path += "/model-" + arguments.model + ".safetensors";
     if (!fs::exists(path)) {
       throw UsageError(
-          fmt::format("'{}' holds no {} model yet: a run writes it when it ends; continue it with: "
-                      "hotloop resume {}",
-                      arguments.run, arguments.model, arguments.run));
+          fmt::format("'{}' holds no {} model: a run writes it when it saves after an evaluation",
+                      arguments.run, arguments.model));
     }
   }
   const Model model = load_model(path);
   const TrainSpec& spec = model.spec;
-  const int episodes = arguments.episodes.value_or(spec.evaluation.episodes);
+  EvaluationOptions options = spec.evaluation;
+  options.episodes = arguments.episodes.value_or(options.episodes);
   const std::uint64_t seed = arguments.seed.value_or(spec.run.seed);
   ThreadTeam team(spec.run.threads);
-  Evaluator evaluator(spec.env, episodes, seed, model.structure);
+  Evaluator evaluator(spec.env, options, seed, model.structure);
   const Evaluation e = evaluator.run(Plan(model.structure), model.parameters, team);
   if (arguments.json) {
     const nlohmann::ordered_json json = {{"model", path},

@@ -1,6 +1,7 @@
 // hotloop inspect: what a run folder or one of its files holds, after its checksum was verified.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -31,6 +32,15 @@ Json describe_file(const std::string& path) {
   return json;
 }
 
+// In a run folder a damaged file is part of the answer.
+Json describe_file_of_run(const std::string& path) {
+  try {
+    return describe_file(path);
+  } catch (const RunError& error) {
+    return {{"file", path}, {"intact", false}, {"error", error.what()}};
+  }
+}
+
 Json describe_run(const std::string& run_dir) {
   Json json = {{"run", run_dir}};
   for (const char* name : {"run.json", "result.json"}) {
@@ -42,15 +52,19 @@ Json describe_run(const std::string& run_dir) {
     json["spec"] = std::string(read_file(run_dir + "/spec.yaml").text());
   json["files"] = Json::array();
   for (const std::string& path : list_checkpoints(run_dir))
-    json["files"].push_back(describe_file(path));
+    json["files"].push_back(describe_file_of_run(path));
   for (const char* name : {"model-best", "model-latest"}) {
     const std::string path = run_dir + "/" + name + ".safetensors";
-    if (fs::exists(path)) json["files"].push_back(describe_file(path));
+    if (fs::exists(path)) json["files"].push_back(describe_file_of_run(path));
   }
   return json;
 }
 
 void print_file(const Json& file) {
+  if (!file["intact"].get<bool>()) {
+    fmt::print("DAMAGED {}\n", file["error"].get<std::string>());
+    return;
+  }
   fmt::print("{}  {} bytes, checksum intact, {}\n", file["file"].get<std::string>(),
              file["bytes"].get<std::int64_t>(), file.value("format", "no format"));
   if (file.contains("state")) fmt::print("  state: {}\n", file["state"].dump());
@@ -74,9 +88,14 @@ int inspect_command(const std::string& path, bool json) {
     throw UsageError(fmt::format("'{}' is not a run folder: it has no spec.yaml", path));
   }
   const Json described = is_run ? describe_run(path) : describe_file(path);
+  const Json files = is_run ? described["files"] : Json::array({described});
+  const int code = std::all_of(files.begin(), files.end(),
+                               [](const Json& file) { return file["intact"].get<bool>(); })
+                       ? 0
+                       : 1;
   if (json) {
     fmt::print("{}\n", described.dump());
-    return 0;
+    return code;
   }
   if (!is_run) {
     print_file(described);
@@ -88,8 +107,8 @@ int inspect_command(const std::string& path, bool json) {
       fmt::print("{}: {}\n", key, described[key].dump());
   }
   fmt::print("{}\n", described["spec"].get<std::string>());
-  for (const Json& file : described["files"]) print_file(file);
-  return 0;
+  for (const Json& file : files) print_file(file);
+  return code;
 }
 
 }  // namespace hotloop

@@ -29,9 +29,12 @@ void ProgressBar::show(const Trainer& trainer, const RunRecord& record) {
   const int full = static_cast<int>(share * kWidth);
   std::string bar;
   for (int i = 0; i < kWidth; ++i) bar += i < full ? "█" : "░";
-  fmt::print(stderr, "\r\x1b[K{} {:3.0f} %  greedy {}  {} steps/s  {} updates/s  {:.0f} s left",
-             bar, share * 100, short_number(record.greedy_return), short_number(step_rate),
-             short_number(update_rate), left);
+  const Window& w = trainer.window();
+  if (w.episodes > 0) return_ = w.returns / static_cast<double>(w.episodes);
+  fmt::print(stderr,
+             "\r\x1b[K{} {:3.0f} %  return {} (greedy {})  {} steps/s  {} updates/s  {:.0f} s left",
+             bar, share * 100, short_number(return_), short_number(record.greedy_return),
+             short_number(step_rate), short_number(update_rate), left);
   std::fflush(stderr);
   shown_ = true;
   last_seconds_ = record.seconds;

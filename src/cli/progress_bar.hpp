@@ -20,6 +20,7 @@ class ProgressBar {
  private:
   bool visible_;
   bool shown_ = false;
+  double return_ = kNone;  // mean over the exploring episodes since the last row of metrics
   double last_seconds_ = 0;
   std::int64_t last_steps_ = 0, last_updates_ = 0;
 };

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -72,12 +73,17 @@ int sync_folder_of(const std::string& path) {
   return ::fsync(descriptor.get()) == 0 || errno == EINVAL ? 0 : errno;
 }
 
+// False if another process has the lock. A file system without locks cannot keep anybody out.
+bool try_lock(int descriptor) {
+  return ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
 // Takes the temporary for this process alone. The name must still lead to the file that was locked:
 // in the meantime its former writer may have renamed it to its final name.
 void lock_temporary(int descriptor, const std::string& temporary, const std::string& path) {
   struct stat opened {};
   struct stat named {};
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 || ::fstat(descriptor, &opened) != 0 ||
+  if (!try_lock(descriptor) || ::fstat(descriptor, &opened) != 0 ||
       ::stat(temporary.c_str(), &named) != 0 || opened.st_ino != named.st_ino ||
       opened.st_dev != named.st_dev) {
     fail("write", path, "another process is writing it");
@@ -94,22 +100,22 @@ FileContents read_file(const std::string& path) {
   if (S_ISDIR(status.st_mode)) fail("read", path, "it is a folder");
 
   // The size is a hint: pipes have none, and a file may grow.
-  FileContents contents;
+  std::unique_ptr<std::byte[]> data;  // not cleared first: a file can be large
+  std::size_t size = 0;
   std::size_t capacity = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0)) + 1;
   try {
-    contents.data = std::make_unique_for_overwrite<std::byte[]>(capacity);
+    data = std::make_unique_for_overwrite<std::byte[]>(capacity);
     for (;;) {
-      if (contents.size == capacity) {
+      if (size == capacity) {
         auto larger = std::make_unique_for_overwrite<std::byte[]>(2 * capacity);
-        std::memcpy(larger.get(), contents.data.get(), capacity);
-        contents.data = std::move(larger);
+        std::memcpy(larger.get(), data.get(), capacity);
+        data = std::move(larger);
         capacity *= 2;
       }
-      const ssize_t n =
-          ::read(descriptor.get(), contents.data.get() + contents.size, capacity - contents.size);
-      if (n == 0) return contents;
+      const ssize_t n = ::read(descriptor.get(), data.get() + size, capacity - size);
+      if (n == 0) return {std::move(data), size};
       if (n > 0) {
-        contents.size += static_cast<std::size_t>(n);
+        size += static_cast<std::size_t>(n);
       } else if (errno != EINTR) {
         fail("read", path, errno);
       }
@@ -118,6 +124,31 @@ FileContents read_file(const std::string& path) {
     fail("read", path, fmt::format("its {} bytes do not fit into memory", status.st_size));
   }
 }
+
+FileContents map_file(const std::string& path) {
+  const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (descriptor.get() < 0) fail("read", path, errno);
+  struct stat status {};
+  if (::fstat(descriptor.get(), &status) != 0) fail("read", path, errno);
+  if (!S_ISREG(status.st_mode) || status.st_size == 0) return read_file(path);
+  const auto size = static_cast<std::size_t>(status.st_size);
+  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor.get(), 0);
+  if (data == MAP_FAILED) fail("read", path, errno);
+  const auto unmap = [size](const std::byte* bytes) {
+    ::munmap(const_cast<std::byte*>(bytes), size);
+  };
+  return {std::shared_ptr<const std::byte[]>(static_cast<const std::byte*>(data), unmap), size};
+}
+
+FileLock::FileLock(const std::string& path, const std::string& what)
+    : descriptor_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+  if (descriptor_ < 0) fail("write", path, errno);
+  if (try_lock(descriptor_)) return;
+  ::close(descriptor_);
+  throw RunError(fmt::format("another process is using {}", what));
+}
+
+FileLock::~FileLock() { ::close(descriptor_); }
 
 void write_file_atomically(const std::string& path,
                            std::span<const std::span<const std::byte>> parts) {

@@ -14,9 +14,9 @@
 
 namespace hotloop {
 
-// The whole of a file. The memory is not cleared first: a checkpoint can be large.
+// The whole of a file.
 struct FileContents {
-  std::unique_ptr<std::byte[]> data;
+  std::shared_ptr<const std::byte[]> data;
   std::size_t size = 0;
 
   std::span<const std::byte> bytes() const { return {data.get(), size}; }
@@ -25,6 +25,10 @@ struct FileContents {
 
 FileContents read_file(const std::string& path);
 
+// The same as a view of the file: nothing is copied, and the memory can be given back at any time, so
+// a checkpoint as large as the memory can be read. The file must not shrink meanwhile.
+FileContents map_file(const std::string& path);
+
 // Writes the parts one after the other to `path`.tmp, flushes it to the disk, renames it to `path`
 // and flushes the folder. On failure the temporary is removed and an existing `path` is untouched.
 // A temporary left behind by a killed process is overwritten; one that another process is writing
@@ -32,6 +36,19 @@ FileContents read_file(const std::string& path);
 void write_file_atomically(const std::string& path,
                            std::span<const std::span<const std::byte>> parts);
 void write_file_atomically(const std::string& path, std::string_view text);
+
+// Keeps other processes out for as long as it lives; RunError if one is in already. `what` names
+// what it guards.
+class FileLock {
+ public:
+  FileLock(const std::string& path, const std::string& what);
+  ~FileLock();
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+
+ private:
+  int descriptor_;
+};
 
 // Appends lines through a buffer of fixed size; a line that fits into it allocates nothing.
 class LineWriter {

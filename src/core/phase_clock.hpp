@@ -1,8 +1,8 @@
 // Where the time goes: an always-on clock of named phases.
 //
 // Phases are named once, here; the progress bar, the metrics and the reports share the table. A
-// switch costs one read of the CPU's time-stamp counter (about 8 ns), and a round of training makes
-// a handful of them, so the clock stays on.
+// switch costs one read of the CPU's time-stamp counter; `hotloop bench clock` measures what that
+// is of a training run (well below 0.5 %), so the clock stays on.
 #pragma once
 
 #include <array>
@@ -26,7 +26,9 @@ class PhaseClock {
     spent_[static_cast<std::size_t>(running_)] += now - since_;
     running_ = phase;
     since_ = now;
+    ++switches_;
   }
+  std::int64_t switches() const { return switches_; }
 
   // Seconds per phase since construction.
   std::array<double, kPhaseNames.size()> seconds() {
@@ -52,6 +54,7 @@ class PhaseClock {
 
   std::array<std::uint64_t, kPhaseNames.size()> spent_{};
   Phase running_ = Phase::other;
+  std::int64_t switches_ = 0;
   std::chrono::steady_clock::time_point start_time_ = std::chrono::steady_clock::now();
   std::uint64_t start_ticks_ = ticks();
   std::uint64_t since_ = start_ticks_;

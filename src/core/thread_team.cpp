@@ -1,7 +1,11 @@
 #include "core/thread_team.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
+
+#include <hotloop/error.hpp>
+
 #include <cstdint>
+#include <system_error>
 
 namespace hotloop {
 namespace {
@@ -17,7 +21,9 @@ template <class T>
 void wait_while_equal(std::atomic<T>& value, T old, int spins) {
   for (int i = 0; i < spins; ++i) {
     if (value.load(std::memory_order_acquire) != old) return;
+#if defined(__x86_64__)
     __builtin_ia32_pause();
+#endif
   }
   value.wait(old, std::memory_order_acquire);
 }
@@ -25,12 +31,20 @@ void wait_while_equal(std::atomic<T>& value, T old, int spins) {
 }  // namespace
 
 ThreadTeam::ThreadTeam(int threads) : size_(threads), spins_(spin_limit(threads)) {
-  for (int worker = 1; worker < threads; ++worker) {
-    helpers_.emplace_back([this, worker] { help(worker); });
+  try {
+    for (int worker = 1; worker < threads; ++worker) {
+      helpers_.emplace_back([this, worker] { help(worker); });
+    }
+  } catch (const std::system_error& error) {
+    stop();  // or those that did start would be waited for for ever
+    throw RunError(fmt::format("run.threads: only {} of {} threads could be started: {}",
+                               helpers_.size() + 1, threads, error.what()));
   }
 }
 
-ThreadTeam::~ThreadTeam() {
+ThreadTeam::~ThreadTeam() { stop(); }
+
+void ThreadTeam::stop() {
   stopping_.store(true, std::memory_order_relaxed);
   round_.fetch_add(1, std::memory_order_release);
   round_.notify_all();

@@ -43,16 +43,17 @@ class ThreadTeam {
   void run_all(int count, Call call, void* context);
   void run_chunk(int worker) const;
   void help(int worker);
+  void stop();
 
   const int size_;
-  const int spins_;  // looks at a flag before going to sleep
-  std::vector<std::jthread> helpers_;
+  const int spins_;                 // looks at a flag before going to sleep
   std::atomic<unsigned> round_{0};  // raised when there is work; workers wait on it
   std::atomic<int> pending_{0};     // helpers that have not finished the round
   std::atomic<bool> stopping_{false};
   int count_ = 0;
   Call call_ = nullptr;
   void* context_ = nullptr;
+  std::vector<std::jthread> helpers_;  // last: they use everything above until they are joined
 };
 
 }  // namespace hotloop

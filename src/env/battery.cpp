@@ -64,10 +64,9 @@ Failure check_row_writes(std::string_view what, int row, int width, std::span<T>
   return std::nullopt;
 }
 
-Failure check_row(const WorldArray& worlds, int row, std::span<float> obs,
-                  std::span<std::uint8_t> mask) {
+Failure check_observation(const WorldArray& worlds, int row, std::span<float> obs) {
   const EnvSpec& spec = worlds.spec();
-  Failure failure = check_row_writes<float>(
+  const Failure failure = check_row_writes<float>(
       "observation", row, spec.obs, obs, {-1.2345678e30f, 8.7654321e29f},
       [&](int r, std::span<float> rows) { worlds.observe(r, r + 1, rows); });
   if (failure) return failure;
@@ -77,9 +76,15 @@ Failure check_row(const WorldArray& worlds, int row, std::span<float> obs,
       return fmt::format("observation: expected a finite value {}, found {}", i, value);
     }
   }
-  if (!worlds.has_mask()) return std::nullopt;
+  return std::nullopt;
+}
 
-  failure = check_row_writes<std::uint8_t>(
+Failure check_row(const WorldArray& worlds, int row, std::span<float> obs,
+                  std::span<std::uint8_t> mask) {
+  if (Failure failure = check_observation(worlds, row, obs)) return failure;
+  if (!worlds.has_mask()) return std::nullopt;
+  const EnvSpec& spec = worlds.spec();
+  const Failure failure = check_row_writes<std::uint8_t>(
       "mask", row, spec.actions, mask, {0xA5, 0x5A},
       [&](int r, std::span<std::uint8_t> rows) { worlds.mask(r, r + 1, rows); });
   if (failure) return failure;
@@ -137,7 +142,11 @@ Failure check_play(Make make, const BatteryOptions& options) {
                   fmt::format("terminated: expected 0 or 1, found {}", terminated[row]));
       }
       ++length[row];
-      if (terminated[row] || length[row] == spec.max_steps) reset(row, 0 - (t + 1));
+      if (!terminated[row] && length[row] != spec.max_steps) continue;
+      if (Failure failure = check_observation(*worlds, row, obs)) {  // the final one
+        return at(row, t + 1, "final " + *failure);
+      }
+      reset(row, 0 - (t + 1));
     }
   }
 }

@@ -20,11 +20,12 @@ using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::R
 
 // Q of a Gaussian matrix, with the signs of R's diagonal moved into it, is uniform over all
 // orthogonal matrices.
-RowMatrix orthogonal(int rows, int columns, Rng& rng) {
+RowMatrix orthogonal(int rows, int columns, std::uint64_t seed, std::uint32_t layer) {
   const int large = std::max(rows, columns);
   const int small = std::min(rows, columns);
   Eigen::MatrixXd gauss(large, small);
   for (int j = 0; j < small; ++j) {
+    Rng rng(seed, Purpose::initialisation, layer, j);
     for (int i = 0; i < large; ++i) gauss(i, j) = rng.normal();
   }
   const Eigen::HouseholderQR<Eigen::MatrixXd> qr(gauss);
@@ -45,40 +46,41 @@ void initialise(const Structure& structure, Initialiser init, std::uint64_t seed
   std::fill(parameters.begin(), parameters.end(), 0.0f);
   std::uint32_t index = 0;
   for (const DenseLayer& layer : structure.layers) {
-    Rng rng(seed, Purpose::initialisation, index++, 0);
     float* weight = parameters.data() + layer.weight;
     float* bias = parameters.data() + layer.bias;
-    const auto fill = [&](auto&& draw) {
+    // Each row of W draws from its own stream; its bias follows where a draw is wanted.
+    const auto fill = [&](auto&& draw, bool draw_bias) {
       for (int o = 0; o < layer.out; ++o) {
-        for (int i = 0; i < layer.in; ++i)
-          weight[o * layer.stride + i] = static_cast<float>(draw(o, i));
+        Rng rng(seed, Purpose::initialisation, index, o);
+        float* row = weight + static_cast<std::size_t>(o) * layer.stride;
+        for (int i = 0; i < layer.in; ++i) row[i] = static_cast<float>(draw(rng, o, i));
+        if (draw_bias) bias[o] = static_cast<float>(draw(rng, o, layer.in));
       }
     };
     switch (init) {
       case Initialiser::pytorch: {
         const double bound = 1 / std::sqrt(layer.in);
-        fill([&](int, int) { return rng.uniform(-bound, bound); });
-        for (int o = 0; o < layer.out; ++o)
-          bias[o] = static_cast<float>(rng.uniform(-bound, bound));
+        fill([&](Rng& rng, int, int) { return rng.uniform(-bound, bound); }, true);
         break;
       }
       case Initialiser::glorot: {
         const double bound = std::sqrt(6.0 / (layer.in + layer.out));
-        fill([&](int, int) { return rng.uniform(-bound, bound); });
+        fill([&](Rng& rng, int, int) { return rng.uniform(-bound, bound); }, false);
         break;
       }
       case Initialiser::he: {
         const double deviation = std::sqrt(2.0 / layer.in);
-        fill([&](int, int) { return deviation * rng.normal(); });
+        fill([&](Rng& rng, int, int) { return deviation * rng.normal(); }, false);
         break;
       }
       case Initialiser::orthogonal: {
         const double gain = is_rectifier(layer.activation) ? std::sqrt(2.0) : 1.0;
-        const RowMatrix q = orthogonal(layer.out, layer.in, rng);
-        fill([&](int o, int i) { return gain * q(o, i); });
+        const RowMatrix q = orthogonal(layer.out, layer.in, seed, index);
+        fill([&](Rng&, int o, int i) { return gain * q(o, i); }, false);
         break;
       }
     }
+    ++index;
   }
 }
 

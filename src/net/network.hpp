@@ -23,12 +23,11 @@ class Plan {
 
   const Structure& structure() const { return structure_; }
 
-  // Products of layer l for a block of `width` lanes.
-  const Product& forward(int l, int width) const { return at(l, width).forward; }  // Z  = W X
-  const Product& input_gradient(int l, int width) const {
-    return at(l, width).input_gradient;
-  }                                                                          // dX = W' dZ
-  const Product& weight_gradient(int l, int width, bool accumulate) const {  // dW (+)= dZ X'
+  // Products of layer l for a block of `width` lanes:
+  //   forward Z = W X,   input_gradient dX = W' dZ,   weight_gradient dW (+)= dZ X'.
+  const Product& forward(int l, int width) const { return at(l, width).forward; }
+  const Product& input_gradient(int l, int width) const { return at(l, width).input_gradient; }
+  const Product& weight_gradient(int l, int width, bool accumulate) const {
     return accumulate ? at(l, width).add_weight_gradient : at(l, width).weight_gradient;
   }
 
@@ -57,10 +56,8 @@ class Workspace {
   const float* outputs(int block) const {
     return lanes(static_cast<int>(lanes_.size()) - 1, block);
   }
-  // Training only.
-  float* output_gradient(int block) {
-    return block_of(gradient_, block);
-  }  // dL/dY, set by the loss
+  // Training only: dL/dY, set by the loss.
+  float* output_gradient(int block) { return block_of(gradient_, block); }
   float* slope(int level, int block) {
     return slope_[level].data == nullptr ? nullptr : block_of(slope_[level], block);
   }

@@ -1,9 +1,12 @@
 // Optimisers as one pass over the flat parameter array, clipping included. g is the gradient times
-// the clip factor (plus weight_decay * p, except AdamW), a the learning rate:
-//   adam     m = b1 m + (1-b1) g;  v = b2 v + (1-b2) g^2;  p -= a/(1-b1^t) m / (sqrt(v/(1-b2^t)) +
-//   eps) adamw    p *= 1 - a weight_decay, then as adam              (Kingma & Ba 2015; Loshchilov
-//   & Hutter 2019) rmsprop  v = d v + (1-d) g^2;  m = momentum m + g / (sqrt(v) + eps);  p -= a m
-//   (Hinton 2012) sgd      m = momentum m + g;  p -= a m
+// the clip factor (plus weight_decay * p, except in AdamW), a the learning rate:
+//
+//   adam     m = b1 m + (1-b1) g;  v = b2 v + (1-b2) g^2;
+//            p -= a/(1-b1^t) m / (sqrt(v/(1-b2^t)) + eps)             Kingma & Ba 2015
+//   adamw    p *= 1 - a weight_decay, then as adam                    Loshchilov & Hutter 2019
+//   rmsprop  v = d v + (1-d) g^2;
+//            m = momentum m + g / (sqrt(v) + eps);  p -= a m          Hinton 2012
+//   sgd      m = momentum m + g;  p -= a m
 #pragma once
 
 #include <cstddef>

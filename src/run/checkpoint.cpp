@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr int kKept = 2;
+constexpr std::size_t kDigits = 16;  // of the env steps in a file's name
 constexpr const char* kFormat = "hotloop-checkpoint-1";
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
@@ -31,6 +31,8 @@ Json to_state(const Counters& c, const Window& w, const RunRecord& r, const Opti
           {"seconds", r.seconds},
           {"greedy", {number(r.greedy_return), number(r.greedy_deviation)}},
           {"best_return", number(r.best_return)},
+          {"best_env_steps", r.best_env_steps},
+          {"greedy_env_steps", r.greedy_env_steps},
           {"solved", r.solved},
           {"solved_env_steps", r.solved_env_steps},
           {"solved_seconds", number(r.solved_seconds)},
@@ -39,14 +41,16 @@ Json to_state(const Counters& c, const Window& w, const RunRecord& r, const Opti
           {"replay_pushed", pushed}};
 }
 
-// The part of a spec that decides the result; how long to run and how to save may change on
-// resuming.
+// The part of a spec that decides how training goes. How long to run, how to save and how to
+// evaluate may change on resuming, and names are only names.
 std::string identity(const TrainSpec& spec) {
   TrainSpec same = spec;
-  const std::uint64_t seed = spec.run.seed;
+  same.name = "any";
+  same.about = "";
   same.run = RunOptions{};
-  same.run.seed = seed;
-  same.evaluation.stop_when_solved = false;
+  same.run.seed = spec.run.seed;
+  same.run.steps = std::max(same.run.steps, spec.dqn.learning_starts);
+  same.evaluation = EvaluationOptions{};
   return to_yaml(same);
 }
 
@@ -77,7 +81,12 @@ std::vector<std::string> list_checkpoints(const std::string& run_dir) {
   std::vector<std::string> paths;
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(fs::path(run_dir) / "checkpoints", none)) {
-    if (entry.path().extension() == ".safetensors") paths.push_back(entry.path().string());
+    const std::string stem = entry.path().stem().string();
+    const bool numbered =
+        stem.size() == kDigits && stem.find_first_not_of("0123456789") == std::string::npos;
+    if (numbered && entry.path().extension() == ".safetensors") {
+      paths.push_back(entry.path().string());
+    }
   }
   std::sort(paths.begin(), paths.end());
   return paths;
@@ -94,13 +103,17 @@ std::string save_checkpoint(const std::string& run_dir, Trainer& trainer, const 
   });
   const Json state = to_state(trainer.counters(), trainer.window(), record,
                               trainer.agent().optimiser().powers(), trainer.replay().pushed());
-  const std::string path =
-      fmt::format("{}/checkpoints/{:012}.safetensors", run_dir, trainer.counters().env_steps);
+  const std::string path = fmt::format("{}/checkpoints/{:0{}}.safetensors", run_dir,
+                                       trainer.counters().env_steps, kDigits);
   write_safetensors(
       path, tensors,
-      {{"format", kFormat}, {"spec", identity(trainer.spec())}, {"state", state.dump()}});
+      {{"format", kFormat}, {"spec", to_yaml(trainer.spec())}, {"state", state.dump()}});
+  // Later ones, if any, belong to a future that was given up by resuming from before them.
   const std::vector<std::string> all = list_checkpoints(run_dir);
-  for (std::size_t i = 0; i + kKept < all.size(); ++i) fs::remove(all[i]);
+  const auto here = std::find(all.begin(), all.end(), path);
+  for (auto it = all.begin(); it != all.end(); ++it) {
+    if (it != here && it + 1 != here) fs::remove(*it);
+  }
   return path;
 }
 
@@ -111,7 +124,7 @@ void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& recor
     throw RunError(fmt::format("{}: format '{}', this version reads '{}'", path,
                                file.metadata("format"), kFormat));
   }
-  if (file.metadata("spec") != identity(trainer.spec())) {
+  if (identity(load_spec_text(file.metadata("spec"), path)) != identity(trainer.spec())) {
     throw RunError(fmt::format(
         "{}: this checkpoint belongs to another spec or network than the run's spec.yaml; "
         "its own is shown by: hotloop inspect {}",
@@ -131,6 +144,8 @@ void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& recor
   record.greedy_return = number(state.at("greedy")[0]);
   record.greedy_deviation = number(state.at("greedy")[1]);
   record.best_return = number(state.at("best_return"));
+  record.best_env_steps = state.at("best_env_steps");
+  record.greedy_env_steps = state.at("greedy_env_steps");
   record.solved = state.at("solved");
   record.solved_env_steps = state.at("solved_env_steps");
   record.solved_seconds = number(state.at("solved_seconds"));

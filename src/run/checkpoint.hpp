@@ -2,7 +2,7 @@
 //
 // A checkpoint is a self-verifying safetensors file, `checkpoints/<env steps>.safetensors`: written
 // under another name, flushed, renamed. One file means one rename: there is no moment at which half
-// a checkpoint could be seen. The newest two are kept.
+// a checkpoint could be seen. The one just written and the one before it are kept.
 #pragma once
 
 #include <span>
@@ -22,7 +22,7 @@ std::string save_checkpoint(const std::string& run_dir, Trainer& trainer, const 
 void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& record,
                      std::span<float> best);
 
-// Paths, oldest first.
+// Paths in the order of their env steps.
 std::vector<std::string> list_checkpoints(const std::string& run_dir);
 
 }  // namespace hotloop

@@ -14,6 +14,7 @@
 #include "core/thread_team.hpp"
 #include "env/batch_env.hpp"
 #include "net/network.hpp"
+#include "run/spec.hpp"
 
 namespace hotloop {
 
@@ -26,11 +27,13 @@ struct Evaluation {
 
 class Evaluator {
  public:
-  Evaluator(const std::string& env, int episodes, std::uint64_t seed, const Structure& structure);
+  Evaluator(const std::string& env, const EvaluationOptions& options, std::uint64_t seed,
+            const Structure& structure);
 
   Evaluation run(const Plan& plan, std::span<const float> parameters, ThreadTeam& team);
 
  private:
+  std::int64_t max_steps_;
   BatchEnv env_;
   Workspace workspace_;
   Arena arena_;

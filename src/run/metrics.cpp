@@ -1,14 +1,12 @@
 #include "run/metrics.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <array>
 #include <cmath>
-#include <cstdlib>
 #include <iterator>
 #include <numeric>
+
+#include "core/system.hpp"
 
 namespace hotloop {
 namespace {
@@ -28,18 +26,6 @@ double mean(double sum, std::int64_t count) {
 }
 
 }  // namespace
-
-std::int64_t resident_bytes() {
-  const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
-  std::array<char, 128> text{};
-  const ssize_t got = read(file, text.data(), text.size() - 1);
-  close(file);
-  if (got <= 0) return 0;
-  char* end = nullptr;
-  std::strtoll(text.data(), &end, 10);  // the first number is the virtual size
-  return std::strtoll(end, nullptr, 10) * sysconf(_SC_PAGESIZE);
-}
 
 void MetricsLog::write(Trainer& trainer, const RunRecord& record) {
   const Counters& c = trainer.counters();

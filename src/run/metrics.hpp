@@ -2,13 +2,13 @@
 //
 //   env_steps, updates, episodes              counts since the start of the run
 //   seconds                                   wall time of training, all sessions together
-//   env_steps_per_second, updates_per_second  over the time since the previous row
+//   env_steps_per_second, updates_per_second  since the previous row; null in a session's first
 //   exploring_return                          mean return of the episodes that ended since then
 //   greedy_return                             mean of the last evaluation, null before the first
 //   loss, mean_q, gradient_norm               means over the updates since the previous row
 //   epsilon, learning_rate                    now
 //   resident_bytes                            memory of the process
-//   time                                      share of each phase of the clock since the start
+//   time                                      share of each phase of the clock in this session
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,6 @@
 #include "run/trainer.hpp"
 
 namespace hotloop {
-
-std::int64_t resident_bytes();  // of this process; 0 where the system does not say
 
 class MetricsLog {
  public:

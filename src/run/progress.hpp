@@ -13,7 +13,9 @@ struct RunRecord {
   double seconds = 0;            // wall time of training, all sessions together
   double greedy_return = kNone;  // mean of the last evaluation
   double greedy_deviation = kNone;
+  std::int64_t greedy_env_steps = 0;
   double best_return = kNone;  // mean of the best evaluation so far
+  std::int64_t best_env_steps = 0;
   bool solved = false;
   std::int64_t solved_env_steps = 0;
   double solved_seconds = kNone;

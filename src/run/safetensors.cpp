@@ -114,7 +114,7 @@ void write_safetensors(const std::string& path, std::span<const TensorView> tens
   write_file_atomically(path, parts);
 }
 
-Safetensors::Safetensors(const std::string& path) : Safetensors(read_file(path), path) {}
+Safetensors::Safetensors(const std::string& path) : Safetensors(map_file(path), path) {}
 
 Safetensors::Safetensors(FileContents contents, std::string origin)
     : origin_(std::move(origin)), contents_(std::move(contents)) {

@@ -2,17 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <hotloop/error.hpp>
+
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include <hotloop/error.hpp>
-
 #include "core/file.hpp"
-#include "env/registry.hpp"
+#include "core/system.hpp"
 #include "run/checkpoint.hpp"
 #include "run/evaluation.hpp"
 #include "run/metrics.hpp"
@@ -29,14 +28,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-std::string cpu_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  }
-  return "unknown";
-}
-
 // Whether a multiple of `every` lies in (before, now].
 bool crossed(std::int64_t before, std::int64_t now, std::int64_t every) {
   return every > 0 && before / every != now / every;
@@ -48,28 +39,22 @@ class Session {
       : start_(Clock::now()),
         run_dir_(std::move(run_dir)),
         hooks_(hooks),
+        lock_(run_dir_ + "/.lock", run_dir_),
         trainer_(spec),
-        evaluation_team_(spec.run.threads),
-        evaluator_(spec.env, spec.evaluation.episodes, spec.run.seed, trainer_.agent().structure()),
-        best_(trainer_.agent().online().begin(), trainer_.agent().online().end()) {
-    const double declared = find_env(spec.env).spec->solved_return;
-    threshold_ = std::isnan(spec.evaluation.threshold) ? declared : spec.evaluation.threshold;
-  }
+        evaluator_(spec.env, spec.evaluation, spec.run.seed, trainer_.agent().structure()),
+        best_(trainer_.agent().online().begin(), trainer_.agent().online().end()) {}
 
-  TrainResult start() {
+  void start() {
     metrics_.emplace(run_dir_ + "/metrics.jsonl");
     save();  // whatever happens from here on, there is a state to return to
-    return run();
   }
 
-  TrainResult resume(const std::string& checkpoint) {
+  void load(const std::string& checkpoint) {
     load_checkpoint(checkpoint, trainer_, record_, best_);
     earlier_seconds_ = record_.seconds;
     metrics_.emplace(run_dir_ + "/metrics.jsonl", record_.metrics_bytes);
-    return run();
   }
 
- private:
   TrainResult run() {
     const TrainSpec& spec = trainer_.spec();
     Clock::time_point last_save = Clock::now();
@@ -78,14 +63,16 @@ class Session {
       const std::int64_t before = trainer_.counters().env_steps;
       trainer_.round();
       const std::int64_t now = trainer_.counters().env_steps;
-      if (crossed(before, now, spec.evaluation.every)) evaluate();
-      if (crossed(before, now, spec.run.log_every)) log();
-      if (hooks_.stop != nullptr && hooks_.stop->load(std::memory_order_relaxed)) {
+      if (crossed(before, now, spec.evaluation.every) || trainer_.done()) evaluate();
+      if (crossed(before, now, spec.run.log_every) || finished()) log();
+      if (hooks_.stop != nullptr && hooks_.stop->load(std::memory_order_relaxed) && !finished()) {
         save();
+        save_models();
         return result(true);
       }
       if (seconds_since(last_save) >= spec.run.checkpoint_seconds) {
         save();
+        save_models();
         last_save = Clock::now();
       }
       if (hooks_.progress && seconds_since(last_progress) >= 0.1) {
@@ -94,15 +81,14 @@ class Session {
         last_progress = Clock::now();
       }
     }
-    if (evaluated_at_ != trainer_.counters().env_steps) evaluate();
     save();
     save_models();
-    if (hooks_.progress) hooks_.progress(trainer_, record_);
-    const TrainResult done = result(false);
+    TrainResult done = result(false);
     write_file_atomically(run_dir_ + "/result.json", to_json(done) + "\n");
     return done;
   }
 
+ private:
   bool finished() const {
     return trainer_.done() || (record_.solved && trainer_.spec().evaluation.stop_when_solved);
   }
@@ -112,17 +98,19 @@ class Session {
   void evaluate() {
     trainer_.clock().enter(Phase::evaluate);
     const Dqn& agent = trainer_.agent();
-    const Evaluation e = evaluator_.run(agent.plan(), agent.online(), evaluation_team_);
-    evaluated_at_ = trainer_.counters().env_steps;
+    const Evaluation e = evaluator_.run(agent.plan(), agent.online(), trainer_.team());
+    const std::int64_t now = trainer_.counters().env_steps;
     record_.greedy_return = e.mean;
     record_.greedy_deviation = e.deviation;
+    record_.greedy_env_steps = now;
     if (!(e.mean <= record_.best_return)) {  // the first, or a better one
       record_.best_return = e.mean;
+      record_.best_env_steps = now;
       std::copy(agent.online().begin(), agent.online().end(), best_.begin());
     }
-    if (!record_.solved && e.mean >= threshold_) {
+    if (!record_.solved && e.mean >= solved_threshold(trainer_.spec())) {
       record_.solved = true;
-      record_.solved_env_steps = trainer_.counters().env_steps;
+      record_.solved_env_steps = now;
       record_.solved_seconds = elapsed();
     }
     trainer_.clock().enter(Phase::other);
@@ -145,16 +133,23 @@ class Session {
   }
 
   void save_models() {
-    const auto model = [&](std::span<const float> parameters, double greedy) {
-      return Model{.spec = trainer_.spec(),
-                   .structure = trainer_.agent().structure(),
-                   .parameters = {parameters.begin(), parameters.end()},
-                   .env_steps = trainer_.counters().env_steps,
-                   .greedy_return = greedy};
+    const auto write = [&](const char* name, std::span<const float> parameters,
+                           std::int64_t env_steps, double greedy_return) {
+      save_model(fmt::format("{}/model-{}.safetensors", run_dir_, name),
+                 {.spec = trainer_.spec(),
+                  .structure = trainer_.agent().structure(),
+                  .parameters = {parameters.begin(), parameters.end()},
+                  .env_steps = env_steps,
+                  .greedy_return = greedy_return});
     };
-    save_model(run_dir_ + "/model-latest.safetensors",
-               model(trainer_.agent().online(), record_.greedy_return));
-    save_model(run_dir_ + "/model-best.safetensors", model(best_, record_.best_return));
+    trainer_.clock().enter(Phase::save);
+    const std::int64_t now = trainer_.counters().env_steps;
+    write("latest", trainer_.agent().online(), now,
+          record_.greedy_env_steps == now ? record_.greedy_return : kNone);
+    if (!std::isnan(record_.best_return)) {
+      write("best", best_, record_.best_env_steps, record_.best_return);
+    }
+    trainer_.clock().enter(Phase::other);
   }
 
   TrainResult result(bool interrupted) {
@@ -165,6 +160,7 @@ class Session {
             .env_steps = trainer_.counters().env_steps,
             .updates = trainer_.counters().updates,
             .declared_updates = declared_updates(spec),
+            .updates_per_step = spec.dqn.updates_per_step,
             .episodes = trainer_.counters().episodes,
             .threads = spec.run.threads,
             .wall_seconds = record_.seconds,
@@ -176,21 +172,20 @@ class Session {
             .solved_seconds = record_.solved_seconds,
             .params_hash = parameters_hash(trainer_.agent().structure(), trainer_.agent().online()),
             .run_dir = run_dir_,
+            .cpu = cpu_name(),
             .interrupted = interrupted};
   }
 
   Clock::time_point start_;
   std::string run_dir_;
   SessionHooks hooks_;
+  FileLock lock_;  // one process at a time trains in a folder
   Trainer trainer_;
-  ThreadTeam evaluation_team_;
   Evaluator evaluator_;
   std::vector<float> best_;  // flat parameters of the best evaluation
   std::optional<MetricsLog> metrics_;
   RunRecord record_;
-  double threshold_ = kNone;
   double earlier_seconds_ = 0;  // of the sessions before this one
-  std::int64_t evaluated_at_ = -1;
 };
 
 }  // namespace
@@ -199,10 +194,15 @@ std::string make_run_folder(const std::string& parent, const std::string& spec_n
   std::error_code error;
   fs::create_directories(parent, error);
   for (int number = 1; !error; ++number) {
-    const std::string path = fmt::format("{}/{}-{}", parent, spec_name, number);
+    std::string path = fmt::format("{}/{}-{}", parent, spec_name, number);
     if (fs::create_directory(path, error)) return path;
   }
   throw RunError(fmt::format("cannot create a run folder in '{}': {}", parent, error.message()));
+}
+
+std::string run_cpu(const std::string& run_dir) {
+  const Json about = Json::parse(read_file(run_dir + "/run.json").text(), nullptr, false);
+  return about.is_object() ? about.value("cpu", "unknown") : "unknown";
 }
 
 TrainResult start_run(const TrainSpec& spec, const std::string& run_dir,
@@ -210,12 +210,14 @@ TrainResult start_run(const TrainSpec& spec, const std::string& run_dir,
   Session session(spec, run_dir, hooks);
   std::error_code error;
   fs::create_directories(run_dir + "/checkpoints", error);
-  if (error)
+  if (error) {
     throw RunError(fmt::format("cannot create '{}/checkpoints': {}", run_dir, error.message()));
+  }
   write_file_atomically(run_dir + "/spec.yaml", to_yaml(spec));
   const Json about = {{"version", HOTLOOP_VERSION}, {"cpu", cpu_name()}, {"seed", spec.run.seed}};
   write_file_atomically(run_dir + "/run.json", about.dump(2) + "\n");
-  return session.start();
+  session.start();
+  return session.run();
 }
 
 TrainSpec load_run_spec(const std::string& run_dir, std::span<const std::string> overrides) {
@@ -223,10 +225,11 @@ TrainSpec load_run_spec(const std::string& run_dir, std::span<const std::string>
     throw UsageError(fmt::format("'{}' is not a run folder: it has no spec.yaml", run_dir));
   }
   for (const std::string& override : overrides) {
-    if (override.starts_with("run.") && !override.starts_with("run.seed")) continue;
+    const bool free = override.starts_with("run.") || override.starts_with("evaluation.");
+    if (free && !override.starts_with("run.seed")) continue;
     throw UsageError(
-        fmt::format("--set {}: a resumed run keeps its spec; allowed: run.steps, run.threads, "
-                    "run.checkpoint_seconds, run.log_every",
+        fmt::format("--set {}: a resumed run keeps what decides its training; allowed: "
+                    "evaluation.* and run.* except run.seed",
                     override));
   }
   return load_spec(run_dir + "/spec.yaml", overrides);
@@ -235,17 +238,20 @@ TrainSpec load_run_spec(const std::string& run_dir, std::span<const std::string>
 TrainResult resume_run(const TrainSpec& spec, const std::string& run_dir,
                        const std::optional<std::string>& checkpoint, const SessionHooks& hooks) {
   const std::vector<std::string> all = list_checkpoints(run_dir);
-  if (all.empty() && !checkpoint)
+  if (all.empty() && !checkpoint) {
     throw RunError(fmt::format("'{}' has no checkpoint to resume from", run_dir));
+  }
   Session session(spec, run_dir, hooks);
   try {
-    return session.resume(checkpoint.value_or(all.empty() ? "" : all.back()));
+    session.load(checkpoint ? *checkpoint : all.back());
   } catch (const RunError& e) {
     if (checkpoint || all.size() < 2) throw;
     throw RunError(fmt::format(
         "{}\nan earlier checkpoint can be tried with: hotloop resume {} --checkpoint {}", e.what(),
         run_dir, all[all.size() - 2]));
   }
+  write_file_atomically(run_dir + "/spec.yaml", to_yaml(spec));  // with this session's changes
+  return session.run();
 }
 
 }  // namespace hotloop

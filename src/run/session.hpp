@@ -6,8 +6,10 @@
 //   run.json                     version, CPU, seed
 //   metrics.jsonl                see metrics.hpp
 //   checkpoints/*.safetensors    see checkpoint.hpp
-//   model-best.safetensors       the best evaluation's network;  model-latest.safetensors  the
-//   newest result.json                  the summary, once the run is done
+//   model-best.safetensors       the network of the best evaluation so far
+//   model-latest.safetensors     the network as it was saved last
+//   result.json                  the summary, once the run is done
+//   .lock                        held while a process trains here
 #pragma once
 
 #include <hotloop/train.hpp>
@@ -34,10 +36,13 @@ struct SessionHooks {
 // Creates `<parent>/<spec name>-<number>` with the first free number, and returns its path.
 std::string make_run_folder(const std::string& parent, const std::string& spec_name);
 
+// The CPU on which the run in this folder began; bits are the same only on its like.
+std::string run_cpu(const std::string& run_dir);
+
 TrainResult start_run(const TrainSpec& spec, const std::string& run_dir, const SessionHooks& hooks);
 
-// The spec of an existing run folder. `overrides` may change run.* keys only (how long, how to
-// save).
+// The spec of an existing run folder. `overrides` may change how long to run, how to save and how to
+// evaluate, but nothing that decides training.
 TrainSpec load_run_spec(const std::string& run_dir, std::span<const std::string> overrides);
 
 // Continues from `checkpoint`, or from the newest one of the folder.

@@ -24,6 +24,7 @@ inline constexpr std::array<std::string_view, 1> kAlgorithmNames = {"dqn"};
 struct EvaluationOptions {
   std::int64_t every = 5'000;  // env steps; 0 = only at the end
   int episodes = 100;
+  std::int64_t max_steps = 100'000;  // an episode that is longer counts as it is then
   double threshold = std::numeric_limits<double>::quiet_NaN();  // NaN = the env's solved_return
   bool stop_when_solved = false;
 };

@@ -50,7 +50,7 @@ std::vector<Key> spec_keys(TrainSpec& s) {
       {"algo.target.blend", &d.target_blend, {0, 1, true}, "share of the online network in the target: 1 is a hard copy, less a Polyak blend"},
       {"algo.epsilon", &d.epsilon, kShare, "probability of a random action"},
 
-      {"replay.capacity", &d.replay_capacity, {1, 1e12}, "transitions kept, all environments together; at least `algo.batch` and `env.count`, rounded down to a multiple of `env.count`"},
+      {"replay.capacity", &d.replay_capacity, {1, 4'000'000'000}, "transitions kept, all environments together; at least `algo.batch` and `env.count`, rounded down to a multiple of `env.count`"},
 
       {"net.hidden", &s.net.hidden, {1, 16'384}, "widths of the hidden layers"},
       {"net.activation", choice(s.net.activation, kActivationNames), {}, "after every hidden layer; the output is linear"},
@@ -68,6 +68,7 @@ std::vector<Key> spec_keys(TrainSpec& s) {
 
       {"evaluation.every", &e.every, {0, kMany}, "env steps between greedy evaluations; 0 = only at the end"},
       {"evaluation.episodes", &e.episodes, {1, 1'000'000}, "episodes of an evaluation"},
+      {"evaluation.max_steps", &e.max_steps, {1, kMany}, "an evaluation counts an episode that is longer as it is then"},
       {"evaluation.threshold", &e.threshold, {}, "mean return that counts as solved; `env` = the environment's own", "env"},
       {"evaluation.stop_when_solved", &e.stop_when_solved, {}, "end the run at the first evaluation that reaches the threshold"},
 

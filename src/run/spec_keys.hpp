@@ -66,8 +66,7 @@ inline constexpr std::array<std::string_view, 4> kScheduleKeys = {"kind", "from"
 inline constexpr Range kScheduleOver = {1, 1e15};
 inline constexpr std::size_t kMostHiddenLayers = 32;
 
-// Relations between keys, checked after all are read. `violation` is empty if all is well;
-// otherwise `path` is the key to blame.
+// Relations between keys, checked after all are read: what is wrong, and the key to blame.
 struct Violation {
   std::string_view path;
   std::string text;

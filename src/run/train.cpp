@@ -9,13 +9,16 @@ namespace hotloop {
 
 std::string to_json(const TrainResult& r) {
   using Json = nlohmann::ordered_json;
-  const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
+  const auto number = [](double value) {
+    return std::isfinite(value) ? Json(value) : Json(nullptr);
+  };
   const Json json = {
       {"spec", r.spec},
       {"seed", r.seed},
       {"env_steps", r.env_steps},
       {"updates", r.updates},
       {"declared_updates", r.declared_updates},
+      {"updates_per_step", r.updates_per_step},
       {"episodes", r.episodes},
       {"threads", r.threads},
       {"wall_seconds", r.wall_seconds},
@@ -29,6 +32,7 @@ std::string to_json(const TrainResult& r) {
       {"solved_seconds", r.solved ? number(r.solved_seconds) : Json(nullptr)},
       {"params_hash", r.params_hash},
       {"run_dir", r.run_dir},
+      {"cpu", r.cpu},
       {"interrupted", r.interrupted},
   };
   return json.dump();

@@ -1,7 +1,6 @@
 #include "run/trainer.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -9,6 +8,7 @@
 
 #include <hotloop/error.hpp>
 
+#include "core/system.hpp"
 #include "env/registry.hpp"
 
 namespace hotloop {
@@ -16,11 +16,6 @@ namespace {
 
 BatchEnv make_env(const TrainSpec& spec) {
   return {find_env(spec.env).make(spec.envs), spec.envs, spec.run.seed, Purpose::world};
-}
-
-Structure make_structure(const TrainSpec& spec) {
-  const EnvSpec& env = *find_env(spec.env).spec;
-  return make_mlp(env.obs, env.actions, spec.net);
 }
 
 std::int64_t whole_vector_steps(std::int64_t steps, int envs) {
@@ -35,20 +30,11 @@ std::int64_t owed_updates(const DqnOptions& o, std::int64_t training_rounds) {
 
 // How many batches to gather in one pass: as many as a round needs, while they stay in the cache.
 int group_size(const TrainSpec& spec, int obs) {
-  constexpr double kGatherBytes = 1 << 18;
+  constexpr double kGatherBytes = 1 << 18;  // part of what a seed means: each group has its stream
   const double per_round =
       std::ceil(static_cast<double>(spec.dqn.train_every) * spec.dqn.updates_per_step);
   const double bytes = static_cast<double>(spec.dqn.batch) * obs * 2 * sizeof(float);
   return static_cast<int>(std::max(1.0, std::min(per_round, std::floor(kGatherBytes / bytes))));
-}
-
-ReplayShape replay_shape(const TrainSpec& spec, const EnvSpec& env, bool masks) {
-  return {.lanes = spec.envs,
-          .obs = env.obs,
-          .actions = env.actions,
-          .masks = masks,
-          .max_steps = env.max_steps,
-          .capacity = spec.dqn.replay_capacity};
 }
 
 const TrainSpec& feasible(const TrainSpec& spec) {
@@ -58,13 +44,31 @@ const TrainSpec& feasible(const TrainSpec& spec) {
 
 }  // namespace
 
-void check_feasible(const TrainSpec& spec) {
+double solved_threshold(const TrainSpec& spec) {
+  if (!std::isnan(spec.evaluation.threshold)) return spec.evaluation.threshold;
+  return find_env(spec.env).spec->solved_return;
+}
+
+ReplayShape replay_shape(const TrainSpec& spec) {
   const EnvEntry& env = find_env(spec.env);
-  const ReplayShape shape = replay_shape(spec, *env.spec, env.make(1)->has_mask());
+  return {.lanes = spec.envs,
+          .obs = env.spec->obs,
+          .actions = env.spec->actions,
+          .masks = env.make(1)->has_mask(),
+          .max_steps = env.spec->max_steps,
+          .capacity = spec.dqn.replay_capacity};
+}
+
+Structure network_structure(const TrainSpec& spec) {
+  const EnvSpec& env = *find_env(spec.env).spec;
+  return make_mlp(env.obs, env.actions, spec.net);
+}
+
+void check_feasible(const TrainSpec& spec) {
+  const ReplayShape shape = replay_shape(spec);
   const double bytes = Replay::bytes_per_transition(shape);
   const double needed = bytes * static_cast<double>(shape.capacity);
-  const double memory =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  const double memory = static_cast<double>(memory_bytes());
   constexpr double kShare = 0.9;
   if (needed <= kShare * memory) return;
   throw UsageError(
@@ -87,23 +91,24 @@ Trainer::Trainer(const TrainSpec& spec)
       total_steps_(whole_vector_steps(spec.run.steps, spec.envs)),
       team_(spec.run.threads),
       env_(make_env(spec)),
-      agent_(make_structure(spec), spec.net.init, spec.dqn, spec.optimiser, spec.run.seed,
+      agent_(network_structure(spec), spec.net.init, spec.dqn, spec.optimiser, spec.run.seed,
              spec.envs),
       group_(group_size(spec, env_.spec().obs)),
-      replay_(replay_shape(spec, env_.spec(), env_.has_mask()),
-              std::int64_t{group_} * spec.dqn.batch),
+      replay_(replay_shape(spec), std::int64_t{group_} * spec.dqn.batch),
       actions_(spec.envs) {
   env_.reset();
   replay_.begin(env_.obs(), env_.mask());
-  check_finite(env_.obs(), env_.spec().obs, "observation");
+  check_finite(env_.obs(), 0, "observation");
+  check_masks();
 }
 
 void Trainer::round() {
   const DqnOptions& o = spec_.dqn;
-  const std::int64_t until = std::min(total_steps_, counters_.env_steps + o.train_every);
-  const bool whole = until == counters_.env_steps + o.train_every;
+  // Rounds end at multiples of train_every, also after a run that ended in between was extended.
+  const std::int64_t end = (counters_.env_steps / o.train_every + 1) * o.train_every;
+  const std::int64_t until = std::min(total_steps_, end);
   while (counters_.env_steps < until) collect();
-  if (whole && counters_.env_steps > o.learning_starts) {
+  if (until == end && counters_.env_steps > o.learning_starts) {
     ++counters_.training_rounds;
     learn();
   }
@@ -117,8 +122,7 @@ void Trainer::collect() {
 
   clock_.enter(Phase::step);
   env_.step(actions_, team_);
-  check_finite(env_.obs(), env_.spec().obs, "observation");
-  check_finite(env_.rewards(), 1, "reward");
+  check_step();
 
   clock_.enter(Phase::push);
   replay_.push({.actions = actions_,
@@ -175,20 +179,46 @@ void Trainer::learn() {
   }
 }
 
-void Trainer::check_finite(std::span<const float> values, int per_env,
+// What the environments gave must be usable; the first that is not is named.
+void Trainer::check_step() const {
+  check_finite(env_.obs(), 0, "observation");
+  check_finite(env_.rewards(), 0, "reward");
+  check_masks();
+  if (env_.finished().empty()) return;
+  const int d = env_.spec().obs;
+  for (int env = 0; env < spec_.envs; ++env) {
+    if ((env_.terminated()[env] | env_.truncated()[env]) == 0) continue;
+    check_finite(env_.final_obs().subspan(static_cast<std::size_t>(env) * d, d), env,
+                 "final observation");
+  }
+}
+
+void Trainer::check_finite(std::span<const float> values, int first_env,
                            std::string_view field) const {
   constexpr std::uint32_t kExponent = 0x7f800000;  // all ones in infinities and NaNs, nowhere else
   bool finite = true;
-  for (float value : values)
+  for (float value : values) {
     finite &= (std::bit_cast<std::uint32_t>(value) & kExponent) != kExponent;
+  }
   if (finite) return;
   const auto bad =
       std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
   const auto index = bad - values.begin();
-  const std::string element = per_env > 1 ? fmt::format("[{}]", index % per_env) : std::string();
+  const int width = field == "reward" ? 1 : env_.spec().obs;
+  const std::string element = width > 1 ? fmt::format("[{}]", index % width) : std::string();
   throw RunError(fmt::format("non-finite {}{} ({}) from env {} at vector step {} (env step {})",
-                             field, element, *bad, index / per_env, env_.steps(),
+                             field, element, *bad, first_env + index / width, env_.steps(),
                              env_.steps() * spec_.envs));
+}
+
+void Trainer::check_masks() const {
+  const std::size_t actions = env_.spec().actions;
+  for (std::size_t row = 0; row * actions < env_.mask().size(); ++row) {
+    const auto mask = env_.mask().subspan(row * actions, actions);
+    if (std::any_of(mask.begin(), mask.end(), [](auto allowed) { return allowed != 0; })) continue;
+    throw RunError(fmt::format("env {} allows no action at all at vector step {} (env step {})",
+                               row, env_.steps(), env_.steps() * spec_.envs));
+  }
 }
 
 }  // namespace hotloop

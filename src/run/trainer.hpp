@@ -47,11 +47,13 @@ class Trainer {
   double epsilon() const { return spec_.dqn.epsilon.at(counters_.env_steps); }
   double learning_rate() const { return spec_.dqn.learning_rate.at(counters_.env_steps); }
   Window& window() { return window_; }
+  const Window& window() const { return window_; }
   PhaseClock& clock() { return clock_; }
   Dqn& agent() { return agent_; }
   const Dqn& agent() const { return agent_; }
   Replay& replay() { return replay_; }
   BatchEnv& env() { return env_; }
+  ThreadTeam& team() { return team_; }
 
   void restore(const Counters& counters, const Window& window) {
     counters_ = counters;
@@ -61,7 +63,9 @@ class Trainer {
  private:
   void collect();
   void learn();
-  void check_finite(std::span<const float> values, int per_env, std::string_view field) const;
+  void check_step() const;
+  void check_finite(std::span<const float> values, int first_env, std::string_view field) const;
+  void check_masks() const;
 
   TrainSpec spec_;
   std::int64_t total_steps_;  // spec.run.steps, rounded up to whole vector steps
@@ -75,6 +79,13 @@ class Trainer {
   Counters counters_;
   Window window_;
 };
+
+// The mean return that counts as solved; NaN if neither spec nor environment says.
+double solved_threshold(const TrainSpec& spec);
+
+// What the spec makes of its environment.
+ReplayShape replay_shape(const TrainSpec& spec);
+Structure network_structure(const TrainSpec& spec);
 
 // Throws UsageError if the environment is unknown or the replay cannot fit into memory; the trainer
 // asks this first.

@@ -18,20 +18,21 @@ while [ "$kills" -lt "$wanted" ]; do
   while :; do
     pid=$!
     sleep "0.$(printf '%03d' $((RANDOM % 150)))"
-    if kill -KILL "$pid" 2>/dev/null; then
-      wait "$pid" 2>/dev/null
-      [ $? -eq 137 ] && kills=$((kills + 1))
-    fi
+    kill -KILL "$pid" 2>/dev/null
+    wait "$pid" 2>/dev/null
+    case $? in
+      0) break ;;                        # finished before the kill
+      137) kills=$((kills + 1)) ;;
+      *) cat err; echo "a resume failed"; exit 1 ;;
+    esac
     run=killed$runs/cartpole_dqn-1
-    if [ -s killed.json ]; then break; fi
-    if ! compgen -G "$run/checkpoints/*.safetensors" >/dev/null; then  # killed before the first save
+    if compgen -G "$run/checkpoints/*.safetensors" >/dev/null; then
+      "$hotloop" resume "$run" --quiet --json >killed.json 2>err &
+    else  # killed before the first save
       rm -rf "killed$runs"
       "$hotloop" train cartpole_dqn "${settings[@]}" --seed "$runs" --out "killed$runs" >killed.json 2>err &
-    else
-      "$hotloop" resume "$run" --quiet --json >killed.json 2>err &
     fi
   done
-  if [ -s err ]; then cat err; echo "a resume failed"; exit 1; fi
   if [ -z "$(hash_of straight.json)" ] || [ "$(hash_of straight.json)" != "$(hash_of killed.json)" ]; then
     echo "seed $runs: undisturbed $(hash_of straight.json), after $kills kills $(hash_of killed.json)"
     exit 1

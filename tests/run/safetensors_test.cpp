@@ -17,11 +17,9 @@ namespace hotloop {
 namespace {
 
 FileContents contents_of(std::string_view text) {
-  FileContents contents;
-  contents.data = std::make_unique_for_overwrite<std::byte[]>(text.size() + 1);
-  std::memcpy(contents.data.get(), text.data(), text.size());
-  contents.size = text.size();
-  return contents;
+  auto data = std::make_unique_for_overwrite<std::byte[]>(text.size() + 1);
+  std::memcpy(data.get(), text.data(), text.size());
+  return {std::move(data), text.size()};
 }
 
 // What the reader says about a file; nothing if it accepts it. Anything but a RunError escapes.

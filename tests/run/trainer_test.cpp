@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -17,13 +18,13 @@ namespace {
 struct Sick {
   static constexpr auto spec =
       EnvSpec{.name = "test_sick", .obs = 2, .actions = 2, .max_steps = 50};
-  enum Illness { kHealthy, kObservation, kReward };
+  enum Illness { kHealthy, kObservation, kReward, kFinalObservation };
   static inline Illness illness = kHealthy;
   int steps = 0;
   float start = 0;
   void reset(Rng& rng) { steps = 0, start = static_cast<float>(rng.uniform()); }
   void observe(std::span<float> obs) const {
-    obs[0] = start;
+    obs[0] = illness == kFinalObservation && steps == 50 ? INFINITY : start;
     obs[1] = illness == kObservation && steps == 7 ? std::nanf("") : static_cast<float>(steps) / 50;
   }
   Step step(int, Rng&) {
@@ -41,8 +42,9 @@ struct Masked {
   int state = 0;
   void reset(Rng& rng) { state = static_cast<int>(rng.below(3)); }
   void observe(std::span<float> obs) const { obs[0] = static_cast<float>(state); }
+  static inline bool forbids_all = false;
   void mask(std::span<std::uint8_t> allowed) const {
-    for (int a = 0; a < 3; ++a) allowed[a] = a != state;
+    for (int a = 0; a < 3; ++a) allowed[a] = a != state && !(forbids_all && state == 2);
   }
   Step step(int action, Rng& rng) {
     forbidden_taken += action == state;
@@ -51,6 +53,16 @@ struct Masked {
   }
 };
 HOTLOOP_ENV(Masked)
+
+// Too wide for any replay of the size below.
+struct Wide {
+  static constexpr auto spec =
+      EnvSpec{.name = "test_wide", .obs = 1000, .actions = 2, .max_steps = 9};
+  void reset(Rng&) {}
+  void observe(std::span<float> obs) const { std::fill(obs.begin(), obs.end(), 0.0f); }
+  Step step(int, Rng&) { return {}; }
+};
+HOTLOOP_ENV(Wide)
 
 TrainSpec small_spec() {
   TrainSpec spec;
@@ -126,8 +138,6 @@ TEST(Trainer, ResultDoesNotDependOnThreads) {
   }
 }
 
-// The updates of a round do not depend on how many batches are gathered in one pass: a round of 64
-// updates is the same as the definition, one draw and one update after the other.
 TEST(Trainer, TargetClocksCountWhatTheySay) {
   TrainSpec spec = small_spec();
   spec.dqn.target_clock = TargetClock::updates;
@@ -152,6 +162,20 @@ TEST(Trainer, MaskedActionsAreNeverTaken) {
   EXPECT_EQ(Masked::forbidden_taken, 0);
 }
 
+TEST(Trainer, AStateWithoutAnyAllowedActionIsNamed) {
+  TrainSpec spec = small_spec();
+  spec.env = "test_masked";
+  Masked::forbids_all = true;
+  std::string message;
+  try {
+    parameters_after(spec);
+  } catch (const RunError& e) {
+    message = e.what();
+  }
+  Masked::forbids_all = false;
+  EXPECT_NE(message.find("allows no action"), std::string::npos) << message;
+}
+
 TEST(Trainer, NonFiniteObservationOrRewardNamesEnvStepAndField) {
   const auto message = [](Sick::Illness illness) -> std::string {
     Sick::illness = illness;
@@ -173,6 +197,10 @@ TEST(Trainer, NonFiniteObservationOrRewardNamesEnvStepAndField) {
   EXPECT_NE(message(Sick::kReward).find("reward (inf) from env 0 at vector step 9 "),
             std::string::npos)
       << message(Sick::kReward);
+  EXPECT_NE(message(Sick::kFinalObservation)
+                .find("final observation[0] (inf) from env 0 at vector step 50 "),
+            std::string::npos)
+      << message(Sick::kFinalObservation);
 }
 
 TEST(Trainer, ExplodingLearningStopsBeforeTheParametersAreSpoilt) {
@@ -192,10 +220,10 @@ TEST(Trainer, ExplodingLearningStopsBeforeTheParametersAreSpoilt) {
 TEST(Trainer, AReplayThatCannotFitIsRefusedWithTheNumber) {
   TrainSpec spec = small_spec();
   spec.dqn.replay_capacity = 4'000'000'000;
-  spec.env = "test_sick";
+  spec.env = "test_wide";
   try {
     Trainer trainer(spec);
-    FAIL() << "a replay of 68 GB was accepted";
+    FAIL() << "a replay of 16 TB was accepted";
   } catch (const UsageError& e) {
     EXPECT_NE(std::string(e.what()).find("replay.capacity"), std::string::npos);
     EXPECT_NE(std::string(e.what()).find("GiB"), std::string::npos);
@@ -204,17 +232,22 @@ TEST(Trainer, AReplayThatCannotFitIsRefusedWithTheNumber) {
 
 TEST(Trainer, TrainingAllocatesNothingAfterWarmUp) {
   if (!kCountsAllocations) GTEST_SKIP() << "the sanitizer owns malloc";
-  for (const char* env : {"cartpole", "test_masked"}) {
+  for (const auto& [env, envs, threads] : std::vector<std::tuple<const char*, int, int>>{
+           {"cartpole", 1, 1}, {"cartpole", 4, 1}, {"cartpole", 64, 2}, {"test_masked", 4, 1}}) {
     TrainSpec spec = small_spec();
     spec.env = env;
-    spec.run.steps = 20'000;
+    spec.envs = envs;
+    spec.dqn.train_every = std::max(8, envs);
+    spec.dqn.batch = 160;  // two shards
+    spec.run.threads = threads;
+    spec.run.steps = 12'000;
     Trainer trainer(spec);
     while (trainer.counters().env_steps < 1000) trainer.round();
     const std::int64_t before = allocations();
     const std::int64_t updates = trainer.counters().updates;
     while (!trainer.done()) trainer.round();
-    EXPECT_EQ(allocations() - before, 0) << env;
-    EXPECT_GT(trainer.counters().updates - updates, 9000);
+    EXPECT_EQ(allocations() - before, 0) << envs << " x " << env << ", threads " << threads;
+    EXPECT_GT(trainer.counters().updates - updates, 5000);
   }
   const std::int64_t before = allocations();
   const auto proof = std::make_unique<int>(1);  // the counter counts

@@ -1,0 +1,13 @@
+// What this machine is, as far as a run needs to know.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace hotloop {
+
+std::string cpu_name();       // "unknown" where the system does not say
+std::int64_t memory_bytes();  // that this process may use: the machine's, or its container's limit
+std::int64_t resident_bytes();  // that this process uses now; allocates nothing
+
+}  // namespace hotloop

@@ -1,0 +1,45 @@
+#include "core/thread_team.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <vector>
+
+namespace hotloop {
+namespace {
+
+TEST(ThreadTeam, EveryIndexIsDoneOnceInContiguousChunksInWorkerOrder) {
+  for (int threads : {1, 2, 3, 8}) {
+    ThreadTeam team(threads);
+    EXPECT_EQ(team.size(), threads);
+    for (int count : {0, 1, 2, 7, 8, 1000}) {
+      std::vector<int> done(count, 0), worker_of(count, -1);
+      team.run(count, [&](int begin, int end, int worker) {
+        for (int i = begin; i < end; ++i) ++done[i], worker_of[i] = worker;
+      });
+      for (int i = 0; i < count; ++i) {
+        ASSERT_EQ(done[i], 1) << i << " of " << count << " with " << threads;
+        ASSERT_GE(worker_of[i], i > 0 ? worker_of[i - 1] : 0);
+      }
+    }
+  }
+}
+
+// Rounds follow each other at once and after pauses in which helpers fall asleep; a lost wake-up hangs.
+TEST(ThreadTeam, ManyRounds) {
+  ThreadTeam team(4);
+  std::atomic<std::int64_t> sum{0};
+  for (int round = 0; round < 20'000; ++round) {
+    team.run(4, [&](int begin, int end, int) { sum += end - begin; });
+    if (round % 5'000 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_EQ(sum, 4 * 20'000);
+}
+
+TEST(ThreadTeam, StartsAndStopsWithoutWork) {
+  for (int i = 0; i < 50; ++i) ThreadTeam team(3);
+  SUCCEED();
+}
+
+}  // namespace
+}  // namespace hotloop
