@@ -5,8 +5,8 @@
 set -u
 hotloop=$1 work=$2 wanted=${3:-50}
 rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
-settings=(--steps 60000 --set run.checkpoint_seconds=0.01 --set evaluation.stop_when_solved=false
-          --set evaluation.every=10000 --set replay.capacity=20000 --quiet --json)
+settings=(--steps 400000 --set run.checkpoint_seconds=0.01 --set evaluation.stop_when_solved=false
+          --set evaluation.every=100000 --set replay.capacity=20000 --quiet --json)
 hash_of() { grep -o '"params_hash":"[0-9a-f]*"' "$1" | tail -n 1; }
 
 RANDOM=${SEED:-1}
