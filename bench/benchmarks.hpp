@@ -10,5 +10,7 @@ using Json = nlohmann::ordered_json;
 Json update_benchmark();    // whole DQN updates against their bare matrix products
 Json env_benchmark();       // environment steps with random actions
 Json products_benchmark();  // matrix products by library
+Json kernels_benchmark();   // each fast kernel against its slow twin
+Json clock_benchmark();     // what the phase clock costs
 
 }  // namespace hotloop::bench

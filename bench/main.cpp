@@ -1,4 +1,4 @@
-// hotloop bench [update|env|products]... [--json]
+// hotloop bench [update|env|kernels|products|clock]... [--json]
 #include <fmt/format.h>
 #include <omp.h>
 
@@ -17,7 +17,8 @@ namespace {
 
 using hotloop::bench::Json;
 
-constexpr std::array<std::string_view, 3> kNames = {"update", "env", "products"};
+constexpr std::array<std::string_view, 5> kNames = {"update", "env", "kernels", "products",
+                                                    "clock"};
 
 std::string cell(const Json& value) {
   if (value.is_number_float()) return fmt::format("{:.4g}", value.get<double>());
@@ -45,7 +46,9 @@ void print_table(const Json& rows) {
 Json run(std::string_view name) {
   if (name == "update") return hotloop::bench::update_benchmark();
   if (name == "env") return hotloop::bench::env_benchmark();
-  return hotloop::bench::products_benchmark();
+  if (name == "kernels") return hotloop::bench::kernels_benchmark();
+  if (name == "products") return hotloop::bench::products_benchmark();
+  return hotloop::bench::clock_benchmark();
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ int run(int argc, char** argv) {
   inspect_app->callback([&] { code = inspect_command(inspect_path, inspect_json); });
 
   auto* bench_app =
-      app.add_subcommand("bench", "run benchmarks: update, env, products (all without a name)");
+      app.add_subcommand("bench", "run benchmarks: update, env, kernels, products, clock (all without a name)");
   bench_app->allow_extras();
   bench_app->callback([&] { code = bench_command(bench_app->remaining()); });
 

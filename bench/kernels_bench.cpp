@@ -1,0 +1,185 @@
+// hotloop bench kernels: each fast kernel beside its slow twin under reference/; the factor between
+// them is the proof of the optimisation.
+// hotloop bench clock: what the always-on phase clock costs.
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/benchmarks.hpp"
+#include "bench/measure.hpp"
+#include "env/registry.hpp"
+#include "memory/replay.hpp"
+#include "net/network.hpp"
+#include "net/optimiser.hpp"
+#include "reference/cartpole.hpp"
+#include "reference/network.hpp"
+#include "reference/optimiser.hpp"
+#include "reference/replay.hpp"
+#include "run/trainer.hpp"
+
+namespace hotloop::bench {
+namespace {
+
+struct Pair {
+  std::string name;
+  std::function<void()> fast, slow;
+};
+
+std::vector<float> random_floats(std::size_t size) {
+  Rng rng(1, Purpose::test, 0, 0);
+  std::vector<float> values(size);
+  for (float& value : values) value = static_cast<float>(rng.normal());
+  return values;
+}
+
+// A forward and backward pass of 64 samples through 4-64-64-2.
+Pair network_pair() {
+  struct State {
+    Structure net = make_mlp(4, 2, {.hidden = {64, 64}});
+    Plan plan{net};
+    Workspace workspace{net, 64, Use::training};
+    std::vector<float> parameters = std::vector<float>(net.storage), gradient = parameters;
+    std::vector<float> rows = random_floats(64 * 4);
+  };
+  const auto s = std::make_shared<State>();
+  initialise(s->net, Initialiser::pytorch, 1, s->parameters);
+  for (int block = 0; block < 2; ++block)
+    std::fill_n(s->workspace.output_gradient(block), 2 * kLanes, 1.0f);
+  return {"forward and backward, 4-64-64-2 b64",
+          [s] {
+            forward(s->plan, s->parameters, s->rows.data(), 64, s->workspace);
+            backward(s->plan, s->parameters, 64, s->workspace, s->gradient);
+          },
+          [s] {
+            for (int row = 0; row < 64; ++row) {
+              const auto trace = reference::forward<float>(
+                  s->net, s->parameters, std::span<const float>(s->rows).subspan(row * 4, 4));
+              reference::backward<float>(s->net, s->parameters, trace, {1.0f, 1.0f}, s->gradient);
+            }
+          }};
+}
+
+Pair adam_pair() {
+  constexpr std::size_t kSize = 67'586;  // 4-256-256-2
+  struct State {
+    Optimiser fast{{.clip_norm = 1}, kSize};
+    reference::Optimiser<float> slow{{.clip_norm = 1}, kSize};
+    std::vector<float> parameters = random_floats(kSize), gradient = parameters,
+                       scratch = parameters;
+  };
+  const auto s = std::make_shared<State>();
+  return {"clip and Adam, 67,586 parameters",
+          [s] {
+            s->fast.step(s->parameters, s->gradient, 1e-4f,
+                         clip_factor(euclidean_norm(s->gradient), 1));
+          },
+          [s] {
+            s->scratch = s->gradient;
+            reference::clip<float>(s->scratch, 1);
+            s->slow.step(s->parameters, s->scratch, 1e-4f);
+          }};
+}
+
+// Pushing a vector step of 64 environments, and drawing 8 batches of 64.
+std::vector<Pair> replay_pairs() {
+  struct State {
+    ReplayShape shape{.lanes = 64, .obs = 4, .actions = 2, .max_steps = 500, .capacity = 100'000};
+    Replay fast{shape, 512};
+    reference::Replay slow{shape};
+    std::vector<float> obs = random_floats(64 * 4), rewards = random_floats(64),
+                       gathered = random_floats(512 * 8);
+    std::vector<std::int32_t> actions = std::vector<std::int32_t>(64);
+    std::vector<std::uint8_t> no = std::vector<std::uint8_t>(64);
+    std::uint64_t draw = 0;
+    Transitions step() const { return {actions, rewards, no, no, obs, {}, obs, {}}; }
+  };
+  const auto s = std::make_shared<State>();
+  s->fast.begin(s->obs, {});
+  s->slow.begin(s->obs);
+  for (int t = 0; t < 1600; ++t) s->fast.push(s->step()), s->slow.push(s->step());
+  return {{"replay push, 64 environments", [s] { s->fast.push(s->step()); },
+           [s] { s->slow.push(s->step()); }},
+          {"replay draw and gather, 8 batches of 64",
+           [s] { s->fast.sample(8, 64, Rng(1, Purpose::replay, 0, s->draw++)); },
+           [s] {
+             Rng rng(1, Purpose::replay, 0, s->draw++);
+             for (int i = 0; i < 512; ++i) {
+               const reference::Transition& t = s->slow.draw(rng);
+               std::copy(t.obs.begin(), t.obs.end(), s->gathered.begin() + i * 8);
+               std::copy(t.next_obs.begin(), t.next_obs.end(), s->gathered.begin() + i * 8 + 4);
+             }
+           }}};
+}
+
+Pair cartpole_pair() {
+  struct State {
+    BatchEnv fast{find_env("cartpole").make(1024), 1024, 1, Purpose::test};
+    std::vector<reference::CartPole> slow = std::vector<reference::CartPole>(1024);
+    std::vector<float> obs = std::vector<float>(1024 * 4);
+    std::vector<std::int32_t> actions = std::vector<std::int32_t>(1024);
+    ThreadTeam team{1};
+    int parity = 0;
+  };
+  const auto s = std::make_shared<State>();
+  for (int i = 0; i < 1024; ++i) s->actions[i] = i % 2;
+  return {"CartPole step, 1,024 environments", [s] { s->fast.step(s->actions, s->team); },
+          [s] {
+            for (int i = 0; i < 1024; ++i) {
+              reference::CartPole& world = s->slow[i];
+              if (world.step(s->actions[i])) world = {};
+              const double state[4] = {world.x, world.x_dot, world.theta, world.theta_dot};
+              std::copy_n(state, 4, s->obs.begin() + i * 4);
+            }
+          }};
+}
+
+}  // namespace
+
+Json kernels_benchmark() {
+  std::vector<Pair> pairs = replay_pairs();
+  pairs.push_back(cartpole_pair());
+  pairs.push_back(network_pair());
+  pairs.push_back(adam_pair());
+  Measurement measurement;
+  for (const Pair& pair : pairs) {
+    measurement.add(pair.name + "/fast", pair.fast);
+    measurement.add(pair.name + "/slow", pair.slow);
+  }
+  const auto times = measurement.run();
+  Json rows = Json::array();
+  for (const Pair& pair : pairs) {
+    const double fast = times.at(pair.name + "/fast").median_us;
+    const double slow = times.at(pair.name + "/slow").median_us;
+    rows.push_back(
+        {{"name", pair.name}, {"fast_us", fast}, {"reference_us", slow}, {"speedup", slow / fast}});
+  }
+  return rows;
+}
+
+Json clock_benchmark() {
+  Measurement measurement;
+  const auto clock = std::make_shared<PhaseClock>();
+  measurement.add("switch", [clock] { clock->enter(Phase::act); });
+  const double switch_us = measurement.run().at("switch").median_us;
+  Json rows = Json::array();
+  for (const char* name : {"cartpole_dqn", "cartpole_dqn_zoo", "cartpole_dqn_cleanrl"}) {
+    const std::vector<std::string> overrides = {"run.steps=20000", "evaluation.every=0",
+                                                "evaluation.stop_when_solved=false"};
+    Trainer trainer(load_spec(name, overrides));
+    const auto start = std::chrono::steady_clock::now();
+    while (!trainer.done()) trainer.round();
+    const double us =
+        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+    const auto switches = static_cast<double>(trainer.clock().switches());
+    rows.push_back({{"name", name},
+                    {"switch_ns", switch_us * 1e3},
+                    {"switches", trainer.clock().switches()},
+                    {"training_us", us},
+                    {"clock_percent", 100 * switches * switch_us / us}});
+  }
+  return rows;
+}
+
+}  // namespace hotloop::bench
