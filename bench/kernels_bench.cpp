@@ -101,8 +101,7 @@ std::vector<Pair> replay_pairs() {
   for (int t = 0; t < 1600; ++t) s->fast.push(s->step()), s->slow.push(s->step());
   return {{"replay push, 64 environments", [s] { s->fast.push(s->step()); },
            [s] { s->slow.push(s->step()); }},
-          {"replay draw and gather, 8 batches of 64",
-           [s] { s->fast.sample(8, 64, Rng(1, Purpose::replay, 0, s->draw++)); },
+          {"replay draw and gather, 8 batches of 64", [s] { s->fast.sample(8, 64, 1, s->draw++); },
            [s] {
              Rng rng(1, Purpose::replay, 0, s->draw++);
              for (int i = 0; i < 512; ++i) {

@@ -68,11 +68,11 @@ struct Learner {
   }
 
   void update() {
-    replay.sample(1, options.batch, Rng(1, Purpose::replay, 0, updates++));
+    replay.sample(1, options.batch, 1, updates++);
     dqn.update(replay.batch(0), 1e-4, team);
   }
   void slow_update() {
-    replay.sample(1, options.batch, Rng(1, Purpose::replay, 0, updates++));
+    replay.sample(1, options.batch, 1, updates++);
     slow.update(replay.batch(0), 1e-4f);
   }
 };

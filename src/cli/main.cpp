@@ -83,8 +83,8 @@ int run(int argc, char** argv) {
   inspect_app->add_flag("--json", inspect_json, "print one JSON object");
   inspect_app->callback([&] { code = inspect_command(inspect_path, inspect_json); });
 
-  auto* bench_app =
-      app.add_subcommand("bench", "run benchmarks: update, env, kernels, products, clock (all without a name)");
+  auto* bench_app = app.add_subcommand(
+      "bench", "run benchmarks: update, env, kernels, products, clock (all without a name)");
   bench_app->allow_extras();
   bench_app->callback([&] { code = bench_command(bench_app->remaining()); });
 

@@ -99,7 +99,7 @@ void Replay::push(const Transitions& t) {
   copy_obs(head(), t.next_obs, t.next_mask);
 }
 
-void Replay::sample(int batches, int size, Rng rng) {
+void Replay::sample(int batches, int size, std::uint64_t seed, std::uint64_t first_stream) {
   const std::int64_t n = shape_.lanes;
   const std::int64_t d = shape_.obs;
   const std::int64_t a = shape_.actions;
@@ -112,15 +112,18 @@ void Replay::sample(int batches, int size, Rng rng) {
 
   // All places first, with a prefetch each; the gather then finds its cache lines on the way.
   const auto stored = static_cast<std::uint32_t>(this->size());
-  for (std::int64_t i = 0; i < draws; ++i) {
-    std::int64_t at = first + rng.below(stored);
-    if (at >= end) at -= end;
-    places_[i] = at;
-    __builtin_prefetch(obs_.data() + at * d);
-    __builtin_prefetch(obs_.data() + (at + n) * d);
-    __builtin_prefetch(actions_.data() + at);
-    __builtin_prefetch(rewards_.data() + at);
-    __builtin_prefetch(ends_.data() + at);
+  for (int k = 0; k < batches; ++k) {
+    Rng rng(seed, Purpose::replay, 0, first_stream + k);
+    for (std::int64_t i = std::int64_t{k} * size; i < std::int64_t{k + 1} * size; ++i) {
+      std::int64_t at = first + rng.below(stored);
+      if (at >= end) at -= end;
+      places_[i] = at;
+      __builtin_prefetch(obs_.data() + at * d);
+      __builtin_prefetch(obs_.data() + (at + n) * d);
+      __builtin_prefetch(actions_.data() + at);
+      __builtin_prefetch(rewards_.data() + at);
+      __builtin_prefetch(ends_.data() + at);
+    }
   }
   for (std::int64_t i = 0; i < draws; ++i) {
     const std::int64_t at = places_[i];

@@ -67,8 +67,10 @@ class Replay {
   void begin(std::span<const float> obs, std::span<const std::uint8_t> mask);
   void push(const Transitions& step);
 
-  // Draws `batches` times `size` transitions uniformly with replacement and gathers them all.
-  void sample(int batches, int size, Rng rng);
+  // Draws `batches` times `size` transitions uniformly with replacement and gathers them all in one
+  // pass. Batch k draws from the stream (seed, replay, 0, first + k): the same transitions, whether it
+  // is drawn alone or with others.
+  void sample(int batches, int size, std::uint64_t seed, std::uint64_t first);
   Batch batch(int index) const;  // of the last sample
 
   std::int64_t size() const { return stored_slots() * shape_.lanes; }

@@ -24,8 +24,8 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+double seconds_between(Clock::time_point start, Clock::time_point end) {
+  return std::chrono::duration<double>(end - start).count();
 }
 
 // Whether a multiple of `every` lies in (before, now].
@@ -70,15 +70,16 @@ class Session {
         save_models();
         return result(true);
       }
-      if (seconds_since(last_save) >= spec.run.checkpoint_seconds) {
+      const Clock::time_point time = Clock::now();
+      if (seconds_between(last_save, time) >= spec.run.checkpoint_seconds) {
         save();
         save_models();
         last_save = Clock::now();
       }
-      if (hooks_.progress && seconds_since(last_progress) >= 0.1) {
+      if (hooks_.progress && seconds_between(last_progress, time) >= 0.1) {
         record_.seconds = elapsed();
         hooks_.progress(trainer_, record_);
-        last_progress = Clock::now();
+        last_progress = time;
       }
     }
     save();
@@ -93,7 +94,7 @@ class Session {
     return trainer_.done() || (record_.solved && trainer_.spec().evaluation.stop_when_solved);
   }
 
-  double elapsed() const { return earlier_seconds_ + seconds_since(start_); }
+  double elapsed() const { return earlier_seconds_ + seconds_between(start_, Clock::now()); }
 
   void evaluate() {
     trainer_.clock().enter(Phase::evaluate);

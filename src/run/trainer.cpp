@@ -30,7 +30,7 @@ std::int64_t owed_updates(const DqnOptions& o, std::int64_t training_rounds) {
 
 // How many batches to gather in one pass: as many as a round needs, while they stay in the cache.
 int group_size(const TrainSpec& spec, int obs) {
-  constexpr double kGatherBytes = 1 << 18;  // part of what a seed means: each group has its stream
+  constexpr double kGatherBytes = 1 << 18;
   const double per_round =
       std::ceil(static_cast<double>(spec.dqn.train_every) * spec.dqn.updates_per_step);
   const double bytes = static_cast<double>(spec.dqn.batch) * obs * 2 * sizeof(float);
@@ -153,8 +153,7 @@ void Trainer::learn() {
   while (owed > 0) {
     const int group = static_cast<int>(std::min<std::int64_t>(group_, owed));
     clock_.enter(Phase::sample);
-    replay_.sample(group, spec_.dqn.batch,
-                   Rng(spec_.run.seed, Purpose::replay, 0, counters_.updates));
+    replay_.sample(group, spec_.dqn.batch, spec_.run.seed, counters_.updates);
     clock_.enter(Phase::learn);
     for (int i = 0; i < group; ++i) {
       const UpdateReport report = agent_.update(replay_.batch(i), rate, team_);

@@ -133,7 +133,7 @@ TEST(Dqn, TruncationBootstrapsFromTheFinalObservation) {
                  {},
                  final_obs,
                  {}});
-    replay.sample(1, 1, Rng(1, Purpose::replay, 0, 0));
+    replay.sample(1, 1, 1, 0);
 
     const Structure net = make_mlp(1, 1, {.hidden = {}});
     Dqn dqn(net, Initialiser::pytorch, {.gamma = 0.99, .batch = 1, .loss = Loss::mse},

@@ -51,9 +51,9 @@ void compare_with_twin(const ReplayShape& shape, int steps, std::uint32_t lane) 
     slow.push(step);
     ASSERT_EQ(fast.size(), static_cast<std::int64_t>(slow.size()));
 
-    fast.sample(4, 8, Rng(9, Purpose::replay, 0, t));
-    Rng draws(9, Purpose::replay, 0, t);
+    fast.sample(4, 8, 9, t);
     for (int k = 0; k < 4; ++k) {
+      Rng draws(9, Purpose::replay, 0, t + k);
       const Batch batch = fast.batch(k);
       for (int i = 0; i < batch.size; ++i) {
         const reference::Transition& expected = slow.draw(draws);
@@ -104,7 +104,7 @@ TEST(Replay, DrawsAreUniform) {
     rewards = {static_cast<float>(2 * t), static_cast<float>(2 * t + 1)};
     replay.push({actions, rewards, no, no, obs, {}, obs, {}});
   }
-  replay.sample(1, 100'000, Rng(1, Purpose::replay, 0, 0));
+  replay.sample(1, 100'000, 1, 0);
   std::vector<int> count(74);
   for (int i = 0; i < 100'000; ++i) ++count[static_cast<int>(replay.batch(0).rewards[i])];
   for (int r = 0; r < 54; ++r)

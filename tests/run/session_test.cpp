@@ -16,6 +16,7 @@
 #include "run/checkpoint.hpp"
 #include "run/model_file.hpp"
 #include "run/safetensors.hpp"
+#include "tests/run/small_spec.hpp"
 
 namespace hotloop {
 namespace {
@@ -38,25 +39,6 @@ class SessionTest : public testing::Test {
 
   fs::path folder_;
 };
-
-TrainSpec small_spec() {
-  TrainSpec spec;
-  spec.name = "small";
-  spec.env = "cartpole";
-  spec.envs = 4;
-  spec.net.hidden = {16};
-  spec.dqn.batch = 16;
-  spec.dqn.replay_capacity = 1000;  // wraps twice
-  spec.dqn.learning_starts = 200;
-  spec.dqn.train_every = 8;
-  spec.dqn.updates_per_step = 0.5;
-  spec.dqn.target_every = 64;
-  spec.evaluation.every = 700;
-  spec.evaluation.episodes = 5;
-  spec.run.steps = 2800;
-  spec.run.log_every = 300;
-  return spec;
-}
 
 // Every tensor and every number of a checkpoint, but for wall time.
 std::map<std::string, std::vector<std::byte>> contents(const std::string& path) {
@@ -190,7 +172,7 @@ TEST_F(SessionTest, ResumingKeepsTheSpec) {
   const std::vector<std::string> other = {"algo.batch=8"};
   EXPECT_THROW(load_run_spec(dir, other), UsageError);
   TrainSpec changed = load_run_spec(dir, {});
-  changed.net.hidden = {32};
+  changed.net.hidden = {16};
   EXPECT_THROW(resume_run(changed, dir, std::nullopt, {}), RunError);
   EXPECT_THROW(load_run_spec(folder_.string(), {}), UsageError);
 }

@@ -189,7 +189,8 @@ TEST(Spec, WrittenSpecsAreReadBackToTheBit) {
     spec.dqn.train_every *= spec.envs;
     spec.dqn.train_every %= 1'000'000 * spec.envs;
     spec.dqn.train_every += spec.envs;
-    spec.dqn.replay_capacity = (70'000 / spec.envs + 1 + spec.dqn.replay_capacity % 3'000) * spec.envs;
+    spec.dqn.replay_capacity =
+        (70'000 / spec.envs + 1 + spec.dqn.replay_capacity % 3'000) * spec.envs;
     spec.dqn.learning_starts = std::min(spec.dqn.learning_starts, spec.run.steps);
     spec.evaluation.every += 1;
     if (spec.dqn.epsilon.from == 0 || spec.dqn.epsilon.to == 0) continue;

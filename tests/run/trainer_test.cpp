@@ -10,6 +10,7 @@
 #include <hotloop/error.hpp>
 
 #include "tests/allocations.hpp"
+#include "tests/run/small_spec.hpp"
 
 namespace hotloop {
 namespace {
@@ -63,22 +64,6 @@ struct Wide {
   Step step(int, Rng&) { return {}; }
 };
 HOTLOOP_ENV(Wide)
-
-TrainSpec small_spec() {
-  TrainSpec spec;
-  spec.name = "small";
-  spec.env = "cartpole";
-  spec.envs = 4;
-  spec.net.hidden = {32};
-  spec.dqn.batch = 32;
-  spec.dqn.replay_capacity = 1000;
-  spec.dqn.learning_starts = 200;
-  spec.dqn.updates_per_step = 0.5;
-  spec.dqn.train_every = 8;
-  spec.dqn.target_every = 100;
-  spec.run.steps = 4000;
-  return spec;
-}
 
 std::vector<float> parameters_after(const TrainSpec& spec) {
   Trainer trainer(spec);
