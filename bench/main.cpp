@@ -1,6 +1,5 @@
 // hotloop bench [update|env|kernels|products|clock]... [--json]
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +11,8 @@
 #include "bench/measure.hpp"
 #include "core/system.hpp"
 #include "core/text.hpp"
+
+extern "C" void omp_set_num_threads(int threads);  // of the OpenMP runtime that oneDNN brings
 
 namespace {
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <vector>
 
 namespace hotloop::bench {
@@ -48,7 +49,8 @@ std::map<std::string, Timing> Measurement::run(int repetitions, double seconds) 
   for (auto& [name, times] : collector.times) {
     std::sort(times.begin(), times.end());
     const auto quantile = [&times = times](double q) {
-      return times[static_cast<std::size_t>(q * (times.size() - 1) + 0.5)];
+      return times[static_cast<std::size_t>(
+          std::lround(q * static_cast<double>(times.size() - 1)))];
     };
     result[name] = {quantile(0.5) / 1e3, (quantile(0.75) - quantile(0.25)) / quantile(0.5)};
   }

@@ -13,5 +13,5 @@ command -v clang-tidy >/dev/null || {
   exit 2
 }
 # One file per process, so that the work is spread evenly; xargs ends with 123 if any has findings.
-if [ $# -gt 0 ]; then printf '%s\0' "$@"; else find src -name '*.cpp' -print0 | sort -z; fi |
+if [ $# -gt 0 ]; then printf '%s\0' "$@"; else find src bench -name '*.cpp' -print0 | sort -z; fi |
   xargs -0 -n 1 -P "$(nproc)" clang-tidy -p "$commands" --quiet

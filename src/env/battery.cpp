@@ -66,7 +66,7 @@ Failure check_row_writes(std::string_view what, int row, int width, std::span<T>
 
 Failure check_observation(const WorldArray& worlds, int row, std::span<float> obs) {
   const EnvSpec& spec = worlds.spec();
-  const Failure failure = check_row_writes<float>(
+  Failure failure = check_row_writes<float>(
       "observation", row, spec.obs, obs, {-1.2345678e30f, 8.7654321e29f},
       [&](int r, std::span<float> rows) { worlds.observe(r, r + 1, rows); });
   if (failure) return failure;
@@ -84,7 +84,7 @@ Failure check_row(const WorldArray& worlds, int row, std::span<float> obs,
   if (Failure failure = check_observation(worlds, row, obs)) return failure;
   if (!worlds.has_mask()) return std::nullopt;
   const EnvSpec& spec = worlds.spec();
-  const Failure failure = check_row_writes<std::uint8_t>(
+  Failure failure = check_row_writes<std::uint8_t>(
       "mask", row, spec.actions, mask, {0xA5, 0x5A},
       [&](int r, std::span<std::uint8_t> rows) { worlds.mask(r, r + 1, rows); });
   if (failure) return failure;

@@ -8,30 +8,27 @@ namespace {
 // An 8 x 8 transpose in registers, in three rounds that exchange neighbours, pairs and halves.
 // Generic vectors, so that any compiler for any CPU can do its best with it.
 using Vec = float __attribute__((vector_size(32), aligned(4), may_alias));
-using Index = int __attribute__((vector_size(32)));
 
 inline Vec load(const float* p) { return *reinterpret_cast<const Vec*>(p); }
 inline void store(float* p, Vec v) { *reinterpret_cast<Vec*>(p) = v; }
 
 inline void transpose_8x8(const float* from, int from_stride, float* to, int to_stride) {
-  constexpr Index kEven{0, 8, 2, 10, 4, 12, 6, 14}, kOdd{1, 9, 3, 11, 5, 13, 7, 15};
-  constexpr Index kLowPairs{0, 1, 8, 9, 4, 5, 12, 13}, kHighPairs{2, 3, 10, 11, 6, 7, 14, 15};
-  constexpr Index kLowHalf{0, 1, 2, 3, 8, 9, 10, 11}, kHighHalf{4, 5, 6, 7, 12, 13, 14, 15};
   Vec a[8], b[8];
   for (int i = 0; i < 8; ++i) a[i] = load(from + i * from_stride);
   for (int i = 0; i < 8; i += 2) {
-    b[i] = __builtin_shuffle(a[i], a[i + 1], kEven);
-    b[i + 1] = __builtin_shuffle(a[i], a[i + 1], kOdd);
+    b[i] = __builtin_shufflevector(a[i], a[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
+    b[i + 1] = __builtin_shufflevector(a[i], a[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
   }
   for (int i = 0; i < 8; i += 4) {
     for (int j = i; j < i + 2; ++j) {
-      a[j] = __builtin_shuffle(b[j], b[j + 2], kLowPairs);
-      a[j + 2] = __builtin_shuffle(b[j], b[j + 2], kHighPairs);
+      a[j] = __builtin_shufflevector(b[j], b[j + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+      a[j + 2] = __builtin_shufflevector(b[j], b[j + 2], 2, 3, 10, 11, 6, 7, 14, 15);
     }
   }
   for (int i = 0; i < 4; ++i) {
-    store(to + i * to_stride, __builtin_shuffle(a[i], a[i + 4], kLowHalf));
-    store(to + (i + 4) * to_stride, __builtin_shuffle(a[i], a[i + 4], kHighHalf));
+    store(to + i * to_stride, __builtin_shufflevector(a[i], a[i + 4], 0, 1, 2, 3, 8, 9, 10, 11));
+    store(to + (i + 4) * to_stride,
+          __builtin_shufflevector(a[i], a[i + 4], 4, 5, 6, 7, 12, 13, 14, 15));
   }
 }
 

@@ -103,8 +103,8 @@ std::string save_checkpoint(const std::string& run_dir, Trainer& trainer, const 
   });
   const Json state = to_state(trainer.counters(), trainer.window(), record,
                               trainer.agent().optimiser().powers(), trainer.replay().pushed());
-  const std::string path = fmt::format("{}/checkpoints/{:0{}}.safetensors", run_dir,
-                                       trainer.counters().env_steps, kDigits);
+  std::string path = fmt::format("{}/checkpoints/{:0{}}.safetensors", run_dir,
+                                 trainer.counters().env_steps, kDigits);
   write_safetensors(
       path, tensors,
       {{"format", kFormat}, {"spec", to_yaml(trainer.spec())}, {"state", state.dump()}});

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -39,7 +40,7 @@ HOTLOOP_ENV(Sick)
 struct Masked {
   static constexpr auto spec =
       EnvSpec{.name = "test_masked", .obs = 1, .actions = 3, .max_steps = 20};
-  static inline std::int64_t forbidden_taken = 0;
+  static inline std::atomic<std::int64_t> forbidden_taken = 0;  // worlds step on many threads
   int state = 0;
   void reset(Rng& rng) { state = static_cast<int>(rng.below(3)); }
   void observe(std::span<float> obs) const { obs[0] = static_cast<float>(state); }
