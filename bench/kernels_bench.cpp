@@ -119,11 +119,16 @@ Pair cartpole_pair() {
     std::vector<float> obs = std::vector<float>(1024 * 4);
     std::vector<std::int32_t> actions = std::vector<std::int32_t>(1024);
     ThreadTeam team{1};
-    int parity = 0;
+    std::vector<std::int32_t> opposite = std::vector<std::int32_t>(1024);
   };
   const auto s = std::make_shared<State>();
-  for (int i = 0; i < 1024; ++i) s->actions[i] = i % 2;
-  return {"CartPole step, 1,024 environments", [s] { s->fast.step(s->actions, s->team); },
+  for (int i = 0; i < 1024; ++i)
+    s->actions[i] = i % 2, s->opposite[i] = 1 - i % 2;  // left, right, left, ...
+  return {"CartPole step, 1,024 environments",
+          [s] {
+            s->fast.step(s->actions, s->team);
+            s->actions.swap(s->opposite);
+          },
           [s] {
             for (int i = 0; i < 1024; ++i) {
               reference::CartPole& world = s->slow[i];
@@ -131,6 +136,7 @@ Pair cartpole_pair() {
               const double state[4] = {world.x, world.x_dot, world.theta, world.theta_dot};
               std::copy_n(state, 4, s->obs.begin() + i * 4);
             }
+            s->actions.swap(s->opposite);
           }};
 }
 
@@ -160,8 +166,11 @@ Json kernels_benchmark() {
 Json clock_benchmark() {
   Measurement measurement;
   const auto clock = std::make_shared<PhaseClock>();
-  measurement.add("switch", [clock] { clock->enter(Phase::act); });
-  const double switch_us = measurement.run().at("switch").median_us;
+  measurement.add("two switches", [clock] {
+    clock->enter(Phase::act);
+    clock->enter(Phase::step);
+  });
+  const double switch_us = measurement.run().at("two switches").median_us / 2;
   Json rows = Json::array();
   for (const char* name : {"cartpole_dqn", "cartpole_dqn_zoo", "cartpole_dqn_cleanrl"}) {
     const std::vector<std::string> overrides = {"run.steps=20000", "evaluation.every=0",

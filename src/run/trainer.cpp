@@ -103,6 +103,7 @@ Trainer::Trainer(const TrainSpec& spec)
 }
 
 void Trainer::round() {
+  clock_.begin_round();
   const DqnOptions& o = spec_.dqn;
   // Rounds end at multiples of train_every, also after a run that ended in between was extended.
   const std::int64_t end = (counters_.env_steps / o.train_every + 1) * o.train_every;
@@ -112,19 +113,18 @@ void Trainer::round() {
     ++counters_.training_rounds;
     learn();
   }
-  clock_.enter(Phase::other);
 }
 
 // One vector step: act, step, push.
 void Trainer::collect() {
-  clock_.enter(Phase::act);
+  clock_.enter_part(Phase::act);
   agent_.act(env_.obs(), env_.mask(), epsilon(), env_.steps(), team_, actions_);
 
-  clock_.enter(Phase::step);
+  clock_.enter_part(Phase::step);
   env_.step(actions_, team_);
   check_step();
 
-  clock_.enter(Phase::push);
+  clock_.enter_part(Phase::push);
   replay_.push({.actions = actions_,
                 .rewards = env_.rewards(),
                 .terminated = env_.terminated(),
@@ -152,9 +152,9 @@ void Trainer::learn() {
   const double rate = learning_rate();
   while (owed > 0) {
     const int group = static_cast<int>(std::min<std::int64_t>(group_, owed));
-    clock_.enter(Phase::sample);
+    clock_.enter_part(Phase::sample);
     replay_.sample(group, spec_.dqn.batch, spec_.run.seed, counters_.updates);
-    clock_.enter(Phase::learn);
+    clock_.enter_part(Phase::learn);
     for (int i = 0; i < group; ++i) {
       const UpdateReport report = agent_.update(replay_.batch(i), rate, team_);
       ++counters_.updates;

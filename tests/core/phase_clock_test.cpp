@@ -31,9 +31,36 @@ TEST(PhaseClock, TimeGoesToThePhaseThatRanAndAddsUp) {
   EXPECT_GE(sum, wall * 0.9);
 }
 
+// One round in eight is taken apart; the others are shared out in the same proportions.
+TEST(PhaseClock, RoundsAreSharedOutLikeThoseThatWereTakenApart) {
+  PhaseClock clock;
+  const auto spin = [](int microseconds) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(microseconds);
+    while (std::chrono::steady_clock::now() < end) {
+    }
+  };
+  constexpr int kRounds = 400;
+  for (int round = 0; round < kRounds; ++round) {
+    clock.begin_round();
+    clock.enter_part(Phase::act);
+    spin(20);
+    clock.enter_part(Phase::learn);
+    spin(60);
+  }
+  clock.enter(Phase::other);
+  const auto seconds = clock.seconds();
+  const double act = seconds[static_cast<std::size_t>(Phase::act)];
+  const double learn = seconds[static_cast<std::size_t>(Phase::learn)];
+  EXPECT_GE(act + learn, 0.99 * kRounds * 80e-6);
+  EXPECT_NEAR(act / (act + learn), 0.25, 0.1);
+  EXPECT_LT(clock.switches(), kRounds);  // taking every round apart would need twice as many
+  EXPECT_GT(clock.switches(), kRounds / 8);
+}
+
 TEST(PhaseClock, EveryPhaseHasAName) {
   for (std::string_view name : kPhaseNames) EXPECT_FALSE(name.empty());
-  EXPECT_EQ(kPhaseNames[static_cast<std::size_t>(Phase::save)], "save");  // the last one
+  EXPECT_EQ(kPhaseNames[static_cast<std::size_t>(Phase::other)], "other");  // the last one
+  EXPECT_EQ(kPhaseNames[kPartsOfRound - 1], "learn");
 }
 
 }  // namespace
