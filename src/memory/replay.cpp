@@ -29,7 +29,7 @@ double Replay::bytes_per_transition(const ReplayShape& s) {
 }
 
 std::size_t Replay::bytes_needed(const ReplayShape& s, std::int64_t draws) {
-  const std::size_t small = sizeof(std::int32_t) + sizeof(float) + 1;  // action, reward, end
+  const std::size_t small = sizeof(std::uint64_t);  // the outcome
   const std::size_t stored =
       (slots_of(s) + 1) * (small + obs_bytes(s)) + aside_of(s) * obs_bytes(s);
   const std::size_t gathered =
@@ -45,9 +45,7 @@ Replay::Replay(const ReplayShape& shape, std::int64_t draws)
   const std::size_t a = shape.masks ? shape.actions : 0;
   obs_ = arena_.take<float>(ring_ * n * d);
   mask_ = arena_.take<std::uint8_t>(ring_ * n * a);
-  actions_ = arena_.take<std::int32_t>(ring_ * n);
-  rewards_ = arena_.take<float>(ring_ * n);
-  ends_ = arena_.take<std::uint8_t>(ring_ * n);
+  outcomes_ = arena_.take<std::uint64_t>(ring_ * n);
   final_obs_ = arena_.take<float>(aside_ * n * d);
   final_mask_ = arena_.take<std::uint8_t>(aside_ * n * a);
   places_ = arena_.take<std::int64_t>(draws);
@@ -76,13 +74,11 @@ void Replay::begin(std::span<const float> obs, std::span<const std::uint8_t> mas
 void Replay::push(const Transitions& t) {
   const std::int64_t n = shape_.lanes;
   const std::int64_t slot = head();
-  std::copy_n(t.actions.data(), n, actions_.data() + slot * n);
-  std::copy_n(t.rewards.data(), n, rewards_.data() + slot * n);
-  std::uint8_t* ends = ends_.data() + slot * n;
+  std::uint64_t* outcomes = outcomes_.data() + slot * n;
   std::uint8_t any_truncated = 0;
   for (std::int64_t i = 0; i < n; ++i) {
-    ends[i] =
-        static_cast<std::uint8_t>(t.terminated[i] * kTerminated + t.truncated[i] * kTruncated);
+    const std::uint32_t end = t.terminated[i] * kTerminated + t.truncated[i] * kTruncated;
+    outcomes[i] = pack({t.rewards[i], static_cast<std::uint32_t>(t.actions[i]), end});
     any_truncated |= t.truncated[i];
   }
   if (any_truncated != 0) {
@@ -120,17 +116,16 @@ void Replay::sample(int batches, int size, std::uint64_t seed, std::uint64_t fir
       places_[i] = at;
       __builtin_prefetch(obs_.data() + at * d);
       __builtin_prefetch(obs_.data() + (at + n) * d);
-      __builtin_prefetch(actions_.data() + at);
-      __builtin_prefetch(rewards_.data() + at);
-      __builtin_prefetch(ends_.data() + at);
+      __builtin_prefetch(outcomes_.data() + at);
     }
   }
   for (std::int64_t i = 0; i < draws; ++i) {
     const std::int64_t at = places_[i];
+    const Outcome outcome = unpack(outcomes_[at]);
     std::int64_t next = at + n < end ? at + n : at + n - end;
     const float* next_obs = obs_.data();
     const std::uint8_t* next_mask = mask_.data();
-    if (ends_[at] == kTruncated) {
+    if (outcome.end == kTruncated) {
       const std::int64_t age =
           (at >= first ? at - first : at + end - first) / n;  // vector steps after the oldest
       next = aside(oldest + age, static_cast<int>(at % n));
@@ -139,9 +134,9 @@ void Replay::sample(int batches, int size, std::uint64_t seed, std::uint64_t fir
     }
     copy_row(obs_.data() + at * d, d, &batch_obs_[i * d]);
     copy_row(next_obs + next * d, d, &batch_next_obs_[i * d]);
-    batch_actions_[i] = actions_[at];
-    batch_rewards_[i] = rewards_[at];
-    batch_continues_[i] = ends_[at] == kTerminated ? 0.0f : 1.0f;
+    batch_actions_[i] = static_cast<std::int32_t>(outcome.action);
+    batch_rewards_[i] = outcome.reward;
+    batch_continues_[i] = outcome.end == kTerminated ? 0.0f : 1.0f;
     if (shape_.masks) std::copy_n(next_mask + next * a, a, &batch_next_mask_[i * a]);
   }
 }

@@ -1,5 +1,6 @@
-// Replay memory as a structure of arrays: one ring per field, whole vector steps in, whole batches
-// out.
+// Replay memory as a structure of arrays: whole vector steps in, whole batches out. Observations have
+// a ring of their own; action, reward and end share a word, because a random draw costs as much as the
+// cache lines it touches.
 //
 // Lane n is environment n. A slot holds one vector step: slot t of every field is contiguous over
 // lanes, so a push is one copy per field. s' of slot t is the observation of slot t + 1: it is
@@ -12,6 +13,7 @@
 // slots / max_steps + 2, names a place that no other living transition of the lane uses.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -84,15 +86,27 @@ class Replay {
   void visit(Visitor&& v) {
     v("obs", obs_);
     v("mask", mask_);
-    v("actions", actions_);
-    v("rewards", rewards_);
-    v("ends", ends_);
+    v("outcomes", outcomes_);
     v("final_obs", final_obs_);
     v("final_mask", final_mask_);
   }
 
  private:
-  enum End : std::uint8_t { kRunning = 0, kTerminated = 1, kTruncated = 2 };
+  enum End : std::uint32_t { kRunning = 0, kTerminated = 1, kTruncated = 2 };
+
+  // What followed an action, in a word: the reward's bits, the action, two bits for the end.
+  struct Outcome {
+    float reward;
+    std::uint32_t action;
+    std::uint32_t end;
+  };
+  static std::uint64_t pack(const Outcome& o) {
+    return std::uint64_t{std::bit_cast<std::uint32_t>(o.reward)} << 32 | o.action << 2 | o.end;
+  }
+  static Outcome unpack(std::uint64_t word) {
+    const auto low = static_cast<std::uint32_t>(word);
+    return {std::bit_cast<float>(static_cast<std::uint32_t>(word >> 32)), low >> 2, low & 3};
+  }
 
   std::int64_t stored_slots() const { return pushed_ < slots_ ? pushed_ : slots_; }
   std::int64_t head() const { return pushed_ % ring_; }
@@ -110,9 +124,7 @@ class Replay {
   Arena arena_;
   std::span<float> obs_;                // [ring, N, D]
   std::span<std::uint8_t> mask_;        // [ring, N, A]
-  std::span<std::int32_t> actions_;     // [ring, N]
-  std::span<float> rewards_;            // [ring, N]
-  std::span<std::uint8_t> ends_;        // [ring, N]
+  std::span<std::uint64_t> outcomes_;   // [ring, N]
   std::span<float> final_obs_;          // [aside, N, D]
   std::span<std::uint8_t> final_mask_;  // [aside, N, A]
   // What `sample` gathered, [draws, ...].

@@ -12,7 +12,9 @@ using Vec = float __attribute__((vector_size(32), aligned(4), may_alias));
 inline Vec load(const float* p) { return *reinterpret_cast<const Vec*>(p); }
 inline void store(float* p, Vec v) { *reinterpret_cast<Vec*>(p) = v; }
 
-inline void transpose_8x8(const float* from, int from_stride, float* to, int to_stride) {
+// Only the first `columns` of its columns are stored.
+inline void transpose_8x8(const float* from, int from_stride, int columns, float* to,
+                          int to_stride) {
   Vec a[8], b[8];
   for (int i = 0; i < 8; ++i) a[i] = load(from + i * from_stride);
   for (int i = 0; i < 8; i += 2) {
@@ -26,25 +28,30 @@ inline void transpose_8x8(const float* from, int from_stride, float* to, int to_
     }
   }
   for (int i = 0; i < 4; ++i) {
-    store(to + i * to_stride, __builtin_shufflevector(a[i], a[i + 4], 0, 1, 2, 3, 8, 9, 10, 11));
-    store(to + (i + 4) * to_stride,
-          __builtin_shufflevector(a[i], a[i + 4], 4, 5, 6, 7, 12, 13, 14, 15));
+    b[i] = __builtin_shufflevector(a[i], a[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+    b[i + 4] = __builtin_shufflevector(a[i], a[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
   }
+  for (int i = 0; i < columns; ++i) store(to + i * to_stride, b[i]);
 }
 
 // to[j][i] = from[i][j] for i < rows, j < columns.
 inline void transpose(const float* from, int from_stride, int rows, int columns, float* to,
                       int to_stride) {
-  const int full_rows = rows / 8 * 8;
-  const int full_columns = columns / 8 * 8;
-  for (int i = 0; i < full_rows; i += 8) {
-    for (int j = 0; j < full_columns; j += 8) {
-      transpose_8x8(from + i * from_stride + j, from_stride, to + j * to_stride + i, to_stride);
-    }
-  }
-  for (int i = 0; i < rows; ++i) {
-    for (int j = i < full_rows ? full_columns : 0; j < columns; ++j) {
-      to[j * to_stride + i] = from[i * from_stride + j];
+  for (int i = 0; i < rows; i += 8) {
+    for (int j = 0; j < columns; j += 8) {
+      const float* tile = from + i * from_stride + j;
+      float* target = to + j * to_stride + i;
+      const int height = std::min(8, rows - i);
+      const int width = std::min(8, columns - j);
+      // A tile that is too narrow reads on into the rows after it; these exist but at the end.
+      const bool readable = height == 8 && (width == 8 || i + 16 <= rows);
+      if (readable) {
+        transpose_8x8(tile, from_stride, width, target, to_stride);
+        continue;
+      }
+      for (int y = 0; y < height; ++y) {
+        for (int x = 0; x < width; ++x) target[x * to_stride + y] = tile[y * from_stride + x];
+      }
     }
   }
 }

@@ -54,8 +54,8 @@ std::map<std::string, std::vector<std::byte>> contents(const std::string& path) 
     };
     if (file.dtype(name) == Dtype::f32)
       copy(static_cast<float*>(nullptr));
-    else if (file.dtype(name) == Dtype::i32)
-      copy(static_cast<std::int32_t*>(nullptr));
+    else if (file.dtype(name) == Dtype::u64)
+      copy(static_cast<std::uint64_t*>(nullptr));
     else
       copy(static_cast<std::uint8_t*>(nullptr));
   }
