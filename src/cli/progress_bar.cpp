@@ -1,6 +1,8 @@
 #include "cli/progress_bar.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,6 +18,15 @@ std::string short_number(double value) {
   return fmt::format("{:.3g}", value);
 }
 
+namespace {
+
+int terminal_columns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+}  // namespace
+
 void ProgressBar::show(const Trainer& trainer, const RunRecord& record) {
   if (!visible_) return;
   const Counters& c = trainer.counters();
@@ -25,16 +36,18 @@ void ProgressBar::show(const Trainer& trainer, const RunRecord& record) {
   const auto total = static_cast<double>(trainer.spec().run.steps);
   const double share = std::min(1.0, static_cast<double>(c.env_steps) / total);
   const double left = (total - static_cast<double>(c.env_steps)) / std::max(step_rate, 1e-9);
-  constexpr int kWidth = 24;
-  const int full = static_cast<int>(share * kWidth);
-  std::string bar;
-  for (int i = 0; i < kWidth; ++i) bar += i < full ? "█" : "░";
   const Window& w = trainer.window();
   if (w.episodes > 0) return_ = w.returns / static_cast<double>(w.episodes);
-  fmt::print(stderr,
-             "\r\x1b[K{} {:3.0f} %  return {} (greedy {})  {} steps/s  {} updates/s  {:.0f} s left",
-             bar, share * 100, short_number(return_), short_number(record.greedy_return),
-             short_number(step_rate), short_number(update_rate), left);
+  const std::string text =
+      fmt::format(" {:3.0f} %  return {} (greedy {})  {} steps/s  {} updates/s  {:.0f} s left",
+                  share * 100, short_number(return_), short_number(record.greedy_return),
+                  short_number(step_rate), short_number(update_rate), left);
+  // The bar takes what the line leaves: a line that wraps could not be overwritten.
+  const int width = std::clamp(terminal_columns() - static_cast<int>(text.size()) - 1, 0, 24);
+  const int full = static_cast<int>(share * width);
+  std::string bar;
+  for (int i = 0; i < width; ++i) bar += i < full ? "█" : "░";
+  fmt::print(stderr, "\r\x1b[K{}{}", bar, text);
   std::fflush(stderr);
   shown_ = true;
   last_seconds_ = record.seconds;
