@@ -32,7 +32,7 @@ int run(int argc, char** argv) {
       ->add_option("SPEC", train.spec, "a ready-made spec (see: hotloop list specs) or a YAML file")
       ->required();
   train_app->add_option("--set", train.overrides, "override a key of the spec, e.g. algo.batch=64")
-      ->take_all();
+      ->allow_extra_args(false);
   train_app->add_option("--seed", train.seed, "random seed (run.seed)");
   train_app->add_option("--seeds", train.seeds, "train this many seeds one after the other")
       ->check(CLI::Range(1, 1'000'000));
@@ -49,7 +49,8 @@ int run(int argc, char** argv) {
   resume_app->add_option("--checkpoint", resume.checkpoint,
                          "this checkpoint instead of the newest");
   resume_app->add_option("--steps", resume.steps, "train up to this many env steps in all");
-  resume_app->add_option("--set", resume.overrides, "override a run.* key")->take_all();
+  resume_app->add_option("--set", resume.overrides, "override a run.* key")
+      ->allow_extra_args(false);
   resume_app->add_flag("--json", resume.json, "print one JSON object on standard output");
   resume_app->add_flag("--quiet", resume.quiet, "no progress bar");
   resume_app->callback([&] { code = resume_command(resume); });

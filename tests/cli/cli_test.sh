@@ -43,7 +43,7 @@ expect 0 "cartpole" "$hotloop" list envs --json
 expect 0 "gelu" "$hotloop" list activations
 
 # A run, its JSON, its evaluation, its files.
-expect 0 '"params_hash":"' "$hotloop" train cartpole_dqn "${small[@]}" --json
+expect 0 '"params_hash":"' "$hotloop" train "${small[@]}" --json cartpole_dqn
 json=$("$hotloop" train cartpole_dqn "${small[@]}" --json 2>/dev/null | tail -n 1)
 for key in spec seed env_steps updates episodes wall_seconds env_steps_per_second updates_per_second \
   eval_return_mean eval_return_std solved solved_env_steps solved_seconds params_hash run_dir; do
