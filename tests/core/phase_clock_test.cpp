@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cmath>
 #include <numeric>
 #include <thread>
 
@@ -33,28 +34,33 @@ TEST(PhaseClock, TimeGoesToThePhaseThatRanAndAddsUp) {
 
 // One round in eight is taken apart; the others are shared out in the same proportions.
 TEST(PhaseClock, RoundsAreSharedOutLikeThoseThatWereTakenApart) {
-  PhaseClock clock;
   const auto spin = [](int microseconds) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(microseconds);
     while (std::chrono::steady_clock::now() < end) {
     }
   };
   constexpr int kRounds = 400;
-  for (int round = 0; round < kRounds; ++round) {
-    clock.begin_round();
-    clock.enter_part(Phase::act);
-    spin(20);
-    clock.enter_part(Phase::learn);
-    spin(60);
+  double share = 0;
+  // On a busy machine a pause may fall into one part; a clock that shares wrongly does so every time.
+  for (int attempt = 0; attempt < 10 && std::abs(share - 0.25) > 0.05; ++attempt) {
+    PhaseClock clock;
+    for (int round = 0; round < kRounds; ++round) {
+      clock.begin_round();
+      clock.enter_part(Phase::act);
+      spin(20);
+      clock.enter_part(Phase::learn);
+      spin(60);
+    }
+    clock.enter(Phase::other);
+    const auto seconds = clock.seconds();
+    const double act = seconds[static_cast<std::size_t>(Phase::act)];
+    const double learn = seconds[static_cast<std::size_t>(Phase::learn)];
+    EXPECT_GE(act + learn, 0.99 * kRounds * 80e-6);
+    EXPECT_LT(clock.switches(), kRounds);  // taking every round apart would need twice as many
+    EXPECT_GT(clock.switches(), kRounds / 8);
+    share = act / (act + learn);
   }
-  clock.enter(Phase::other);
-  const auto seconds = clock.seconds();
-  const double act = seconds[static_cast<std::size_t>(Phase::act)];
-  const double learn = seconds[static_cast<std::size_t>(Phase::learn)];
-  EXPECT_GE(act + learn, 0.99 * kRounds * 80e-6);
-  EXPECT_NEAR(act / (act + learn), 0.25, 0.1);
-  EXPECT_LT(clock.switches(), kRounds);  // taking every round apart would need twice as many
-  EXPECT_GT(clock.switches(), kRounds / 8);
+  EXPECT_NEAR(share, 0.25, 0.05);
 }
 
 TEST(PhaseClock, EveryPhaseHasAName) {
