@@ -15,6 +15,11 @@
 //   };
 //   HOTLOOP_ENV(Corridor)
 //
+// That world takes numbered actions. One that takes a box of floats says so in its spec,
+//   .action_size = 1, .action_low = {-2}, .action_high = {2}
+// and has `hotloop::Step step(std::span<const float> action, hotloop::Rng&)`. The engine hands the
+// floats on as they come; a world that minds values beyond its bounds clips them itself.
+//
 // Optional: `void mask(std::span<std::uint8_t> allowed) const` (1 = the action may be taken) and a
 // nested type `Batch`, a whole-batch step (see BatchedWorld below).
 #pragma once
@@ -43,11 +48,16 @@ struct ObsPart {
   }
 };
 
-// The fact sheet of an environment.
+inline constexpr int kMaxActionSize = 8;
+
+// The fact sheet of an environment. Either `actions` or `action_size` is set, never both.
 struct EnvSpec {
   std::string_view name;
-  int obs = 0;        // floats in one observation row
-  int actions = 0;    // number of discrete actions
+  int obs = 0;          // floats in one observation row
+  int actions = 0;      // number of discrete actions; 0 = the actions are a box
+  int action_size = 0;  // floats in one box action; 0 = the actions are numbered
+  std::array<float, kMaxActionSize> action_low{};   // the first action_size of each count: an
+  std::array<float, kMaxActionSize> action_high{};  // action lies in [low, high], ends included
   int max_steps = 0;  // time limit after which an episode is truncated; 0 = none
   // The mean return that counts as solved; NaN = none is agreed on.
   double solved_return = std::numeric_limits<double>::quiet_NaN();
@@ -73,9 +83,15 @@ concept HasObserve = requires(const W w, std::span<float> obs) {
   { w.observe(obs) } -> std::same_as<void>;
 };
 template <class W>
-concept HasStep = requires(W w, int action, Rng& rng) {
+concept HasDiscreteStep = requires(W w, int action, Rng& rng) {
   { w.step(action, rng) } -> std::same_as<Step>;
 };
+template <class W>
+concept HasBoxStep = requires(W w, std::span<const float> action, Rng& rng) {
+  { w.step(action, rng) } -> std::same_as<Step>;
+};
+template <class W>
+concept HasStep = HasDiscreteStep<W> != HasBoxStep<W>;  // exactly one of them
 template <class W>
 concept HasMask = requires(const W w, std::span<std::uint8_t> allowed) { w.mask(allowed); };
 
@@ -83,13 +99,17 @@ concept HasMask = requires(const W w, std::span<std::uint8_t> allowed) { w.mask(
 template <class W>
 concept World = TriviallyCopyable<W> && HasSpec<W> && HasReset<W> && HasObserve<W> && HasStep<W>;
 
+// What a batch of actions is made of: one number per row, or spec.action_size floats per row.
+template <class W>
+using ActionOf = std::conditional_t<HasBoxStep<W>, float, std::int32_t>;
+
 // A world may bring its own storage for N copies, laid out for SIMD. Rows are [begin, end) of the
 // batch, spans cover all N; `step` must give exactly the bits that N single worlds give (the battery
 // compares them). Such a world must draw no random numbers in `step`.
 template <class W>
 concept BatchedWorld = World<W> &&
     requires(typename W::Batch b, const typename W::Batch c, int i, W w,
-             std::span<const std::int32_t> actions, std::span<float> floats,
+             std::span<const ActionOf<W>> actions, std::span<float> floats,
              std::span<std::uint8_t> flags) {
   b.resize(i);                           // storage for i worlds
   { c.get(i) } -> std::same_as<W>;       // copy one world out

@@ -7,6 +7,7 @@
 
 #include <hotloop/env.hpp>
 
+#include <cassert>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -22,8 +23,12 @@ class WorldArray {
   virtual bool has_mask() const = 0;
   virtual void clear() = 0;  // every row as default-constructed, not yet reset
   virtual void reset(int row, Rng& rng) = 0;
-  // Row i draws from Rng(seed, purpose, i, step).
+  // Row i draws from Rng(seed, purpose, i, step). Only the kind of action that the spec declares
+  // may be given: numbers [N], or a box [N, spec().action_size].
   virtual void step(int begin, int end, std::span<const std::int32_t> actions, std::uint64_t seed,
+                    Purpose purpose, std::uint64_t step, std::span<float> rewards,
+                    std::span<std::uint8_t> terminated) = 0;
+  virtual void step(int begin, int end, std::span<const float> actions, std::uint64_t seed,
                     Purpose purpose, std::uint64_t step, std::span<float> rewards,
                     std::span<std::uint8_t> terminated) = 0;
   virtual void observe(int begin, int end, std::span<float> obs) const = 0;          // [N, D]
@@ -52,6 +57,16 @@ std::span<T> row_of(std::span<T> all, int row, int width) {
   return all.subspan(static_cast<std::size_t>(row) * width, width);
 }
 
+// What `step` of row `row` is handed.
+template <HasDiscreteStep W>
+int action_of(std::span<const std::int32_t> actions, int row) {
+  return actions[row];
+}
+template <HasBoxStep W>
+std::span<const float> action_of(std::span<const float> actions, int row) {
+  return row_of(actions, row, W::spec.action_size);
+}
+
 // Saved bytes are a function of the state alone: whatever lies between the members is zeroed.
 template <class W>
 void save_world(W world, std::byte* to) {
@@ -77,12 +92,12 @@ class OneByOneArray final : public WorldArray {
   void step(int begin, int end, std::span<const std::int32_t> actions, std::uint64_t seed,
             Purpose purpose, std::uint64_t step, std::span<float> rewards,
             std::span<std::uint8_t> terminated) override {
-    for (int row = begin; row < end; ++row) {
-      Rng rng(seed, purpose, static_cast<std::uint32_t>(row), step);
-      const Step result = worlds_[row].step(actions[row], rng);
-      rewards[row] = result.reward;
-      terminated[row] = result.terminated ? 1 : 0;
-    }
+    step_each(begin, end, actions, seed, purpose, step, rewards, terminated);
+  }
+  void step(int begin, int end, std::span<const float> actions, std::uint64_t seed, Purpose purpose,
+            std::uint64_t step, std::span<float> rewards,
+            std::span<std::uint8_t> terminated) override {
+    step_each(begin, end, actions, seed, purpose, step, rewards, terminated);
   }
 
   void observe(int begin, int end, std::span<float> obs) const override {
@@ -104,6 +119,21 @@ class OneByOneArray final : public WorldArray {
   }
 
  private:
+  template <class Action>
+  void step_each(int begin, int end, std::span<const Action> actions, std::uint64_t seed,
+                 Purpose purpose, std::uint64_t step, std::span<float> rewards,
+                 std::span<std::uint8_t> terminated) {
+    assert((std::same_as<Action, ActionOf<W>>));
+    if constexpr (std::same_as<Action, ActionOf<W>>) {
+      for (int row = begin; row < end; ++row) {
+        Rng rng(seed, purpose, static_cast<std::uint32_t>(row), step);
+        const Step result = worlds_[row].step(action_of<W>(actions, row), rng);
+        rewards[row] = result.reward;
+        terminated[row] = result.terminated ? 1 : 0;
+      }
+    }
+  }
+
   std::vector<W> worlds_;  // [N]
 };
 
@@ -132,7 +162,11 @@ class WholeBatchArray final : public WorldArray {
 
   void step(int begin, int end, std::span<const std::int32_t> actions, std::uint64_t, Purpose,
             std::uint64_t, std::span<float> rewards, std::span<std::uint8_t> terminated) override {
-    batch_.step(begin, end, actions, rewards, terminated);
+    step_all(begin, end, actions, rewards, terminated);
+  }
+  void step(int begin, int end, std::span<const float> actions, std::uint64_t, Purpose,
+            std::uint64_t, std::span<float> rewards, std::span<std::uint8_t> terminated) override {
+    step_all(begin, end, actions, rewards, terminated);
   }
 
   void observe(int begin, int end, std::span<float> obs) const override {
@@ -156,6 +190,15 @@ class WholeBatchArray final : public WorldArray {
   }
 
  private:
+  template <class Action>
+  void step_all(int begin, int end, std::span<const Action> actions, std::span<float> rewards,
+                std::span<std::uint8_t> terminated) {
+    assert((std::same_as<Action, ActionOf<W>>));
+    if constexpr (std::same_as<Action, ActionOf<W>>) {
+      batch_.step(begin, end, actions, rewards, terminated);
+    }
+  }
+
   int count_;
   typename W::Batch batch_;
 };
@@ -174,6 +217,16 @@ std::unique_ptr<WorldArray> make_array(int count) {
   }
 }
 
+constexpr bool bounds_are_sound(const EnvSpec& spec) {
+  constexpr float kMost = std::numeric_limits<float>::max();
+  for (int i = 0; i < spec.action_size; ++i) {
+    const float low = spec.action_low[i];
+    const float high = spec.action_high[i];
+    if (!(low >= -kMost && low < high && high <= kMost)) return false;
+  }
+  return true;
+}
+
 // One sentence per way to miss the contract; the near misses at the end would otherwise be ignored
 // in silence.
 template <class W>
@@ -184,11 +237,30 @@ constexpr void check_contract() {
   static_assert(HasSpec<W>, "the world lacks `static constexpr hotloop::EnvSpec spec`");
   static_assert(HasReset<W>, "the world lacks `void reset(hotloop::Rng& rng)`");
   static_assert(HasObserve<W>, "the world lacks `void observe(std::span<float> obs) const`");
-  static_assert(HasStep<W>, "the world lacks `hotloop::Step step(int action, hotloop::Rng& rng)`");
+  static_assert(HasDiscreteStep<W> || HasBoxStep<W>,
+                "the world lacks `hotloop::Step step(int action, hotloop::Rng& rng)`, or for a box "
+                "of floats `hotloop::Step step(std::span<const float> action, hotloop::Rng& rng)`");
+  static_assert(!(HasDiscreteStep<W> && HasBoxStep<W>),
+                "the world has a `step` for numbered actions and one for a box: keep one of them");
   if constexpr (HasSpec<W>) {
     static_assert(!W::spec.name.empty(), "spec.name is empty");
     static_assert(W::spec.obs > 0, "spec.obs must be at least 1");
-    static_assert(W::spec.actions > 0, "spec.actions must be at least 1");
+    if constexpr (HasStep<W> && HasDiscreteStep<W>) {
+      static_assert(W::spec.actions > 0 && W::spec.action_size == 0,
+                    "`step` takes an int: spec.actions must be at least 1, and spec.action_size, "
+                    "which is for a box of floats, left out");
+    }
+    if constexpr (HasStep<W> && HasBoxStep<W>) {
+      constexpr bool kSizeIsSound =
+          W::spec.action_size > 0 && W::spec.action_size <= kMaxActionSize && W::spec.actions == 0;
+      static_assert(kSizeIsSound,
+                    "`step` takes floats: spec.action_size must be 1 to 8, and spec.actions, which "
+                    "is for numbered actions, left out");
+      static_assert(!kSizeIsSound || bounds_are_sound(W::spec),
+                    "spec.action_low must be below spec.action_high, both finite, in each of the "
+                    "spec.action_size dimensions");
+      static_assert(!HasMask<W>, "`mask` is for numbered actions: a box has bounds instead");
+    }
     static_assert(W::spec.max_steps >= 0, "spec.max_steps must be 0 (no limit) or more");
   }
   if constexpr (requires { &W::mask; }) {

@@ -20,8 +20,10 @@ Rows list_envs() {
   Rows rows;
   for (const EnvEntry& entry : registered_envs()) {
     const EnvSpec& s = *entry.spec;
-    rows.emplace_back(s.name, fmt::format("{} observations, {} actions, at most {} steps. {}",
-                                          s.obs, s.actions, s.max_steps, s.about));
+    const std::string actions = s.action_size > 0 ? fmt::format("a box of {}", s.action_size)
+                                                  : fmt::format("{} actions", s.actions);
+    rows.emplace_back(s.name, fmt::format("{} observations, {}, at most {} steps. {}", s.obs,
+                                          actions, s.max_steps, s.about));
   }
   return rows;
 }

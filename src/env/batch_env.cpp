@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -106,6 +107,13 @@ void BatchEnv::clear_results() {
 }
 
 void BatchEnv::step(std::span<const std::int32_t> actions, ThreadTeam& team) {
+  step_all(actions, team);
+}
+
+void BatchEnv::step(std::span<const float> actions, ThreadTeam& team) { step_all(actions, team); }
+
+template <class Action>
+void BatchEnv::step_all(std::span<const Action> actions, ThreadTeam& team) {
   assert(actions_are_legal(actions));
   ++steps_;
   team.run(count_, [this, actions](int begin, int end, int) {
@@ -116,7 +124,8 @@ void BatchEnv::step(std::span<const std::int32_t> actions, ThreadTeam& team) {
   collect_finished();
 }
 
-void BatchEnv::step_rows(int begin, int end, std::span<const std::int32_t> actions) {
+template <class Action>
+void BatchEnv::step_rows(int begin, int end, std::span<const Action> actions) {
   worlds_->step(begin, end, actions, seed_, purpose_, steps_, rewards_, terminated_);
   worlds_->observe(begin, end, obs_);
   if (has_mask()) worlds_->mask(begin, end, mask_);
@@ -164,6 +173,12 @@ bool BatchEnv::actions_are_legal(std::span<const std::int32_t> actions) const {
     if (has_mask() && mask_[static_cast<std::size_t>(row) * width + action] == 0) return false;
   }
   return true;
+}
+
+bool BatchEnv::actions_are_legal(std::span<const float> actions) const {
+  const auto size = static_cast<std::size_t>(spec().action_size);
+  return size > 0 && actions.size() == static_cast<std::size_t>(count_) * size &&
+         std::all_of(actions.begin(), actions.end(), [](float a) { return std::isfinite(a); });
 }
 
 std::size_t BatchEnv::state_bytes() const {

@@ -41,6 +41,9 @@ class BatchEnv {
   void reset();  // all rows begin a first episode, step counter at 0
   // Actions must be in [0, spec().actions) and allowed by mask(); debug builds assert it.
   void step(std::span<const std::int32_t> actions, ThreadTeam& team);
+  // The same for worlds that take a box: actions [N, spec().action_size], finite (debug builds
+  // assert it) and handed on unclipped.
+  void step(std::span<const float> actions, ThreadTeam& team);
 
   // Results of the last reset or step; valid until the next. Final rows are those that ended.
   std::span<const float> obs() const { return obs_; }                       // [N, D]
@@ -64,11 +67,15 @@ class BatchEnv {
   void restore(std::span<const std::byte> from);
 
  private:
-  void step_rows(int begin, int end, std::span<const std::int32_t> actions);
+  template <class Action>
+  void step_all(std::span<const Action> actions, ThreadTeam& team);
+  template <class Action>
+  void step_rows(int begin, int end, std::span<const Action> actions);
   void end_episode(int row);
   void collect_finished();
   void clear_results();
   bool actions_are_legal(std::span<const std::int32_t> actions) const;
+  bool actions_are_legal(std::span<const float> actions) const;
 
   std::unique_ptr<WorldArray> worlds_;
   int count_;

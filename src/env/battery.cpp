@@ -108,7 +108,7 @@ Failure check_play(Make make, const BatteryOptions& options) {
   std::vector<std::uint8_t> mask(worlds->has_mask() ? (rows + 2) * spec.actions : 0);
   std::vector<std::uint8_t> terminated(rows);
   std::vector<std::uint8_t> shown(worlds->has_mask() ? rows * spec.actions : 0);
-  std::vector<std::int32_t> actions(rows);
+  PlayActions actions(spec, options.rows);
   std::vector<int> length(rows);
   const auto reset = [&](int row, std::uint64_t stream_step) {
     Rng rng(options.seed, Purpose::test, static_cast<std::uint32_t>(row), stream_step);
@@ -131,7 +131,7 @@ Failure check_play(Make make, const BatteryOptions& options) {
     if (t == static_cast<std::uint64_t>(options.steps)) return std::nullopt;
 
     choose_actions(spec, shown, options.seed, t, actions);
-    worlds->step(0, options.rows, actions, options.seed, Purpose::test, t + 1, rewards, terminated);
+    step_worlds(*worlds, 0, options.rows, actions, options.seed, t + 1, rewards, terminated);
     for (int row = 0; row < options.rows; ++row) {
       if (!std::isfinite(rewards[row])) {
         return at(row, t + 1,
@@ -155,7 +155,7 @@ Failure check_play(Make make, const BatteryOptions& options) {
 // and reports the first difference.
 Failure play_together(const EnvSpec& spec, const BatteryOptions& options, int steps,
                       std::uint64_t first_step, Runner& expected, Runner& found) {
-  std::vector<std::int32_t> actions(options.rows);
+  PlayActions actions(spec, options.rows);
   for (std::uint64_t t = first_step;; ++t) {
     if (Failure failure = first_difference(spec, expected.results(), found.results())) {
       return fmt::format("step {}, {}", t, *failure);
@@ -201,7 +201,7 @@ Failure check_restore(const EnvEntry& entry, const BatteryOptions& options) {
   // Stop halfway and a little, so that most rows are in mid-episode.
   const int before = options.steps / 2 + 3;
   BatchRunner straight(entry.make(options.rows), options.rows, options.seed, 1);
-  std::vector<std::int32_t> actions(options.rows);
+  PlayActions actions(*entry.spec, options.rows);
   const auto step = [&](BatchRunner& runner, int t) {
     choose_actions(*entry.spec, runner.results().mask, options.seed, static_cast<std::uint64_t>(t),
                    actions);

@@ -7,6 +7,31 @@
 
 namespace hotloop {
 
+PlayActions::PlayActions(const EnvSpec& spec, int rows)
+    : numbers(spec.action_size == 0 ? rows : 0),
+      box(static_cast<std::size_t>(rows) * spec.action_size) {}
+
+void step_worlds(WorldArray& worlds, int begin, int end, const PlayActions& actions,
+                 std::uint64_t seed, std::uint64_t step, std::span<float> rewards,
+                 std::span<std::uint8_t> terminated) {
+  const auto step_with = [&](auto kind) {
+    worlds.step(begin, end, kind, seed, Purpose::test, step, rewards, terminated);
+  };
+  if (worlds.spec().action_size > 0) {
+    step_with(std::span<const float>(actions.box));
+  } else {
+    step_with(std::span<const std::int32_t>(actions.numbers));
+  }
+}
+
+void BatchRunner::step(const PlayActions& actions) {
+  if (env.spec().action_size > 0) {
+    env.step(actions.box, team);
+  } else {
+    env.step(actions.numbers, team);
+  }
+}
+
 PlayResults BatchRunner::results() const {
   return {env.obs(),       env.mask(),      env.rewards(),    env.terminated(),
           env.truncated(), env.final_obs(), env.final_mask(), env.finished()};
@@ -37,12 +62,12 @@ void PlainRunner::show(int row) {
   if (worlds_->has_mask()) worlds_->mask(row, row + 1, mask_);
 }
 
-void PlainRunner::step(std::span<const std::int32_t> actions) {
+void PlainRunner::step(const PlayActions& actions) {
   const EnvSpec& spec = worlds_->spec();
   ++steps_;
   finished_.clear();
   for (int row = 0; row < rows_; ++row) {
-    worlds_->step(row, row + 1, actions, seed_, Purpose::test, steps_, rewards_, terminated_);
+    step_worlds(*worlds_, row, row + 1, actions, seed_, steps_, rewards_, terminated_);
     show(row);
     Episode& episode = running_[row];
     episode.total_return += static_cast<double>(rewards_[row]);
@@ -81,6 +106,11 @@ class LimitedArray final : public WorldArray {
             std::span<std::uint8_t> terminated) override {
     worlds_->step(begin, end, actions, seed, purpose, step, rewards, terminated);
   }
+  void step(int begin, int end, std::span<const float> actions, std::uint64_t seed, Purpose purpose,
+            std::uint64_t step, std::span<float> rewards,
+            std::span<std::uint8_t> terminated) override {
+    worlds_->step(begin, end, actions, seed, purpose, step, rewards, terminated);
+  }
   void observe(int begin, int end, std::span<float> obs) const override {
     worlds_->observe(begin, end, obs);
   }
@@ -112,14 +142,36 @@ std::unique_ptr<WorldArray> with_limit(std::unique_ptr<WorldArray> worlds, int m
   return std::make_unique<LimitedArray>(std::move(worlds), max_steps);
 }
 
+namespace {
+
+// Not the worlds' streams.
+Rng action_stream(std::uint64_t seed, int row, std::uint64_t t) {
+  return Rng(~seed, Purpose::test, static_cast<std::uint32_t>(row), t);
+}
+
+float choose_float(float low, float high, Rng& rng) {
+  const std::uint32_t which = rng.below(4);
+  if (which < 2) return which == 0 ? low : high;
+  return std::clamp(static_cast<float>(rng.uniform(low, high)), low, high);
+}
+
+}  // namespace
+
 int choose_actions(const EnvSpec& spec, std::span<const std::uint8_t> mask, std::uint64_t seed,
-                   std::uint64_t t, std::span<std::int32_t> actions) {
+                   std::uint64_t t, PlayActions& actions) {
+  for (std::size_t i = 0; i < actions.box.size(); i += spec.action_size) {
+    Rng rng = action_stream(seed, static_cast<int>(i) / spec.action_size, t);
+    for (int k = 0; k < spec.action_size; ++k) {
+      actions.box[i + k] = choose_float(spec.action_low[k], spec.action_high[k], rng);
+    }
+  }
   int stuck = -1;
-  for (int row = 0; row < static_cast<int>(actions.size()); ++row) {
-    Rng rng(~seed, Purpose::test, static_cast<std::uint32_t>(row), t);  // not the worlds' streams
-    actions[row] = 0;
+  for (int row = 0; row < static_cast<int>(actions.numbers.size()); ++row) {
+    Rng rng = action_stream(seed, row, t);
+    std::int32_t& chosen = actions.numbers[row];
+    chosen = 0;
     if (mask.empty()) {
-      actions[row] = static_cast<std::int32_t>(rng.below(static_cast<std::uint32_t>(spec.actions)));
+      chosen = static_cast<std::int32_t>(rng.below(static_cast<std::uint32_t>(spec.actions)));
       continue;
     }
     const auto allowed = mask.subspan(static_cast<std::size_t>(row) * spec.actions, spec.actions);
@@ -132,7 +184,7 @@ int choose_actions(const EnvSpec& spec, std::span<const std::uint8_t> mask, std:
     std::uint32_t left = rng.below(static_cast<std::uint32_t>(choices));
     for (int action = 0; action < spec.actions; ++action) {
       if (allowed[action] == 0) continue;
-      actions[row] = action;
+      chosen = action;
       if (left-- == 0) break;
     }
   }

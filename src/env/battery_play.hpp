@@ -24,10 +24,23 @@ struct PlayResults {
   std::span<const Episode> finished;         // in row order
 };
 
+// One action per row, of the kind that the world takes; the other vector stays empty.
+struct PlayActions {
+  PlayActions(const EnvSpec& spec, int rows);
+
+  std::vector<std::int32_t> numbers;  // [N]
+  std::vector<float> box;             // [N, K]
+};
+
+// Steps bare worlds with the kind of action that they take.
+void step_worlds(WorldArray& worlds, int begin, int end, const PlayActions& actions,
+                 std::uint64_t seed, std::uint64_t step, std::span<float> rewards,
+                 std::span<std::uint8_t> terminated);
+
 class Runner {
  public:
   virtual ~Runner() = default;
-  virtual void step(std::span<const std::int32_t> actions) = 0;
+  virtual void step(const PlayActions& actions) = 0;
   virtual PlayResults results() const = 0;
 };
 
@@ -35,7 +48,7 @@ class BatchRunner final : public Runner {
  public:
   BatchRunner(std::unique_ptr<WorldArray> worlds, int rows, std::uint64_t seed, int threads)
       : env(std::move(worlds), rows, seed, Purpose::test), team(threads) {}
-  void step(std::span<const std::int32_t> actions) override { env.step(actions, team); }
+  void step(const PlayActions& actions) override;
   PlayResults results() const override;
 
   BatchEnv env;
@@ -45,7 +58,7 @@ class BatchRunner final : public Runner {
 class PlainRunner final : public Runner {
  public:
   PlainRunner(std::unique_ptr<WorldArray> worlds, int rows, std::uint64_t seed);
-  void step(std::span<const std::int32_t> actions) override;
+  void step(const PlayActions& actions) override;
   PlayResults results() const override;
   WorldArray& worlds() { return *worlds_; }
 
@@ -66,9 +79,10 @@ class PlainRunner final : public Runner {
 std::unique_ptr<WorldArray> with_limit(std::unique_ptr<WorldArray> worlds, int max_steps);
 
 // Fills `actions` with one allowed action per row, drawn for step t. Returns a row that has none,
-// or -1; that row gets action 0.
+// or -1; that row gets action 0. Each float of a box is one of its two bounds as often as it is
+// something between them.
 int choose_actions(const EnvSpec& spec, std::span<const std::uint8_t> mask, std::uint64_t seed,
-                   std::uint64_t t, std::span<std::int32_t> actions);
+                   std::uint64_t t, PlayActions& actions);
 
 // The first difference, as "row 3: reward: expected 1, found 0.5"; nothing if the bits are equal.
 std::optional<std::string> first_difference(const EnvSpec& spec, const PlayResults& expected,

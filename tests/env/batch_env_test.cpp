@@ -4,6 +4,7 @@
 #include <hotloop/error.hpp>
 
 #include <cstring>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,27 @@ struct Dice {
   Step step(int action, Rng& rng) {
     in_step = rng.bits() >> 8;
     return {static_cast<float>(action) + static_cast<float>(rng.uniform()), rng.below(4) == 0};
+  }
+};
+
+// Adds up the two floats of its box, as they come, and shows where it got to.
+struct Slide {
+  static constexpr EnvSpec spec{.name = "slide",
+                                .obs = 2,
+                                .action_size = 2,
+                                .action_low = {-1, -1},
+                                .action_high = {1, 1},
+                                .max_steps = 3};
+  float x = 0, y = 0;
+  void reset(Rng&) { x = y = 0; }
+  void observe(std::span<float> obs) const {
+    obs[0] = x;
+    obs[1] = y;
+  }
+  Step step(std::span<const float> action, Rng&) {
+    x += action[0];
+    y += action[1];
+    return {x - y, x >= 4};
   }
 };
 
@@ -136,6 +158,28 @@ TEST(BatchEnv, EndsAndBeginsEpisodes) {
   EXPECT_TRUE(env.finished().empty());
   EXPECT_EQ(env.truncated()[1], 0);
   EXPECT_EQ(env.obs()[2], 1.0f);
+}
+
+// Row 0 stays inside its bounds and is truncated; row 1 is pushed far beyond them, which is the
+// world's business, and terminates.
+TEST(BatchEnv, BoxActionsReachTheirRowsUnclipped) {
+  BatchEnv env = make_env<Slide>(2);
+  ThreadTeam team(1);
+  env.step(std::vector<float>{0.5f, -1, 3, 0.25f}, team);
+  EXPECT_EQ(std::vector(env.obs().begin(), env.obs().end()),
+            (std::vector<float>{0.5f, -1, 3, 0.25f}));
+  EXPECT_EQ(env.rewards()[0], 1.5f);
+  EXPECT_EQ(env.rewards()[1], 2.75f);
+  env.step(std::vector<float>{0.5f, 0, 2, 0}, team);
+  EXPECT_EQ(env.terminated()[0], 0);
+  EXPECT_EQ(env.terminated()[1], 1);
+  EXPECT_EQ(env.final_obs()[2], 5.0f);
+  EXPECT_EQ(env.obs()[2], 0.0f);
+  env.step(std::vector<float>{0, 0, 1, 1}, team);
+  EXPECT_EQ(env.truncated()[0], 1);
+  EXPECT_EQ(env.truncated()[1], 0);
+  ASSERT_EQ(env.finished().size(), 1u);
+  EXPECT_EQ(env.finished()[0].total_return, 1.5 + 2 + 2);
 }
 
 // The streams that the header promises: t for a step, -t for the reset after it, 0 for the first.
@@ -275,6 +319,18 @@ TEST(BatchEnvDeathTest, IllegalActionsAreCaughtInDebugBuilds) {
   EXPECT_DEATH(env.step(std::vector<std::int32_t>{0, 2}, team), "actions_are_legal");
   EXPECT_DEATH(env.step(std::vector<std::int32_t>{-1, 0}, team), "actions_are_legal");
   EXPECT_DEATH(env.step(std::vector<std::int32_t>{0}, team), "actions_are_legal");
+  EXPECT_DEATH(env.step(std::vector<float>{0, 0}, team), "actions_are_legal");  // the other kind
+}
+
+TEST(BatchEnvDeathTest, IllegalBoxActionsAreCaughtInDebugBuilds) {
+  BatchEnv env = make_env<Slide>(2);
+  ThreadTeam team(1);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_DEATH(env.step(std::vector<float>{0, 0, nan, 0}, team), "actions_are_legal");
+  EXPECT_DEATH(env.step(std::vector<float>{0, -infinity, 0, 0}, team), "actions_are_legal");
+  EXPECT_DEATH(env.step(std::vector<float>{0, 0}, team), "actions_are_legal");
+  EXPECT_DEATH(env.step(std::vector<std::int32_t>{0, 0}, team), "actions_are_legal");
 }
 #endif
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <limits>
 #include <string>
 #include <vector>
@@ -180,6 +181,73 @@ struct BatchForgetsCuts : BatchDiffers {
   };
 };
 
+// A sound world with a box, which notes when an action leaves it.
+struct SoundBox {
+  static constexpr EnvSpec spec{.name = "sound box",
+                                .obs = 2,
+                                .action_size = 2,
+                                .action_low = {-2, 0},
+                                .action_high = {2, 0.125f},
+                                .max_steps = 50};
+  float x = 0, y = 0;
+  void reset(Rng& rng) {
+    x = static_cast<float>(rng.uniform());
+    y = 0;
+  }
+  void observe(std::span<float> obs) const {
+    obs[0] = x;
+    obs[1] = y;
+  }
+  Step step(std::span<const float> action, Rng&) {
+    const bool inside = action.size() == 2 && action[0] >= -2 && action[0] <= 2 && action[1] >= 0 &&
+                        action[1] <= 0.125f;
+    x += action[0];
+    y += action[1];
+    return {inside ? x : std::numeric_limits<float>::infinity(), y > 1};
+  }
+};
+
+// Fails where the random play comes to a corner of the box.
+struct FailsAtTheCorner : SoundBox {
+  Step step(std::span<const float> action, Rng& rng) {
+    Step result = SoundBox::step(action, rng);
+    if (action[0] == 2 && action[1] == 0) result.reward = std::numeric_limits<float>::quiet_NaN();
+    return result;
+  }
+};
+
+// Fails where it comes between the bounds.
+struct FailsInside : SoundBox {
+  void observe(std::span<float> obs) const {
+    SoundBox::observe(obs);
+    if (y > 0 && y < 0.125f) obs[0] = std::numeric_limits<float>::quiet_NaN();
+  }
+};
+
+// Mixes up the two floats of rows from the eighth on.
+struct BoxBatchDiffers : SoundBox {
+  struct Batch {
+    std::vector<BoxBatchDiffers> worlds;
+    void resize(int count) { worlds.resize(count); }
+    BoxBatchDiffers get(int row) const { return worlds[row]; }
+    void set(int row, const BoxBatchDiffers& world) { worlds[row] = world; }
+    void step(int begin, int end, std::span<const float> actions, std::span<float> rewards,
+              std::span<std::uint8_t> terminated) {
+      Rng unused(0, Purpose::test, 0, 0);
+      for (int row = begin; row < end; ++row) {
+        const auto own = actions.subspan(2 * static_cast<std::size_t>(row), 2);
+        const std::array<float, 2> mixed{own[0], row < 8 ? own[1] : 0.125f - own[1]};
+        const Step result = worlds[row].step(mixed, unused);
+        rewards[row] = result.reward;
+        terminated[row] = result.terminated ? 1 : 0;
+      }
+    }
+    void observe(int begin, int end, std::span<float> obs) const {
+      for (int row = begin; row < end; ++row) worlds[row].observe(obs.subspan(2 * row, 2));
+    }
+  };
+};
+
 std::string all(const std::vector<std::string>& failures) {
   std::string text;
   for (const std::string& failure : failures) text += failure + "\n";
@@ -196,6 +264,24 @@ void expect_failure(std::size_t count, const std::string& start, const std::stri
 }
 
 TEST(Battery, SoundWorldPasses) { EXPECT_EQ(all(check_env(env_entry<Sound>())), ""); }
+
+TEST(Battery, SoundBoxPasses) { EXPECT_EQ(all(check_env(env_entry<SoundBox>())), ""); }
+
+TEST(Battery, BoxIsPlayedAtItsBounds) {
+  expect_failure<FailsAtTheCorner>(1, "sound box: random play: row ",
+                                   "reward: expected a finite number, found nan");
+}
+
+TEST(Battery, BoxIsPlayedBetweenItsBounds) {
+  expect_failure<FailsInside>(1, "sound box: random play: row ",
+                              "observation: expected a finite value 0, found nan");
+}
+
+TEST(Battery, BoxBatchUnlikeItsTwin) {
+  expect_failure<BoxBatchDiffers>(
+      1, "sound box: batch against one by one, 1 thread(s): step 1, row 8: observation[1]",
+      "expected ");
+}
 
 TEST(Battery, WriteBeyondTheRow) {
   expect_failure<WritesTooMuch>(

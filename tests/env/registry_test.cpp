@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <hotloop/error.hpp>
 
+#include <concepts>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -57,6 +59,36 @@ static_assert(World<author::Corridor> && !HasMask<author::Corridor>);
 static_assert(HasReset<NoStep> && HasObserve<NoStep> && !HasStep<NoStep> && !World<NoStep>);
 static_assert(HasStep<OwnsMemory> && !TriviallyCopyable<OwnsMemory> && !World<OwnsMemory>);
 static_assert(!HasSpec<int> && !World<int>);
+
+// The two kinds of action, and the worlds that cannot decide.
+struct Boxed {
+  static constexpr EnvSpec spec{
+      .name = "boxed", .obs = 1, .action_size = 2, .action_low = {-1, -2}, .action_high = {1, 3}};
+  void reset(Rng&) {}
+  void observe(std::span<float> obs) const { obs[0] = 0; }
+  Step step(std::span<const float>, Rng&) { return {}; }
+};
+struct TakesBoth : Boxed {
+  using Boxed::step;
+  Step step(int, Rng&) { return {}; }
+};
+static_assert(World<Boxed> && HasBoxStep<Boxed> && !HasDiscreteStep<Boxed>);
+static_assert(HasDiscreteStep<author::Corridor> && !HasBoxStep<author::Corridor>);
+static_assert(!HasStep<TakesBoth> && !World<TakesBoth>);
+static_assert(std::same_as<ActionOf<Boxed>, float>);
+static_assert(std::same_as<ActionOf<author::Corridor>, std::int32_t>);
+
+constexpr EnvSpec bounded(float low, float high) {
+  return {.name = "bounded", .action_size = 2, .action_low = {-1, low}, .action_high = {1, high}};
+}
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+static_assert(detail::bounds_are_sound(Boxed::spec));
+static_assert(detail::bounds_are_sound(bounded(-0.5f, 0)));
+static_assert(!detail::bounds_are_sound(bounded(0, 0)));
+static_assert(!detail::bounds_are_sound(bounded(1, -1)));
+static_assert(!detail::bounds_are_sound(bounded(0, kInfinity)));
+static_assert(!detail::bounds_are_sound(bounded(-kInfinity, 0)));
+static_assert(!detail::bounds_are_sound(bounded(std::numeric_limits<float>::quiet_NaN(), 1)));
 
 std::string error_of(const EnvRegistry& registry, std::string_view name) {
   try {
