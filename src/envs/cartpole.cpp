@@ -54,7 +54,7 @@ void CartPole::Batch::set(int row, const CartPole& world) {
 void CartPole::Batch::step(int begin, int end, std::span<const std::int32_t> actions,
                            std::span<float> rewards, std::span<std::uint8_t> terminated) {
   assert(std::all_of(theta.begin() + begin, theta.begin() + end,
-                     [](double angle) { return std::abs(angle) <= kSinCosRange; }));
+                     [](double angle) { return std::abs(angle) <= kEighthTurn; }));
   const int count = end - begin;
   step_rows(count, &x[begin], &x_dot[begin], &theta[begin], &theta_dot[begin], &actions[begin],
             &terminated[begin]);

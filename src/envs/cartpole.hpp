@@ -15,6 +15,8 @@
 #include <numbers>
 #include <vector>
 
+#include "envs/sin_cos.hpp"
+
 namespace hotloop {
 
 struct CartPole {
@@ -35,18 +37,11 @@ struct CartPole {
   static constexpr double kTimeStep = 0.02;
   static constexpr double kMaxX = 2.4;
   static constexpr double kMaxTheta = 12 * 2 * std::numbers::pi / 360;
-  static constexpr double kSinCosRange = std::numbers::pi / 4;
 
   double x = 0, x_dot = 0, theta = 0, theta_dot = 0;
 
-  struct SinCos {
-    double sin, cos;
-  };
-  // Taylor series, summed from the smallest term; within about an ulp for |a| <= pi/4. No world is
-  // ever stepped from beyond 12 degrees, so no wider range is needed.
-  static inline SinCos sin_cos(double a);
-
-  // One Euler step, in the order of operations of Gymnasium's code.
+  // One Euler step, in the order of operations of Gymnasium's code. No world is ever stepped from
+  // beyond 12 degrees, so the short sine and cosine serve.
   inline void advance(int action);
   inline bool fallen() const;
 
@@ -69,22 +64,9 @@ struct CartPole::Batch {
   void observe(int begin, int end, std::span<float> obs) const;
 };
 
-inline CartPole::SinCos CartPole::sin_cos(double a) {
-  // 1/n!; the first term left out is below 6e-17 of the result over the whole range.
-  constexpr double f2 = 1.0 / 2, f3 = f2 / 3, f4 = 1.0 / 24, f5 = 1.0 / 120, f6 = 1.0 / 720;
-  constexpr double f7 = 1.0 / 5040, f8 = 1.0 / 40320, f9 = 1.0 / 362880, f10 = 1.0 / 3628800;
-  constexpr double f11 = 1.0 / 39916800, f12 = 1.0 / 479001600, f13 = 1.0 / 6227020800;
-  constexpr double f14 = 1.0 / 87178291200, f15 = 1.0 / 1307674368000;
-  constexpr double f16 = 1.0 / 20922789888000;
-  const double s = a * a;
-  const double sin_tail = f3 - s * (f5 - s * (f7 - s * (f9 - s * (f11 - s * (f13 - s * f15)))));
-  const double cos_tail = f4 - s * (f6 - s * (f8 - s * (f10 - s * (f12 - s * (f14 - s * f16)))));
-  return {a - a * s * sin_tail, 1.0 - s * (f2 - s * cos_tail)};
-}
-
 inline void CartPole::advance(int action) {
   const double force = action == 1 ? kForce : -kForce;
-  const auto [sin, cos] = sin_cos(theta);
+  const auto [sin, cos] = sin_cos_near_zero(theta);
   const double temp = (force + kPoleMassLength * (theta_dot * theta_dot) * sin) / kTotalMass;
   const double theta_acc = (kGravity * sin - cos * temp) /
                            (kHalfLength * (4.0 / 3.0 - kPoleMass * (cos * cos) / kTotalMass));
@@ -115,7 +97,7 @@ inline void CartPole::observe(std::span<float> obs) const {
 }
 
 inline Step CartPole::step(int action, Rng&) {
-  assert(std::abs(theta) <= kSinCosRange);
+  assert(std::abs(theta) <= kEighthTurn);
   advance(action);
   return {1.0f, fallen()};
 }
