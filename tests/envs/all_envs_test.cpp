@@ -30,7 +30,13 @@ std::string test_name(const testing::TestParamInfo<EnvEntry>& param) {
 
 INSTANTIATE_TEST_SUITE_P(Registered, AllEnvs, testing::ValuesIn(registered_envs()), test_name);
 
-TEST(AllEnvsList, HoldsCartPole) { EXPECT_EQ(find_env("cartpole").spec->obs, 4); }
+TEST(AllEnvsList, HoldsTheClassicControlWorlds) {
+  EXPECT_EQ(find_env("cartpole").spec->obs, 4);
+  EXPECT_EQ(find_env("acrobot").spec->obs, 6);
+  EXPECT_EQ(find_env("mountaincar").spec->actions, 3);
+  EXPECT_EQ(find_env("mountaincar_continuous").spec->action_size, 1);
+  EXPECT_EQ(find_env("pendulum").spec->action_high[0], 2);
+}
 
 }  // namespace
 }  // namespace hotloop

@@ -3,13 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <vector>
 
 #include "env/batch_env.hpp"
 #include "env/registry.hpp"
 #include "reference/cartpole.hpp"
+#include "tests/envs/golden.hpp"
 
 namespace hotloop {
 namespace {
@@ -61,23 +61,6 @@ TEST(CartPole, EndsJustBeyondTheLimits) {
   EXPECT_TRUE((CartPole{0, 0, -theta - 1e-15, 0}.fallen()));
 }
 
-double ulps(double a, double b) {
-  return std::abs(a - b) / (std::nextafter(std::abs(b), 10) - std::abs(b));
-}
-
-TEST(CartPole, SineAndCosineWithinAnUlp) {
-  double worst_sin = 0;
-  double worst_cos = 0;
-  for (int i = -20000; i <= 20000; ++i) {
-    const double a = CartPole::kSinCosRange * i / 20000.0;
-    const auto [sin, cos] = CartPole::sin_cos(a);
-    worst_sin = std::max(worst_sin, ulps(sin, std::sin(a)));
-    worst_cos = std::max(worst_cos, ulps(cos, std::cos(a)));
-  }
-  EXPECT_LE(worst_sin, 1);
-  EXPECT_LE(worst_cos, 1);
-}
-
 TEST(CartPole, FollowsTheReferenceInRandomPlay) {
   int steps = 0;
   for (std::uint32_t episode = 0; episode < 300; ++episode) {
@@ -98,49 +81,20 @@ TEST(CartPole, FollowsTheReferenceInRandomPlay) {
   EXPECT_GT(steps, 4000);
 }
 
-// Any part of the batch, in any split, equals the single worlds to the bit, and rows outside the
-// part stay as they are.
 TEST(CartPole, BatchEqualsOneByOne) {
-  const int count = 101;
-  CartPole::Batch batch;
-  batch.resize(count);
-  std::vector<CartPole> singles(count);
-  for (int row = 0; row < count; ++row) {
-    Rng rng(4, Purpose::test, static_cast<std::uint32_t>(row), 0);
-    singles[row].reset(rng);
-    batch.set(row, singles[row]);
-  }
-  std::vector<std::int32_t> actions(count);
-  std::vector<float> rewards(count), obs(count * 4), row_obs(4);
-  std::vector<std::uint8_t> terminated(count);
-  Rng rng(4, Purpose::test, 0, 1);
-  for (int t = 0; t < 200; ++t) {
-    const int begin = static_cast<int>(rng.below(count));
-    const int end =
-        begin + static_cast<int>(rng.below(static_cast<std::uint32_t>(count - begin))) + 1;
-    for (int row = 0; row < count; ++row) actions[row] = static_cast<int>(rng.below(2));
-    batch.step(begin, end, actions, rewards, terminated);
-    batch.observe(0, count, obs);
-    for (int row = 0; row < count; ++row) {
-      if (row >= begin && row < end) {
-        const Step step = push(singles[row], actions[row]);
-        ASSERT_EQ(step.reward, rewards[row]);
-        ASSERT_EQ(step.terminated, terminated[row] == 1);
-      }
-      const CartPole world = batch.get(row);
-      ASSERT_EQ(std::bit_cast<std::uint64_t>(world.x),
-                std::bit_cast<std::uint64_t>(singles[row].x));
-      ASSERT_EQ(world.x_dot, singles[row].x_dot);
-      ASSERT_EQ(world.theta, singles[row].theta);
-      ASSERT_EQ(world.theta_dot, singles[row].theta_dot);
-      singles[row].observe(row_obs);
-      for (int i = 0; i < 4; ++i) ASSERT_EQ(obs[row * 4 + i], row_obs[i]);
-      if (singles[row].fallen()) {
-        singles[row].reset(rng);
-        batch.set(row, singles[row]);
-      }
-    }
-  }
+  expect_batch_equals_one_by_one<CartPole>(200, [](Rng& rng) { return rng.below(2); });
+}
+
+// Gymnasium's own trajectories, from their first state to their last.
+TEST(CartPole, FollowsGymnasium) {
+  const GoldenReplay replay{.state_tolerance = 1e-15};
+  replay.run<CartPole>(
+      [](CartPole& w, const std::vector<double>& s, bool) {
+        w = {s[0], s[1], s[2], s[3]};
+      },
+      [](const CartPole& w) {
+        return std::vector{w.x, w.x_dot, w.theta, w.theta_dot};
+      });
 }
 
 TEST(CartPole, StartsWithinTheBox) {
