@@ -14,17 +14,30 @@ namespace {
 struct RandomPlay {
   BatchEnv env;
   ThreadTeam team{1};
-  std::vector<std::int32_t> actions;
+  std::vector<std::int32_t> numbers;  // [N]
+  std::vector<float> box;             // [N, K], for worlds that take one
 
   RandomPlay(const EnvEntry& entry, int count)
-      : env(entry.make(count), count, 1, Purpose::world), actions(count) {
+      : env(entry.make(count), count, 1, Purpose::world),
+        numbers(count),
+        box(static_cast<std::size_t>(count) * entry.spec->action_size) {
     env.reset();
   }
   void step() {
     Rng rng(1, Purpose::exploration, 0, env.steps());
-    const auto choices = static_cast<std::uint32_t>(env.spec().actions);
-    for (auto& action : actions) action = static_cast<std::int32_t>(rng.below(choices));
-    env.step(actions, team);
+    const EnvSpec& spec = env.spec();
+    if (spec.action_size > 0) {
+      for (std::size_t i = 0; i < box.size(); i += spec.action_size) {
+        for (int k = 0; k < spec.action_size; ++k) {
+          box[i + k] = static_cast<float>(rng.uniform(spec.action_low[k], spec.action_high[k]));
+        }
+      }
+      env.step(box, team);
+      return;
+    }
+    const auto choices = static_cast<std::uint32_t>(spec.actions);
+    for (auto& action : numbers) action = static_cast<std::int32_t>(rng.below(choices));
+    env.step(numbers, team);
   }
 };
 
