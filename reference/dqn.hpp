@@ -36,14 +36,14 @@ struct Dqn {
       const std::vector<T> next(batch.next_obs + i * net.inputs,
                                 batch.next_obs + (i + 1) * net.inputs);
       T y = batch.rewards[i];
-      if (batch.continues[i] != 0) {
+      if (batch.discounts[i] != 0) {
         const std::vector<T> q = forward<T>(net, target, next).y.back();
         T best = -INFINITY;
         for (int a = 0; a < net.outputs; ++a) {
           if (batch.next_mask == nullptr || batch.next_mask[i * net.outputs + a] != 0)
             best = std::max(best, q[a]);
         }
-        y += T(options.gamma) * best;
+        y += T(batch.discounts[i]) * best;
       }
       const Trace<T> trace = forward<T>(net, online, s);
       const T error = y - trace.y.back()[batch.actions[i]];

@@ -2,6 +2,7 @@
 // each with its own copy of both observations. Tests and benchmarks only.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -14,7 +15,15 @@ struct Transition {
   std::vector<float> obs, next_obs;
   std::int32_t action;
   float reward;
-  bool terminated;
+  bool terminated, truncated;
+  std::vector<std::uint8_t> next_mask;
+};
+
+// What an update learns from: a transition and what followed it, up to n steps.
+struct Window {
+  std::vector<float> obs, next_obs;
+  std::int32_t action;
+  double reward, discount;
   std::vector<std::uint8_t> next_mask;
 };
 
@@ -36,7 +45,7 @@ class Replay {
       const bool cut = t.truncated[n] != 0;
       queue_.push_back({row(std::span<const float>(current_), shape_.obs),
                         row(cut ? t.final_obs : t.next_obs, shape_.obs), t.actions[n], t.rewards[n],
-                        t.terminated[n] != 0,
+                        t.terminated[n] != 0, cut,
                         row(cut ? t.final_mask : t.next_mask, shape_.actions)});
       if (static_cast<std::int64_t>(queue_.size()) > capacity_) queue_.pop_front();
     }
@@ -44,8 +53,23 @@ class Replay {
   }
 
   std::size_t size() const { return queue_.size(); }
-  const Transition& draw(Rng& rng) const {
-    return queue_[rng.below(static_cast<std::uint32_t>(queue_.size()))];
+  const Transition& operator[](std::size_t index) const { return queue_[index]; }  // by age
+
+  // The next transition of a lane lies `lanes` further on.
+  Window window(std::size_t index) const {
+    Window w{queue_[index].obs, {}, queue_[index].action, 0, 0, {}};
+    for (int k = 0; k < shape_.steps && index < queue_.size(); ++k, index += shape_.lanes) {
+      const Transition& t = queue_[index];
+      w.reward += std::pow(shape_.gamma, k) * t.reward;
+      w.discount = t.terminated ? 0 : std::pow(shape_.gamma, k + 1);
+      w.next_obs = t.next_obs;
+      w.next_mask = t.next_mask;
+      if (t.terminated || t.truncated) break;
+    }
+    return w;
+  }
+  Window draw(Rng& rng) const {
+    return window(rng.below(static_cast<std::uint32_t>(queue_.size())));
   }
 
  private:

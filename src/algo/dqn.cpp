@@ -130,7 +130,6 @@ void Dqn::learn(const Batch& batch, Shard& shard) const {
   const auto obs_rows = [&](const float* rows) {
     return rows + static_cast<std::size_t>(shard.first) * structure().inputs;
   };
-  const float gamma = static_cast<float>(options_.gamma);
   const float share = 1.0f / static_cast<float>(batch.size);
   shard.loss = shard.q = 0;
 
@@ -148,7 +147,8 @@ void Dqn::learn(const Batch& batch, Shard& shard) const {
       const std::uint8_t* mask =
           batch.next_mask == nullptr ? nullptr : batch.next_mask + std::size_t(i) * actions;
       float y = batch.rewards[i];
-      if (batch.continues[i] != 0) y += gamma * best_value(next_q + lane, actions, mask);
+      if (batch.discounts[i] != 0)
+        y += batch.discounts[i] * best_value(next_q + lane, actions, mask);
       const int taken = batch.actions[i] * kLanes + lane;
       const LossTerm term = td_loss(options_.loss, y - q[taken]);
       dq[taken] = term.slope * share;

@@ -1,9 +1,9 @@
 // Deep Q-learning (Mnih et al. 2015) over batches of environments.
 //
-//   y = r + gamma * continues * max_a' Q_target(s', a')    a forward pass of the target network
-//   L = mean loss(y - Q(s, a))                             forward and backward of the online one
+//   y = r + discount * max_a' Q_target(s', a')    a forward pass of the target network
+//   L = mean loss(y - Q(s, a))                    forward and backward of the online one
 //
-// `continues` is 0 only where the episode terminated: a truncated episode bootstraps from its final
+// `discount` is 0 only where the episode terminated: a truncated episode bootstraps from its final
 // observation. Two forward passes per update, no third.
 #pragma once
 

@@ -11,6 +11,16 @@
 // s' has no value and is not needed. After a truncation it is: the final observation is kept aside.
 // Two truncations in one lane are at least `max_steps` apart, so (step / max_steps) mod K, with K =
 // slots / max_steps + 2, names a place that no other living transition of the lane uses.
+//
+// n-step returns (Sutton 1988) need no storage: a drawn transition's window walks along its lane when
+// it is gathered. It stops after n steps, after the end of the episode, or at the head.
+//
+// Prioritised replay (Schaul et al. 2016, proportional): transition i is drawn with probability
+// P_i = p_i / sum p, p = (|error| + epsilon)^alpha, and weighs w_i = (size * P_i)^-beta, divided by
+// the largest w of its batch. New transitions enter with the largest priority given so far. The leaves
+// of the tree are the places of the ring; those of the head have priority 0.
+//
+// Combined experience replay (Zhang and Sutton 2017): the newest vector step is in every batch.
 #pragma once
 
 #include <bit>
@@ -22,6 +32,8 @@
 #include <hotloop/rng.hpp>
 
 #include "core/arena.hpp"
+#include "memory/priority_tree.hpp"
+#include "memory/transitions.hpp"
 
 namespace hotloop {
 
@@ -32,29 +44,12 @@ struct ReplayShape {
   bool masks = false;         // whether action masks are stored
   int max_steps = 0;          // the environment's time limit; 0 = it never truncates
   std::int64_t capacity = 0;  // transitions; rounded down to whole vector steps
-};
-
-// One vector step, as the environment gave it.
-struct Transitions {
-  std::span<const std::int32_t> actions;     // [N]
-  std::span<const float> rewards;            // [N]
-  std::span<const std::uint8_t> terminated;  // [N]
-  std::span<const std::uint8_t> truncated;   // [N]
-  std::span<const float> next_obs;           // [N, D] after auto-reset
-  std::span<const std::uint8_t> next_mask;   // [N, A] or empty
-  std::span<const float> final_obs;          // [N, D] rows of truncated lanes are read
-  std::span<const std::uint8_t> final_mask;  // [N, A] or empty, ditto
-};
-
-// Gathered transitions, K batches of B one after the other; the arrays belong to the replay.
-struct Batch {
-  int size = 0;
-  const float* obs = nullptr;               // [B, D]
-  const float* next_obs = nullptr;          // [B, D]
-  const std::int32_t* actions = nullptr;    // [B]
-  const float* rewards = nullptr;           // [B]
-  const float* continues = nullptr;         // [B] 0 where the episode terminated, else 1
-  const std::uint8_t* next_mask = nullptr;  // [B, A] or null
+  int steps = 1;              // n of n-step returns
+  double gamma = 0.99;        // the discount, inside the window and of the bootstrap
+  bool newest = false;        // whether the newest vector step is in every batch
+  bool prioritised = false;
+  double alpha = 0.6;  // 0 = all alike, 1 = in proportion to the error
+  double priority_epsilon = 1e-4;
 };
 
 class Replay {
@@ -69,26 +64,43 @@ class Replay {
   void begin(std::span<const float> obs, std::span<const std::uint8_t> mask);
   void push(const Transitions& step);
 
-  // Draws `batches` times `size` transitions uniformly with replacement and gathers them all in one
-  // pass. Batch k draws from the stream (seed, replay, 0, first + k): the same transitions, whether it
-  // is drawn alone or with others.
-  void sample(int batches, int size, std::uint64_t seed, std::uint64_t first);
+  // Draws `batches` times `size` transitions with replacement and gathers them all in one pass. Batch
+  // k draws from the stream (seed, replay, 0, first + k): the same transitions, whether it is drawn
+  // alone or with others. Priorities change with each batch, so prioritised batches are drawn one by
+  // one (`batches` is 1). With `newest`, the last min(N, size) of each batch are the lanes of the
+  // newest vector step, in their order, and only the others are drawn.
+  void sample(int batches, int size, std::uint64_t seed, std::uint64_t first, double beta = 1);
   Batch batch(int index) const;  // of the last sample
+
+  // New priorities for batch `index` of the last sample, after which nothing may have been pushed;
+  // errors [B] are |delta| >= 0. Of a transition that was drawn twice, the last error counts.
+  void set_priorities(int index, std::span<const float> errors);
+  double priority(std::int64_t place) const {  // place = slot * lanes + lane
+    return static_cast<double>(tree_[place]) / PriorityTree::kOne;
+  }
 
   std::int64_t size() const { return stored_slots() * shape_.lanes; }
   std::int64_t capacity() const { return slots_ * shape_.lanes; }
+  std::int64_t pushed() const { return pushed_; }        // vector steps, ever
+  std::int64_t terminals() const { return terminals_; }  // stored transitions that terminated
   const ReplayShape& shape() const { return shape_; }
 
-  // For checkpoints: the vector steps pushed so far, and the arrays by name.
-  std::int64_t pushed() const { return pushed_; }
-  void set_pushed(std::int64_t pushed) { pushed_ = pushed; }
+  // For checkpoints: all that has to be kept, by name, the arrays as far as they hold data. That
+  // length follows from "pushed", which therefore comes first. Restore into a replay that has begun
+  // and taken no step: what is not visited must be as it was then.
   template <class Visitor>
   void visit(Visitor&& v) {
-    v("obs", obs_);
-    v("mask", mask_);
-    v("outcomes", outcomes_);
+    v("pushed", std::span<std::int64_t>(&pushed_, 1));
+    const std::int64_t slots = pushed_ < slots_ ? pushed_ + 1 : ring_;
+    v("terminals", std::span<std::int64_t>(&terminals_, 1));
+    v("obs", obs_.first(obs_.size() / ring_ * slots));
+    v("mask", mask_.first(mask_.size() / ring_ * slots));
+    v("outcomes", outcomes_.first(outcomes_.size() / ring_ * slots));
     v("final_obs", final_obs_);
     v("final_mask", final_mask_);
+    if (!shape_.prioritised) return;
+    v("largest_priority", std::span<std::int64_t>(&largest_priority_, 1));
+    tree_.visit(slots * shape_.lanes, v);
   }
 
  private:
@@ -113,25 +125,52 @@ class Replay {
   std::int64_t aside(std::int64_t step, int lane) const {
     return (step / shape_.max_steps % aside_ * shape_.lanes) + lane;
   }
+  std::int64_t first_place() const {  // of the oldest transition
+    return (pushed_ - stored_slots()) % ring_ * shape_.lanes;
+  }
+  // Asks for the cache lines that the window of a transition will touch.
+  void prefetch(std::int64_t place) const {
+    const std::int64_t n = shape_.lanes;
+    const std::int64_t d = shape_.obs;
+    __builtin_prefetch(obs_.data() + place * d);
+    __builtin_prefetch(obs_.data() + (place + shape_.steps * n) * d);
+    for (int k = 0; k < shape_.steps; ++k) __builtin_prefetch(outcomes_.data() + place + k * n);
+  }
+
   void copy_obs(std::int64_t slot, std::span<const float> obs, std::span<const std::uint8_t> mask);
+  void forget(std::int64_t slot);
+  void draw_uniformly(Rng rng, std::span<std::int64_t> places) const;
+  void draw_by_priority(std::uint64_t seed, std::uint64_t stream, std::int64_t drawn, double beta);
+  template <bool kOneStep>
+  void gather(std::int64_t draws);
 
   ReplayShape shape_;
-  std::int64_t slots_;       // vector steps that fit
-  std::int64_t ring_;        // slots and the head
-  std::int64_t aside_;       // final observations per lane
-  std::int64_t pushed_ = 0;  // vector steps ever pushed
+  std::int64_t slots_;                                  // vector steps that fit
+  std::int64_t ring_;                                   // slots and the head
+  std::int64_t aside_;                                  // final observations per lane
+  std::int64_t pushed_ = 0;                             // vector steps ever pushed
+  std::int64_t terminals_ = 0;                          // stored transitions that terminated
+  std::int64_t largest_priority_ = PriorityTree::kOne;  // given so far
   int batch_size_ = 0;
+  std::int64_t sampled_at_ = 0;  // `pushed_` at the last sample
   Arena arena_;
+  PriorityTree tree_;                   // [ring, N], or none
   std::span<float> obs_;                // [ring, N, D]
   std::span<std::uint8_t> mask_;        // [ring, N, A]
   std::span<std::uint64_t> outcomes_;   // [ring, N]
   std::span<float> final_obs_;          // [aside, N, D]
   std::span<std::uint8_t> final_mask_;  // [aside, N, A]
+  std::span<double> powers_;            // [steps + 1] of gamma
   // What `sample` gathered, [draws, ...].
   std::span<std::int64_t> places_;  // slot * N + lane
-  std::span<float> batch_obs_, batch_next_obs_, batch_rewards_, batch_continues_;
+  std::span<float> batch_obs_, batch_next_obs_, batch_rewards_, batch_discounts_;
   std::span<std::int32_t> batch_actions_;
   std::span<std::uint8_t> batch_next_mask_;
+  // Only if prioritised, [draws]. Floats are padded to whole vectors, so that no number is computed
+  // by another instruction, with other last bits, because of its place in the batch.
+  std::span<std::uint64_t> random_;
+  std::span<std::int64_t> priorities_;  // in units of the tree
+  std::span<float> batch_weights_, powered_;
 };
 
 }  // namespace hotloop

@@ -18,13 +18,12 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr std::size_t kDigits = 16;  // of the env steps in a file's name
-constexpr const char* kFormat = "hotloop-checkpoint-1";
+constexpr const char* kFormat = "hotloop-checkpoint-2";
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 double number(const Json& value) { return value.is_null() ? kNone : value.get<double>(); }
 
-Json to_state(const Counters& c, const Window& w, const RunRecord& r, const Optimiser::Powers& p,
-              std::int64_t pushed) {
+Json to_state(const Counters& c, const Window& w, const RunRecord& r, const Optimiser::Powers& p) {
   return {{"counters", {c.env_steps, c.updates, c.episodes, c.training_rounds}},
           {"window_counts", {w.episodes, w.updates}},
           {"window_sums", {w.returns, w.loss, w.mean_q, w.gradient_norm}},
@@ -37,8 +36,7 @@ Json to_state(const Counters& c, const Window& w, const RunRecord& r, const Opti
           {"solved_env_steps", r.solved_env_steps},
           {"solved_seconds", number(r.solved_seconds)},
           {"metrics_bytes", r.metrics_bytes},
-          {"optimiser_powers", {p.beta1, p.beta2}},
-          {"replay_pushed", pushed}};
+          {"optimiser_powers", {p.beta1, p.beta2}}};
 }
 
 // The part of a spec that decides how training goes. How long to run, how to save and how to
@@ -54,15 +52,6 @@ std::string identity(const TrainSpec& spec) {
   return to_yaml(same);
 }
 
-// Arrays of the replay that hold data: whole rings once they have wrapped, a prefix before.
-template <class T>
-std::span<T> filled(const Replay& replay, std::string_view name, std::span<T> array) {
-  const bool aside = name.starts_with("final");
-  const std::int64_t ring = replay.capacity() / replay.shape().lanes + 1;
-  if (aside || replay.pushed() >= ring) return array;
-  return array.first(array.size() / ring * (replay.pushed() + 1));
-}
-
 template <class Visitor>
 void visit_arrays(Trainer& trainer, std::span<float> best, Visitor&& visit) {
   visit("online", trainer.agent().online());
@@ -70,9 +59,8 @@ void visit_arrays(Trainer& trainer, std::span<float> best, Visitor&& visit) {
   visit("optimiser.first", trainer.agent().optimiser().first());
   visit("optimiser.second", trainer.agent().optimiser().second());
   visit("best", best);
-  trainer.replay().visit([&](std::string_view name, auto array) {
-    visit("replay." + std::string(name), filled(trainer.replay(), name, array));
-  });
+  trainer.replay().visit(
+      [&](std::string_view name, auto array) { visit("replay." + std::string(name), array); });
 }
 
 }  // namespace
@@ -101,8 +89,8 @@ std::string save_checkpoint(const std::string& run_dir, Trainer& trainer, const 
   visit_arrays(trainer, best_view, [&](std::string name, auto array) {
     tensors.push_back(tensor(std::move(name), array));
   });
-  const Json state = to_state(trainer.counters(), trainer.window(), record,
-                              trainer.agent().optimiser().powers(), trainer.replay().pushed());
+  const Json state =
+      to_state(trainer.counters(), trainer.window(), record, trainer.agent().optimiser().powers());
   std::string path = fmt::format("{}/checkpoints/{:0{}}.safetensors", run_dir,
                                  trainer.counters().env_steps, kDigits);
   write_safetensors(
@@ -152,7 +140,6 @@ void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& recor
   record.metrics_bytes = state.at("metrics_bytes");
   const auto powers = state.at("optimiser_powers").get<std::array<double, 2>>();
   trainer.agent().optimiser().set_powers({powers[0], powers[1]});
-  trainer.replay().set_pushed(state.at("replay_pushed"));
 
   std::vector<std::byte> env(trainer.env().state_bytes());
   file.copy("env", std::span<std::byte>(env));

@@ -56,7 +56,8 @@ ReplayShape replay_shape(const TrainSpec& spec) {
           .actions = env.spec->actions,
           .masks = env.make(1)->has_mask(),
           .max_steps = env.spec->max_steps,
-          .capacity = spec.dqn.replay_capacity};
+          .capacity = spec.dqn.replay_capacity,
+          .gamma = spec.dqn.gamma};
 }
 
 Structure network_structure(const TrainSpec& spec) {

@@ -12,7 +12,7 @@ namespace {
 
 // Batches made by hand or at random, with arrays that live as long as the test.
 struct OwnedBatch {
-  std::vector<float> obs, next_obs, rewards, continues;
+  std::vector<float> obs, next_obs, rewards, discounts;
   std::vector<std::int32_t> actions;
   std::vector<std::uint8_t> next_mask;
 
@@ -22,7 +22,8 @@ struct OwnedBatch {
             next_obs.data(),
             actions.data(),
             rewards.data(),
-            continues.data(),
+            discounts.data(),
+            nullptr,
             next_mask.empty() ? nullptr : next_mask.data()};
   }
 };
@@ -35,7 +36,7 @@ OwnedBatch random_batch(int size, const Structure& net, Rng& rng, bool masks = f
   }
   for (int i = 0; i < size; ++i) {
     b.rewards.push_back(static_cast<float>(rng.normal()));
-    b.continues.push_back(rng.below(5) == 0 ? 0.0f : 1.0f);
+    b.discounts.push_back(rng.below(5) == 0 ? 0.0f : 0.9f);
     b.actions.push_back(static_cast<std::int32_t>(rng.below(net.outputs)));
     if (!masks) continue;
     for (int a = 0; a < net.outputs; ++a)
@@ -53,7 +54,7 @@ struct WorkedExample {
   OwnedBatch batch{.obs = {1, 0, 0, 0, 1, 0, 0, 0, 1},
                    .next_obs = {1, 0, 0, 0, 1, 0, 0, 0, 1},
                    .rewards = {1, 0, -1},
-                   .continues = {1, 1, 0},
+                   .discounts = {0.9f, 0.9f, 0},
                    .actions = {1, 0, 0},
                    .next_mask = {}};
   ThreadTeam team{1};
@@ -110,7 +111,7 @@ TEST(Dqn, UpdatesAreSequential) {
   std::fill(dqn.online().begin(), dqn.online().end(), 0.0f);
   ThreadTeam team(1);
   for (float target : {1.0f, 3.0f}) {  // the observation is 0, so Q is the bias alone
-    const OwnedBatch batch{{0}, {0}, {target}, {1}, {0}, {}};
+    const OwnedBatch batch{{0}, {0}, {target}, {0}, {0}, {}};
     dqn.update(batch.view(), 0.1, team);
   }
   EXPECT_NEAR(dqn.online()[net.layers[0].bias], 0.76, 1e-6);

@@ -5,73 +5,55 @@
 #include <vector>
 
 #include "reference/replay.hpp"
+#include "tests/allocations.hpp"
+#include "tests/memory/random_play.hpp"
 
 namespace hotloop {
 namespace {
+
+void expect_row(const Batch& batch, int i, const ReplayShape& shape, const reference::Window& w) {
+  const int d = shape.obs, a = shape.actions;
+  ASSERT_EQ(std::vector<float>(batch.obs + i * d, batch.obs + (i + 1) * d), w.obs);
+  ASSERT_EQ(batch.actions[i], w.action);
+  ASSERT_FLOAT_EQ(batch.rewards[i], static_cast<float>(w.reward));
+  ASSERT_FLOAT_EQ(batch.discounts[i], static_cast<float>(w.discount));
+  if (w.discount == 0) return;  // s' has no value there, and is not read
+  ASSERT_EQ(std::vector<float>(batch.next_obs + i * d, batch.next_obs + (i + 1) * d), w.next_obs);
+  if (!shape.masks) return;
+  ASSERT_EQ(std::vector<std::uint8_t>(batch.next_mask + i * a, batch.next_mask + (i + 1) * a),
+            w.next_mask);
+}
 
 // Random play through both memories; every draw must be the same transition, whole. Episode ends
 // are dense and the ring wraps several times, so that ends meet the head and each other in every
 // way.
 void compare_with_twin(const ReplayShape& shape, int steps, std::uint32_t lane) {
-  Rng rng(3, Purpose::test, lane, 0);
+  RandomPlay play(shape, lane);
   Replay fast(shape, 4 * 8);
   reference::Replay slow(shape);
-  const int n = shape.lanes, d = shape.obs, a = shape.actions;
-  std::vector<float> obs(n * d), final_obs(n * d), rewards(n);
-  std::vector<std::uint8_t> mask(shape.masks ? n * a : 0), final_mask(mask.size()), terminated(n),
-      truncated(n);
-  std::vector<std::int32_t> actions(n), length(n);
-  float next_value = 1;
-  const auto fill = [&](auto& values) {
-    for (auto& v : values) v = next_value++;
-  };
-  const auto fill_mask = [&](auto& values) {
-    for (auto& v : values) v = static_cast<std::uint8_t>(rng.below(2));
-  };
-  fill(obs);
-  fill_mask(mask);
-  fast.begin(obs, mask);
-  slow.begin(obs);
+  fast.begin(play.obs, play.mask);
+  slow.begin(play.obs);
   for (int t = 0; t < steps; ++t) {
-    fill(obs);
-    fill(final_obs);
-    fill(rewards);
-    fill_mask(mask);
-    fill_mask(final_mask);
-    for (int i = 0; i < n; ++i) {
-      actions[i] = static_cast<std::int32_t>(rng.below(a));
-      ++length[i];
-      truncated[i] = shape.max_steps > 0 && length[i] == shape.max_steps;
-      terminated[i] = truncated[i] == 0 && rng.below(6) == 0;
-      if ((terminated[i] | truncated[i]) != 0) length[i] = 0;
-    }
-    const Transitions step{actions, rewards, terminated, truncated,
-                           obs,     mask,    final_obs,  final_mask};
+    const Transitions step = play.step();
     fast.push(step);
     slow.push(step);
     ASSERT_EQ(fast.size(), static_cast<std::int64_t>(slow.size()));
+    std::int64_t terminals = 0;
+    for (std::size_t i = 0; i < slow.size(); ++i) terminals += slow[i].terminated ? 1 : 0;
+    ASSERT_EQ(fast.terminals(), terminals);
 
     fast.sample(4, 8, 9, t);
+    const int newest = shape.newest ? std::min(8, shape.lanes) : 0;
     for (int k = 0; k < 4; ++k) {
+      SCOPED_TRACE(testing::Message() << "step " << t << ", batch " << k);
       Rng draws(9, Purpose::replay, 0, t + k);
       const Batch batch = fast.batch(k);
-      for (int i = 0; i < batch.size; ++i) {
-        const reference::Transition& expected = slow.draw(draws);
-        ASSERT_EQ(std::vector<float>(batch.obs + i * d, batch.obs + (i + 1) * d), expected.obs)
-            << "step " << t;
-        ASSERT_EQ(batch.actions[i], expected.action);
-        ASSERT_EQ(batch.rewards[i], expected.reward);
-        ASSERT_EQ(batch.continues[i], expected.terminated ? 0.0f : 1.0f);
-        if (expected.terminated) continue;  // s' has no value there, and is not read
-        ASSERT_EQ(std::vector<float>(batch.next_obs + i * d, batch.next_obs + (i + 1) * d),
-                  expected.next_obs)
-            << "step " << t;
-        if (shape.masks) {
-          ASSERT_EQ(
-              std::vector<std::uint8_t>(batch.next_mask + i * a, batch.next_mask + (i + 1) * a),
-              expected.next_mask);
-        }
-      }
+      ASSERT_EQ(batch.weights, nullptr);
+      for (int i = 0; i < 8 - newest; ++i)
+        ASSERT_NO_FATAL_FAILURE(expect_row(batch, i, shape, slow.draw(draws)));
+      for (int i = 0; i < newest; ++i)
+        ASSERT_NO_FATAL_FAILURE(
+            expect_row(batch, 8 - newest + i, shape, slow.window(slow.size() - shape.lanes + i)));
     }
   }
 }
@@ -91,6 +73,88 @@ TEST(Replay, EqualsItsSlowTwin) {
       }
     }
   }
+}
+
+TEST(Replay, WindowsOfSeveralStepsEqualTheSlowTwin) {
+  std::uint32_t lane = 100;
+  for (int lanes : {1, 3, 11}) {
+    for (int max_steps : {0, 1, 2, 5, 9}) {
+      for (int steps : {2, 3, 10, 40}) {  // up to more than the ring holds
+        compare_with_twin({.lanes = lanes,
+                           .obs = 5,
+                           .actions = 4,
+                           .masks = lane % 2 == 0,
+                           .max_steps = max_steps,
+                           .capacity = lanes * 13,
+                           .steps = steps,
+                           .gamma = 0.9,
+                           .newest = lane % 3 == 0},
+                          80, lane);
+        ++lane;
+      }
+    }
+  }
+}
+
+TEST(Replay, TheNewestStepIsInEveryBatch) {
+  for (int lanes : {1, 3, 8, 11})  // the last has more lanes than a batch has rows
+    compare_with_twin(
+        {.lanes = lanes, .obs = 2, .actions = 3, .capacity = lanes * 7, .newest = true}, 40, lanes);
+}
+
+// Check 2 of SLM-Lab's specification: rewards 1, 0, 2, gamma 0.9. Observations are 10, 11, 12, ...;
+// the final observation is 99.
+struct WorkedWindow {
+  enum Ending { kNone, kTerminated, kTruncated };
+  Replay replay{{.lanes = 1,
+                 .obs = 1,
+                 .actions = 1,
+                 .max_steps = 2,
+                 .capacity = 10,
+                 .steps = 3,
+                 .gamma = 0.9},
+                1};
+  explicit WorkedWindow(std::vector<Ending> endings) {
+    const std::vector<std::int32_t> action = {0};
+    const std::vector<float> final_obs = {99};
+    std::vector<float> obs = {10};
+    replay.begin(obs, {});
+    for (std::size_t t = 0; t < endings.size(); ++t) {
+      const std::vector<float> reward = {std::vector<float>{1, 0, 2, 7, 7}[t]};
+      const std::vector<std::uint8_t> terminated = {endings[t] == kTerminated};
+      const std::vector<std::uint8_t> truncated = {endings[t] == kTruncated};
+      ++obs[0];
+      replay.push({action, reward, terminated, truncated, obs, {}, final_obs, {}});
+    }
+  }
+  // The window of the first transition; of several, it is drawn sooner or later.
+  Batch first() {
+    for (std::uint64_t stream = 0;; ++stream) {
+      replay.sample(1, 1, 1, stream);
+      if (replay.batch(0).obs[0] == 10) return replay.batch(0);
+    }
+  }
+};
+
+TEST(Replay, WorkedWindows) {
+  using W = WorkedWindow;
+  const auto check = [](const std::vector<W::Ending>& endings, double reward, double discount,
+                        float next) {
+    W window(endings);
+    const Batch batch = window.first();
+    EXPECT_NEAR(batch.rewards[0], reward, 1e-6);
+    EXPECT_NEAR(batch.discounts[0], discount, 1e-6);
+    if (discount != 0) {
+      EXPECT_EQ(batch.next_obs[0], next);
+    }
+  };
+  check({W::kNone, W::kNone, W::kNone, W::kNone}, 2.62, 0.729, 13);  // + 0.729 * 5 = 6.265
+  check({W::kNone, W::kNone, W::kNone}, 2.62, 0.729, 13);            // the last one is at the head
+  check({W::kNone, W::kTerminated, W::kNone}, 1.0, 0, 0);
+  check({W::kNone, W::kTruncated, W::kNone}, 1.0, 0.81, 99);  // + 0.81 * 4 = 4.24
+  check({W::kNone, W::kNone, W::kTerminated}, 2.62, 0, 0);
+  check({W::kNone, W::kNone}, 1.0, 0.81, 12);  // cut at the head
+  check({W::kNone}, 1.0, 0.9, 11);
 }
 
 TEST(Replay, DrawsAreUniform) {
@@ -114,14 +178,50 @@ TEST(Replay, DrawsAreUniform) {
 }
 
 TEST(Replay, BytesAreWhatTheArraysTake) {
-  const ReplayShape shape{
-      .lanes = 8, .obs = 4, .actions = 2, .max_steps = 500, .capacity = 100'000};
+  ReplayShape shape{.lanes = 8, .obs = 4, .actions = 2, .max_steps = 500, .capacity = 100'000};
   // s; a, r and end in a word; s' is free
   EXPECT_NEAR(Replay::bytes_per_transition(shape), 4 * 4 + 8, 0.1);
-  Replay replay(shape, 0);
-  std::size_t bytes = 0;
-  replay.visit([&](std::string_view, auto array) { bytes += array.size_bytes(); });
-  EXPECT_EQ(bytes, Replay::bytes_needed(shape, 0));
+  shape.prioritised = true;
+  EXPECT_NEAR(Replay::bytes_per_transition(shape), 4 * 4 + 8 + 8 * 8 / 7.0, 0.1);
+  shape.capacity = 1000;
+  for (const bool prioritised : {false, true}) {
+    shape.prioritised = prioritised;
+    RandomPlay play(shape, 0);
+    Replay replay(shape, 0);
+    replay.begin(play.obs, play.mask);
+    for (int t = 0; t < 1000 / 8; ++t) replay.push(play.step());
+    std::size_t bytes = 0;
+    replay.visit([&](std::string_view, auto array) {
+      if (array.size() > 1) bytes += array.size_bytes();  // single numbers are part of the object
+    });
+    EXPECT_EQ(bytes, Replay::bytes_needed(shape, 0));
+  }
+}
+
+TEST(Replay, AllocatesNothing) {
+  if (!kCountsAllocations) GTEST_SKIP();
+  for (const bool prioritised : {false, true}) {
+    const ReplayShape shape{.lanes = 4,
+                            .obs = 3,
+                            .actions = 2,
+                            .masks = true,
+                            .max_steps = 5,
+                            .capacity = 40,
+                            .steps = 3,
+                            .newest = true,
+                            .prioritised = prioritised};
+    RandomPlay play(shape, 7);
+    Replay replay(shape, 16);
+    const std::vector<float> errors(16, 0.5f);
+    replay.begin(play.obs, play.mask);
+    const std::int64_t before = allocations();
+    for (int t = 0; t < 50; ++t) {
+      replay.push(play.step());
+      replay.sample(1, 16, 1, t);
+      if (prioritised) replay.set_priorities(0, errors);
+    }
+    EXPECT_EQ(allocations() - before, 0);
+  }
 }
 
 }  // namespace

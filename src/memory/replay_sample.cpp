@@ -1,0 +1,104 @@
+// Replay::sample: places first, with a prefetch each; then the gather, which finds its cache lines on
+// the way.
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "memory/replay.hpp"
+
+namespace hotloop {
+namespace {
+
+// Rows are short: four floats at a time beats a call of memcpy.
+inline void copy_row(const float* from, std::int64_t count, float* to) {
+  std::int64_t i = 0;
+  for (; i + 4 <= count; i += 4) std::memcpy(to + i, from + i, 4 * sizeof(float));
+  for (; i < count; ++i) to[i] = from[i];
+}
+
+}  // namespace
+
+void Replay::draw_uniformly(Rng rng, std::span<std::int64_t> places) const {
+  const std::int64_t first = first_place();
+  const std::int64_t end = ring_ * shape_.lanes;
+  const auto stored = static_cast<std::uint32_t>(size());
+  for (std::int64_t& place : places) {
+    const std::int64_t at = first + rng.below(stored);
+    place = at >= end ? at - end : at;
+    prefetch(place);
+  }
+}
+
+// One step needs no walk; the compiler drops it.
+template <bool kOneStep>
+void Replay::gather(std::int64_t draws) {
+  const std::int64_t n = shape_.lanes;
+  const std::int64_t d = shape_.obs;
+  const std::int64_t a = shape_.actions;
+  const std::int64_t oldest = pushed_ - stored_slots();
+  const std::int64_t first = first_place();
+  const std::int64_t end = ring_ * n;
+  const std::int64_t head = this->head() * n;  // place of its first lane
+  const int steps = shape_.steps;
+  const auto gamma = static_cast<float>(shape_.gamma);
+
+  for (std::int64_t i = 0; i < draws; ++i) {
+    const std::int64_t start = places_[i];
+    const Outcome taken = unpack(outcomes_[start]);
+    Outcome last = taken;  // of the window
+    std::int64_t at = start;
+    std::int64_t next = at + n < end ? at + n : at + n - end;
+    float reward = taken.reward;
+    float discount = gamma;
+    if constexpr (!kOneStep) {
+      double sum = taken.reward;
+      int m = 1;
+      for (; m < steps && last.end == kRunning && (next < head || next >= head + n); ++m) {
+        at = next;
+        last = unpack(outcomes_[at]);
+        sum += powers_[m] * last.reward;
+        next = at + n < end ? at + n : at + n - end;
+      }
+      reward = static_cast<float>(sum);
+      discount = static_cast<float>(powers_[m]);
+    }
+    const float* next_obs = obs_.data();
+    const std::uint8_t* next_mask = mask_.data();
+    if (last.end == kTruncated) {
+      const std::int64_t age =
+          (at >= first ? at - first : at + end - first) / n;  // vector steps after the oldest
+      next = aside(oldest + age, static_cast<int>(at % n));
+      next_obs = final_obs_.data();
+      next_mask = final_mask_.data();
+    }
+    copy_row(obs_.data() + start * d, d, &batch_obs_[i * d]);
+    copy_row(next_obs + next * d, d, &batch_next_obs_[i * d]);
+    batch_actions_[i] = static_cast<std::int32_t>(taken.action);
+    batch_rewards_[i] = reward;
+    batch_discounts_[i] = last.end == kTerminated ? 0.0f : discount;
+    if (shape_.masks) std::copy_n(next_mask + next * a, a, &batch_next_mask_[i * a]);
+  }
+}
+
+void Replay::sample(int batches, int size, std::uint64_t seed, std::uint64_t first_stream,
+                    double beta) {
+  const std::int64_t n = shape_.lanes;
+  const std::int64_t draws = std::int64_t{batches} * size;
+  assert(draws <= static_cast<std::int64_t>(places_.size()) && stored_slots() > 0);
+  assert(batches == 1 || !shape_.prioritised);
+  batch_size_ = size;
+  sampled_at_ = pushed_;
+
+  const std::int64_t drawn = shape_.newest ? std::max<std::int64_t>(0, size - n) : size;
+  const std::int64_t newest = (pushed_ - 1) % ring_ * n;  // place of its first lane
+  for (int k = 0; k < batches; ++k) {
+    const std::span<std::int64_t> places = places_.subspan(std::int64_t{k} * size, size);
+    for (std::int64_t i = drawn; i < size; ++i) places[i] = newest + i - drawn;
+    if (!shape_.prioritised)
+      draw_uniformly(Rng(seed, Purpose::replay, 0, first_stream + k), places.first(drawn));
+  }
+  if (shape_.prioritised) draw_by_priority(seed, first_stream, drawn, beta);
+  shape_.steps == 1 ? gather<true>(draws) : gather<false>(draws);
+}
+
+}  // namespace hotloop

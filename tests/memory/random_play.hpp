@@ -1,0 +1,57 @@
+// A stream of random vector steps for tests of the memories: every number is new, episodes end often,
+// by termination or at the time limit.
+#pragma once
+
+#include <vector>
+
+#include "memory/replay.hpp"
+
+namespace hotloop {
+
+struct RandomPlay {
+  ReplayShape shape;
+  Rng rng;
+  std::vector<float> obs, final_obs, rewards;
+  std::vector<std::uint8_t> mask, final_mask, terminated, truncated;
+  std::vector<std::int32_t> actions, length;
+  float next_value = 1;
+
+  RandomPlay(const ReplayShape& s, std::uint32_t lane)
+      : shape(s),
+        rng(3, Purpose::test, lane, 0),
+        obs(s.lanes * s.obs),
+        final_obs(obs),
+        rewards(s.lanes),
+        mask(s.masks ? s.lanes * s.actions : 0),
+        final_mask(mask),
+        terminated(s.lanes),
+        truncated(s.lanes),
+        actions(s.lanes),
+        length(s.lanes) {
+    fill_obs();
+  }
+
+  // `obs` and `mask` are what the next step starts from.
+  Transitions step() {
+    fill_obs();
+    for (float& v : rewards) v = next_value++;
+    for (int i = 0; i < shape.lanes; ++i) {
+      actions[i] = static_cast<std::int32_t>(rng.below(shape.actions));
+      ++length[i];
+      truncated[i] = shape.max_steps > 0 && length[i] == shape.max_steps;
+      terminated[i] = truncated[i] == 0 && rng.below(6) == 0;
+      if ((terminated[i] | truncated[i]) != 0) length[i] = 0;
+    }
+    return {actions, rewards, terminated, truncated, obs, mask, final_obs, final_mask};
+  }
+
+ private:
+  void fill_obs() {
+    for (float& v : obs) v = next_value++;
+    for (float& v : final_obs) v = next_value++;
+    for (auto& v : mask) v = static_cast<std::uint8_t>(rng.below(2));
+    for (auto& v : final_mask) v = static_cast<std::uint8_t>(rng.below(2));
+  }
+};
+
+}  // namespace hotloop
