@@ -1,0 +1,71 @@
+#include "memory/rollout.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace hotloop {
+namespace {
+
+// Row `row` of an array of rows as long as `values`.
+template <class T>
+void copy_to_row(std::span<const T> values, std::int64_t row, std::span<T> array) {
+  std::copy(values.begin(), values.end(),
+            array.begin() + row * static_cast<std::int64_t>(values.size()));
+}
+
+}  // namespace
+
+std::size_t Rollout::bytes_needed(const RolloutShape& s) {
+  const std::size_t obs = s.obs * sizeof(float) + (s.masks ? s.actions : 0);
+  const std::size_t step = sizeof(std::int32_t) + sizeof(float) + 2 * sizeof(std::uint8_t) + obs;
+  return s.lanes * ((s.steps + std::size_t{1}) * obs + s.steps * step);
+}
+
+Rollout::Rollout(const RolloutShape& shape) : shape_(shape) {
+  const std::size_t t = shape.steps, n = shape.lanes, d = shape.obs;
+  const std::size_t a = shape.masks ? shape.actions : 0;
+  obs_ = arena_.take<float>((t + 1) * n * d);
+  mask_ = arena_.take<std::uint8_t>((t + 1) * n * a);
+  actions_ = arena_.take<std::int32_t>(t * n);
+  rewards_ = arena_.take<float>(t * n);
+  terminated_ = arena_.take<std::uint8_t>(t * n);
+  truncated_ = arena_.take<std::uint8_t>(t * n);
+  final_obs_ = arena_.take<float>(t * n * d);
+  final_mask_ = arena_.take<std::uint8_t>(t * n * a);
+}
+
+void Rollout::copy_obs(std::int64_t row, std::span<const float> obs,
+                       std::span<const std::uint8_t> mask) {
+  copy_to_row(obs, row, obs_);
+  if (shape_.masks) copy_to_row(mask, row, mask_);
+}
+
+void Rollout::begin(std::span<const float> obs, std::span<const std::uint8_t> mask) {
+  filled_ = 0;
+  copy_obs(0, obs, mask);
+}
+
+void Rollout::push(const Transitions& t) {
+  assert(!full());
+  copy_to_row(t.actions, filled_, actions_);
+  copy_to_row(t.rewards, filled_, rewards_);
+  copy_to_row(t.terminated, filled_, terminated_);
+  copy_to_row(t.truncated, filled_, truncated_);
+  const std::int64_t d = shape_.obs, a = shape_.actions;
+  for (std::int64_t i = 0; i < shape_.lanes; ++i) {
+    if (t.truncated[i] == 0) continue;
+    const std::int64_t row = filled_ * shape_.lanes + i;
+    copy_to_row(t.final_obs.subspan(i * d, d), row, final_obs_);
+    if (shape_.masks) copy_to_row(t.final_mask.subspan(i * a, a), row, final_mask_);
+  }
+  copy_obs(++filled_, t.next_obs, t.next_mask);
+}
+
+void Rollout::restart() {
+  const std::size_t d = std::size_t(shape_.lanes) * shape_.obs;
+  const std::size_t a = shape_.masks ? std::size_t(shape_.lanes) * shape_.actions : 0;
+  const std::int64_t last = filled_;
+  begin(obs_.subspan(last * d, d), mask_.subspan(last * a, a));
+}
+
+}  // namespace hotloop
