@@ -1,12 +1,16 @@
 #include "memory/priority_tree.hpp"
 
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
 #include <algorithm>
 #include <cassert>
 
 namespace hotloop {
 namespace {
 
-constexpr std::int64_t kFan = PriorityTree::kFan;
+constexpr auto kFan = PriorityTree::kFan;
 __extension__ using Wide = unsigned __int128;
 
 std::int64_t nodes_above(std::int64_t count) { return (count + kFan - 1) / kFan; }
@@ -15,13 +19,18 @@ std::int64_t nodes_above(std::int64_t count) { return (count + kFan - 1) / kFan;
 using Four = std::int64_t __attribute__((vector_size(32), may_alias));
 using UnalignedFour = std::int64_t __attribute__((vector_size(32), aligned(8), may_alias));
 
-// Children whose prefix is not above the point: the index of the child it falls into.
-inline std::int64_t child_of(const std::int64_t* node, std::int64_t point) {
+// Children whose prefix is below the bound: the index of the child that `bound - 1` falls into.
+inline std::int64_t child_of(const std::int64_t* node, std::int64_t bound) {
   const Four* halves = reinterpret_cast<const Four*>(node);
-  const Four count = (halves[0] < point + 1) + (halves[1] < point + 1);  // -1 where it holds
-  const auto pairs =
-      __builtin_shufflevector(count, count, 0, 1) + __builtin_shufflevector(count, count, 2, 3);
-  return -(pairs + __builtin_shufflevector(pairs, pairs, 1, 0))[0];
+  const Four first = halves[0] < bound, second = halves[1] < bound;  // -1 where it holds
+#ifdef __AVX2__
+  const __m256i all =
+      _mm256_packs_epi32(reinterpret_cast<__m256i>(first), reinterpret_cast<__m256i>(second));
+  return __builtin_popcount(_mm256_movemask_ps(_mm256_castsi256_ps(all)));
+#else
+  const Four count = first + second;
+  return -(count[0] + count[1] + count[2] + count[3]);
+#endif
 }
 
 // The sum of all children before `child`, without a branch that nobody could predict.
@@ -77,10 +86,12 @@ std::size_t PriorityTree::bytes_needed(std::int64_t leaves) {
 void PriorityTree::set(std::span<const std::int64_t> leaves,
                        std::span<const std::int64_t> priorities) {
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    const std::int64_t difference = priorities[i] - (*this)[leaves[i]];
-    std::int64_t child = leaves[i];
+    auto child = static_cast<std::uint64_t>(leaves[i]);
+    const std::int64_t* lowest = levels_[0] + child / kFan * kFan;
+    const std::int64_t old = lowest[child % kFan] - sum_before(lowest, child % kFan);
+    const std::int64_t difference = priorities[i] - old;
     for (int level = 0; level < depth_; ++level, child /= kFan)
-      add(levels_[level] + (child & -kFan), child & (kFan - 1), difference);
+      add(levels_[level] + child / kFan * kFan, child % kFan, difference);
   }
 }
 
@@ -102,7 +113,8 @@ void PriorityTree::draw(std::span<const std::uint64_t> random, std::span<std::in
   const auto count = static_cast<std::int64_t>(random.size());
   if (count == 0) return;
   assert(total() > 0);
-  // While a draw descends, `leaf` holds its node and `priority` its point within that node.
+  // While a draw descends, `leaf` holds its node, and `priority` its point within that node plus 1:
+  // the vector unit knows "less" but not "less or equal".
   std::int64_t* __restrict leaf = leaves.data();
   std::int64_t* __restrict priority = priorities.data();
   const auto width = static_cast<std::uint64_t>(total() / count);
@@ -114,8 +126,8 @@ void PriorityTree::draw(std::span<const std::uint64_t> random, std::span<std::in
     const bool more = carry >= count;
     carry -= more ? count : 0;
     leaf[i] = 0;
-    priority[i] = static_cast<std::int64_t>(
-        low + static_cast<std::uint64_t>(Wide{random[i]} * (width + more) >> 64));
+    const auto depth = static_cast<std::uint64_t>(Wide{random[i]} * (width + more) >> 64);
+    priority[i] = static_cast<std::int64_t>(low + depth + 1);
     low += width + more;
   }
   for (int level = depth_ - 1; level > 0; --level) {

@@ -9,14 +9,14 @@
 namespace hotloop {
 namespace {
 
-// x <- scale * x^exponent. The array has room for whole vectors of 16: there is no scalar tail.
-void power(float* x, std::int64_t count, double exponent, double scale) {
-  constexpr std::int64_t kVector = 16;
+// An array seen as whole vectors, so that there is no scalar tail; the caller fills the padding.
+constexpr std::int64_t kVector = 16;
+using Vectors = Eigen::Map<Eigen::Array<float, kVector, Eigen::Dynamic>, Eigen::Aligned64>;
+
+Vectors padded(std::span<float> values, std::int64_t count, float padding) {
   const std::int64_t vectors = (count + kVector - 1) / kVector;
-  std::fill(x + count, x + vectors * kVector, 1.0f);
-  using Vectors = Eigen::Map<Eigen::Array<float, kVector, Eigen::Dynamic>, Eigen::Aligned64>;
-  Vectors v(x, kVector, vectors);
-  v = static_cast<float>(scale) * (static_cast<float>(exponent) * v.log()).exp();
+  std::fill(values.begin() + count, values.begin() + vectors * kVector, padding);
+  return {values.data(), kVector, vectors};
 }
 
 }  // namespace
@@ -32,14 +32,13 @@ void Replay::draw_by_priority(std::uint64_t seed, std::uint64_t stream, std::int
   tree_.draw(random_.first(drawn), places_.first(drawn), priorities_.first(drawn));
   for (std::int64_t i = drawn; i < size; ++i) priorities_[i] = tree_[places_[i]];
 
-  std::int64_t least = priorities_[0];
   for (std::int64_t i = 0; i < size; ++i) {
     prefetch(places_[i]);
-    least = std::min(least, priorities_[i]);
+    batch_weights_[i] = static_cast<float>(priorities_[i]);
   }
-  for (std::int64_t i = 0; i < size; ++i)
-    batch_weights_[i] = static_cast<float>(least) / static_cast<float>(priorities_[i]);
-  power(batch_weights_.data(), size, beta, 1);
+  Vectors weights = padded(batch_weights_, size, batch_weights_[0]);
+  const float least = weights.minCoeff();
+  weights = (static_cast<float>(beta) * (least / weights).log()).exp();
 }
 
 void Replay::set_priorities([[maybe_unused]] int index, std::span<const float> errors) {
@@ -48,16 +47,19 @@ void Replay::set_priorities([[maybe_unused]] int index, std::span<const float> e
   const std::int64_t size = batch_size_;
   const auto epsilon = static_cast<float>(shape_.priority_epsilon);
   for (std::int64_t i = 0; i < size; ++i) powered_[i] = errors[i] + epsilon;
-  power(powered_.data(), size, shape_.alpha, PriorityTree::kOne);
+  Vectors powered = padded(powered_, size, 1);
+  powered = float{PriorityTree::kOne} * (static_cast<float>(shape_.alpha) * powered.log()).exp();
 
   const std::int64_t limit = tree_.limit();
   constexpr float kLargest = 0x1p62f;
+  std::int64_t largest = largest_priority_;
   for (std::int64_t i = 0; i < size; ++i) {
     // At least one unit, so that every stored transition can be drawn; NaN counts as that.
     const float units = powered_[i] >= 1 ? std::min(powered_[i], kLargest) : 1.0f;
     priorities_[i] = std::min(static_cast<std::int64_t>(units), limit);
-    largest_priority_ = std::max(largest_priority_, priorities_[i]);
+    largest = std::max(largest, priorities_[i]);
   }
+  largest_priority_ = largest;
   tree_.set(places_.first(size), priorities_.first(size));
 }
 

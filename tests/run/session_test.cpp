@@ -56,6 +56,8 @@ std::map<std::string, std::vector<std::byte>> contents(const std::string& path) 
       copy(static_cast<float*>(nullptr));
     else if (file.dtype(name) == Dtype::u64)
       copy(static_cast<std::uint64_t*>(nullptr));
+    else if (file.dtype(name) == Dtype::i64)
+      copy(static_cast<std::int64_t*>(nullptr));
     else
       copy(static_cast<std::uint8_t*>(nullptr));
   }
