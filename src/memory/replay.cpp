@@ -89,13 +89,13 @@ void Replay::push(const Transitions& t) {
   const std::int64_t slot = head();
   std::uint64_t* outcomes = outcomes_.data() + slot * n;
   std::uint8_t any_truncated = 0;
-  std::int64_t terminated = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     const std::uint32_t end = t.terminated[i] * kTerminated + t.truncated[i] * kTruncated;
     outcomes[i] = pack({t.rewards[i], static_cast<std::uint32_t>(t.actions[i]), end});
     any_truncated |= t.truncated[i];
-    terminated += t.terminated[i];
   }
+  std::uint32_t terminated = 0;
+  for (std::int64_t i = 0; i < n; ++i) terminated += t.terminated[i];
   terminals_ += terminated;
   if (any_truncated != 0) {
     const std::int64_t d = shape_.obs;
@@ -116,10 +116,9 @@ void Replay::push(const Transitions& t) {
 // The oldest vector step gives its slot to the head.
 void Replay::forget(std::int64_t slot) {
   const std::int64_t n = shape_.lanes;
-  std::int64_t terminated = 0;
-  for (const std::uint64_t word : outcomes_.subspan(slot * n, n))
-    terminated += unpack(word).end == kTerminated ? 1 : 0;
-  terminals_ -= terminated;
+  std::uint64_t terminated = 0;
+  for (const std::uint64_t word : outcomes_.subspan(slot * n, n)) terminated += word & kTerminated;
+  terminals_ -= static_cast<std::int64_t>(terminated);
   if (shape_.prioritised) tree_.fill(slot * n, n, 0);
 }
 

@@ -33,7 +33,7 @@ void Replay::draw_by_priority(std::uint64_t seed, std::uint64_t stream, std::int
   for (std::int64_t i = drawn; i < size; ++i) priorities_[i] = tree_[places_[i]];
 
   for (std::int64_t i = 0; i < size; ++i) {
-    prefetch(places_[i]);
+    prefetch<false>(places_[i]);
     batch_weights_[i] = static_cast<float>(priorities_[i]);
   }
   Vectors weights = padded(batch_weights_, size, batch_weights_[0]);

@@ -18,6 +18,7 @@ inline void copy_row(const float* from, std::int64_t count, float* to) {
 
 }  // namespace
 
+template <bool kOneStep>
 void Replay::draw_uniformly(Rng rng, std::span<std::int64_t> places) const {
   const std::int64_t first = first_place();
   const std::int64_t end = ring_ * shape_.lanes;
@@ -25,7 +26,7 @@ void Replay::draw_uniformly(Rng rng, std::span<std::int64_t> places) const {
   for (std::int64_t& place : places) {
     const std::int64_t at = first + rng.below(stored);
     place = at >= end ? at - end : at;
-    prefetch(place);
+    prefetch<kOneStep>(place);
   }
 }
 
@@ -94,8 +95,10 @@ void Replay::sample(int batches, int size, std::uint64_t seed, std::uint64_t fir
   for (int k = 0; k < batches; ++k) {
     const std::span<std::int64_t> places = places_.subspan(std::int64_t{k} * size, size);
     for (std::int64_t i = drawn; i < size; ++i) places[i] = newest + i - drawn;
-    if (!shape_.prioritised)
-      draw_uniformly(Rng(seed, Purpose::replay, 0, first_stream + k), places.first(drawn));
+    if (shape_.prioritised) continue;
+    const Rng rng(seed, Purpose::replay, 0, first_stream + k);
+    shape_.steps == 1 ? draw_uniformly<true>(rng, places.first(drawn))
+                      : draw_uniformly<false>(rng, places.first(drawn));
   }
   if (shape_.prioritised) draw_by_priority(seed, first_stream, drawn, beta);
   shape_.steps == 1 ? gather<true>(draws) : gather<false>(draws);
