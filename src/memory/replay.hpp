@@ -128,24 +128,20 @@ class Replay {
   std::int64_t first_place() const {  // of the oldest transition
     return (pushed_ - stored_slots()) % ring_ * shape_.lanes;
   }
-  // Asks for the cache lines that the window of a transition will touch.
-  template <bool kOneStep>
-  void prefetch(std::int64_t place) const {
-    const std::int64_t n = shape_.lanes;
-    const std::int64_t d = shape_.obs;
-    __builtin_prefetch(obs_.data() + place * d);
-    const int steps = kOneStep ? 1 : shape_.steps;
-    __builtin_prefetch(obs_.data() + (place + steps * n) * d);
-    for (int k = 0; k < steps; ++k) __builtin_prefetch(outcomes_.data() + place + k * n);
-  }
 
   void copy_obs(std::int64_t slot, std::span<const float> obs, std::span<const std::uint8_t> mask);
   void forget(std::int64_t slot);
+  // For one step the compiler drops the walk along the window.
+  template <bool kOneStep>
+  void sample_windows(int batches, int size, std::uint64_t seed, std::uint64_t first, double beta);
+  template <bool kOneStep>
+  void prefetch(std::int64_t place) const;
   template <bool kOneStep>
   void draw_uniformly(Rng rng, std::span<std::int64_t> places) const;
-  void draw_by_priority(std::uint64_t seed, std::uint64_t stream, std::int64_t drawn, double beta);
   template <bool kOneStep>
   void gather(std::int64_t draws);
+  void draw_by_priority(std::uint64_t seed, std::uint64_t stream, std::int64_t drawn);
+  void weigh(double beta);
 
   ReplayShape shape_;
   std::int64_t slots_;                                  // vector steps that fit

@@ -22,21 +22,18 @@ Vectors padded(std::span<float> values, std::int64_t count, float padding) {
 }  // namespace
 
 // Fills the first `drawn` places; the others stand already.
-//
-// The largest weight of a batch belongs to its smallest priority, so that the number of transitions
-// and the sum of priorities cancel: (size P_i)^-beta / max_j (size P_j)^-beta = (min_j p_j / p_i)^beta.
-void Replay::draw_by_priority(std::uint64_t seed, std::uint64_t stream, std::int64_t drawn,
-                              double beta) {
-  const std::int64_t size = batch_size_;
+void Replay::draw_by_priority(std::uint64_t seed, std::uint64_t stream, std::int64_t drawn) {
   random_words(seed, Purpose::replay, 0, stream, random_.first(drawn));
   tree_.draw(random_.first(drawn), places_.first(drawn), priorities_.first(drawn));
-  for (std::int64_t i = drawn; i < size; ++i) priorities_[i] = tree_[places_[i]];
+  for (std::int64_t i = drawn; i < batch_size_; ++i) priorities_[i] = tree_[places_[i]];
+}
 
-  for (std::int64_t i = 0; i < size; ++i) {
-    prefetch<false>(places_[i]);
+// The largest weight of a batch belongs to its smallest priority, so that the number of transitions
+// and the sum of priorities cancel: (size P_i)^-beta / max_j (size P_j)^-beta = (min_j p_j / p_i)^beta.
+void Replay::weigh(double beta) {
+  for (std::int64_t i = 0; i < batch_size_; ++i)
     batch_weights_[i] = static_cast<float>(priorities_[i]);
-  }
-  Vectors weights = padded(batch_weights_, size, batch_weights_[0]);
+  Vectors weights = padded(batch_weights_, batch_size_, batch_weights_[0]);
   const float least = weights.minCoeff();
   weights = (static_cast<float>(beta) * (least / weights).log()).exp();
 }

@@ -18,6 +18,17 @@ inline void copy_row(const float* from, std::int64_t count, float* to) {
 
 }  // namespace
 
+// Asks for the cache lines that the window of a transition will touch.
+template <bool kOneStep>
+inline void Replay::prefetch(std::int64_t place) const {
+  const std::int64_t n = shape_.lanes;
+  const std::int64_t d = shape_.obs;
+  const int steps = kOneStep ? 1 : shape_.steps;
+  __builtin_prefetch(obs_.data() + place * d);
+  __builtin_prefetch(obs_.data() + (place + steps * n) * d);
+  for (int k = 0; k < steps; ++k) __builtin_prefetch(outcomes_.data() + place + k * n);
+}
+
 template <bool kOneStep>
 void Replay::draw_uniformly(Rng rng, std::span<std::int64_t> places) const {
   const std::int64_t first = first_place();
@@ -30,7 +41,6 @@ void Replay::draw_uniformly(Rng rng, std::span<std::int64_t> places) const {
   }
 }
 
-// One step needs no walk; the compiler drops it.
 template <bool kOneStep>
 void Replay::gather(std::int64_t draws) {
   const std::int64_t n = shape_.lanes;
@@ -81,27 +91,34 @@ void Replay::gather(std::int64_t draws) {
   }
 }
 
-void Replay::sample(int batches, int size, std::uint64_t seed, std::uint64_t first_stream,
-                    double beta) {
+template <bool kOneStep>
+void Replay::sample_windows(int batches, int size, std::uint64_t seed, std::uint64_t first,
+                            double beta) {
   const std::int64_t n = shape_.lanes;
-  const std::int64_t draws = std::int64_t{batches} * size;
-  assert(draws <= static_cast<std::int64_t>(places_.size()) && stored_slots() > 0);
-  assert(batches == 1 || !shape_.prioritised);
-  batch_size_ = size;
-  sampled_at_ = pushed_;
-
   const std::int64_t drawn = shape_.newest ? std::max<std::int64_t>(0, size - n) : size;
   const std::int64_t newest = (pushed_ - 1) % ring_ * n;  // place of its first lane
   for (int k = 0; k < batches; ++k) {
     const std::span<std::int64_t> places = places_.subspan(std::int64_t{k} * size, size);
     for (std::int64_t i = drawn; i < size; ++i) places[i] = newest + i - drawn;
-    if (shape_.prioritised) continue;
-    const Rng rng(seed, Purpose::replay, 0, first_stream + k);
-    shape_.steps == 1 ? draw_uniformly<true>(rng, places.first(drawn))
-                      : draw_uniformly<false>(rng, places.first(drawn));
+    if (!shape_.prioritised) {
+      draw_uniformly<kOneStep>(Rng(seed, Purpose::replay, 0, first + k), places.first(drawn));
+      continue;
+    }
+    draw_by_priority(seed, first + k, drawn);
+    for (const std::int64_t place : places) prefetch<kOneStep>(place);
+    weigh(beta);
   }
-  if (shape_.prioritised) draw_by_priority(seed, first_stream, drawn, beta);
-  shape_.steps == 1 ? gather<true>(draws) : gather<false>(draws);
+  gather<kOneStep>(std::int64_t{batches} * size);
+}
+
+void Replay::sample(int batches, int size, std::uint64_t seed, std::uint64_t first, double beta) {
+  assert(std::int64_t{batches} * size <= static_cast<std::int64_t>(places_.size()));
+  assert(stored_slots() > 0);
+  assert(batches == 1 || !shape_.prioritised);
+  batch_size_ = size;
+  sampled_at_ = pushed_;
+  shape_.steps == 1 ? sample_windows<true>(batches, size, seed, first, beta)
+                    : sample_windows<false>(batches, size, seed, first, beta);
 }
 
 }  // namespace hotloop
