@@ -152,11 +152,13 @@ std::string UpdateProduct::name() const {
 
 std::vector<UpdateProduct> update_products(const Structure& net, int batch) {
   std::vector<UpdateProduct> products;
-  for (const DenseLayer& layer : net.layers) {
-    products.push_back({UpdateProduct::kForward, batch, layer.in, layer.out, 2});
-    products.push_back({UpdateProduct::kWeightGradient, batch, layer.in, layer.out, 1});
+  for (const Layer& layer : net.layers) {
+    const auto* dense = std::get_if<DenseLayer>(&layer);
+    if (dense == nullptr) continue;
+    products.push_back({UpdateProduct::kForward, batch, dense->in, dense->out, 2});
+    products.push_back({UpdateProduct::kWeightGradient, batch, dense->in, dense->out, 1});
     if (&layer != net.layers.data())
-      products.push_back({UpdateProduct::kInputGradient, batch, layer.in, layer.out, 1});
+      products.push_back({UpdateProduct::kInputGradient, batch, dense->in, dense->out, 1});
   }
   return products;
 }

@@ -1,7 +1,8 @@
-// The slow twin of src/net: a dense network written as the formulas are, one sample and one number
-// at a time, in any precision. Tests and benchmarks only.
+// The slow twin of src/net: a network written as the formulas are, one sample and one number at a
+// time, in any precision. Tests and benchmarks only.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <numbers>
@@ -52,7 +53,109 @@ T slope(Activation activation, T z) {
   return 1;
 }
 
-// Parameters, gradients and moments all lie as Structure says: W [out, stride], b [out].
+// Every kind of layer is y = act(z) with z a function of x. Parameters, gradients and moments all
+// lie as Structure says: W [out, stride], b [out], scale and shift [width].
+
+template <class T>
+std::vector<T> preactivation(const DenseLayer& layer, std::span<const T> p,
+                             const std::vector<T>& x) {
+  std::vector<T> z(layer.out);
+  for (int o = 0; o < layer.out; ++o) {
+    z[o] = p[layer.bias + o];
+    for (int i = 0; i < layer.in; ++i) z[o] += p[layer.weight + o * layer.stride + i] * x[i];
+  }
+  return z;
+}
+
+// Adds to the gradient and returns dx.
+template <class T>
+std::vector<T> backward(const DenseLayer& layer, std::span<const T> p, const std::vector<T>& x,
+                        const std::vector<T>& dz, std::span<T> gradient) {
+  std::vector<T> dx(layer.in, T(0));
+  for (int o = 0; o < layer.out; ++o) {
+    gradient[layer.bias + o] += dz[o];
+    for (int i = 0; i < layer.in; ++i) {
+      gradient[layer.weight + o * layer.stride + i] += dz[o] * x[i];
+      dx[i] += dz[o] * p[layer.weight + o * layer.stride + i];
+    }
+  }
+  return dx;
+}
+
+template <class T>
+struct Moments {
+  T mean = 0, deviation = 0;  // deviation = sqrt(variance + 1e-5)
+
+  explicit Moments(const std::vector<T>& x) {
+    T variance = 0;
+    for (T value : x) mean += value / T(x.size());
+    for (T value : x) variance += (value - mean) * (value - mean) / T(x.size());
+    deviation = std::sqrt(variance + T(kNormEpsilon));
+  }
+};
+
+template <class T>
+std::vector<T> preactivation(const NormLayer& layer, std::span<const T> p,
+                             const std::vector<T>& x) {
+  const Moments<T> m(x);
+  std::vector<T> z(layer.width);
+  for (int i = 0; i < layer.width; ++i)
+    z[i] = p[layer.scale + i] * (x[i] - m.mean) / m.deviation + p[layer.shift + i];
+  return z;
+}
+
+// n_i = (x_i - mean) / deviation has dn_i/dx_j = ([i = j] - 1/N - n_i n_j / N) / deviation.
+template <class T>
+std::vector<T> backward(const NormLayer& layer, std::span<const T> p, const std::vector<T>& x,
+                        const std::vector<T>& dz, std::span<T> gradient) {
+  const Moments<T> m(x);
+  const auto n = [&](int i) { return (x[i] - m.mean) / m.deviation; };
+  std::vector<T> dx(layer.width, T(0));
+  for (int i = 0; i < layer.width; ++i) {
+    gradient[layer.scale + i] += dz[i] * n(i);
+    gradient[layer.shift + i] += dz[i];
+    for (int j = 0; j < layer.width; ++j) {
+      const T slope = (T(i == j) - (1 + n(i) * n(j)) / T(layer.width)) / m.deviation;
+      dx[j] += dz[i] * p[layer.scale + i] * slope;
+    }
+  }
+  return dx;
+}
+
+template <class T>
+std::vector<T> preactivation(const DuelingLayer& layer, std::span<const T>,
+                             const std::vector<T>& x) {
+  const auto [actions, atoms] = layer;
+  std::vector<T> q(actions * atoms);
+  for (int a = 0; a < actions; ++a) {
+    for (int k = 0; k < atoms; ++k) {
+      T mean = 0;
+      for (int b = 0; b < actions; ++b) mean += x[atoms + b * atoms + k] / T(actions);
+      q[a * atoms + k] = x[k] + x[atoms + a * atoms + k] - mean;
+    }
+  }
+  return q;
+}
+
+template <class T>
+std::vector<T> backward(const DuelingLayer& layer, std::span<const T>, const std::vector<T>& x,
+                        const std::vector<T>& dq, std::span<T>) {
+  const auto [actions, atoms] = layer;
+  std::vector<T> dx(x.size(), T(0));
+  for (int a = 0; a < actions; ++a) {
+    for (int k = 0; k < atoms; ++k) {
+      dx[k] += dq[a * atoms + k];
+      dx[atoms + a * atoms + k] += dq[a * atoms + k];
+      for (int b = 0; b < actions; ++b) dx[atoms + b * atoms + k] -= dq[a * atoms + k] / T(actions);
+    }
+  }
+  return dx;
+}
+
+inline Activation activation_of(const DenseLayer& layer) { return layer.activation; }
+inline Activation activation_of(const NormLayer& layer) { return layer.activation; }
+inline Activation activation_of(const DuelingLayer&) { return Activation::linear; }
+
 template <class T>
 struct Trace {
   std::vector<std::vector<T>> z;  // [layer][out]
@@ -63,16 +166,16 @@ template <class T>
 Trace<T> forward(const Structure& net, std::span<const T> parameters, std::span<const T> x) {
   Trace<T> trace;
   trace.y.emplace_back(x.begin(), x.end());
-  for (const DenseLayer& layer : net.layers) {
-    std::vector<T> z(layer.out), y(layer.out);
-    for (int o = 0; o < layer.out; ++o) {
-      z[o] = parameters[layer.bias + o];
-      for (int i = 0; i < layer.in; ++i)
-        z[o] += parameters[layer.weight + o * layer.stride + i] * trace.y.back()[i];
-      y[o] = activate(layer.activation, z[o]);
-    }
-    trace.z.push_back(z);
-    trace.y.push_back(y);
+  for (const Layer& layer : net.layers) {
+    std::visit(
+        [&](const auto& kind) {
+          const std::vector<T> z = preactivation<T>(kind, parameters, trace.y.back());
+          std::vector<T> y;
+          for (T value : z) y.push_back(activate(activation_of(kind), value));
+          trace.z.push_back(z);
+          trace.y.push_back(y);
+        },
+        layer);
   }
   return trace;
 }
@@ -82,18 +185,24 @@ template <class T>
 void backward(const Structure& net, std::span<const T> parameters, const Trace<T>& trace,
               std::vector<T> dy, std::span<T> gradient) {
   for (int l = static_cast<int>(net.layers.size()) - 1; l >= 0; --l) {
-    const DenseLayer& layer = net.layers[l];
-    std::vector<T> dx(layer.in, T(0));
-    for (int o = 0; o < layer.out; ++o) {
-      const T dz = dy[o] * slope(layer.activation, trace.z[l][o]);
-      gradient[layer.bias + o] += dz;
-      for (int i = 0; i < layer.in; ++i) {
-        gradient[layer.weight + o * layer.stride + i] += dz * trace.y[l][i];
-        dx[i] += dz * parameters[layer.weight + o * layer.stride + i];
-      }
-    }
-    dy = dx;
+    std::visit(
+        [&](const auto& kind) {
+          for (std::size_t o = 0; o < dy.size(); ++o)
+            dy[o] *= slope(activation_of(kind), trace.z[l][o]);
+          dy = backward<T>(kind, parameters, trace.y[l], dy, gradient);
+        },
+        net.layers[l]);
   }
+}
+
+// What an InputScale does to one sample.
+template <class T>
+std::vector<T> scale_input(std::span<const float> x, std::span<const float> mean,
+                           std::span<const float> factor) {
+  std::vector<T> scaled;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    scaled.push_back(std::clamp((T(x[i]) - T(mean[i])) * T(factor[i]), T(-10), T(10)));
+  return scaled;
 }
 
 }  // namespace hotloop::reference

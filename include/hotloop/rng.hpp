@@ -24,6 +24,7 @@ enum class Purpose : std::uint8_t {
   initialisation = 3,    // network parameters
   evaluation_world = 4,  // dynamics and resets of evaluation environments
   test = 5,              // tests and benchmarks
+  noise = 6,             // noisy network parameters
 };
 
 class Rng {

@@ -3,43 +3,55 @@
 #include <unsupported/Eigen/SpecialFunctions>
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <numbers>
 
-#include "net/lanes.hpp"
+#include "net/lane_arrays.hpp"
 
 namespace hotloop {
 namespace {
 
-// One feature of a block: 8, 16, 24 or 32 lanes. A compile-time width lets the compiler unroll.
-template <int kWidth>
-using Lanes = Eigen::Map<Eigen::Array<float, kWidth, 1>, Eigen::Aligned32>;
-template <int kWidth>
-using ConstLanes = Eigen::Map<const Eigen::Array<float, kWidth, 1>, Eigen::Aligned32>;
+// The distribution function of the standard normal, Phi.
+template <class Array>
+Array normal_distribution(const Array& x) {
+  constexpr float kSqrtHalf = std::numbers::sqrt2_v<float> / 2;
+  return 0.5f * (1.0f + (x * kSqrtHalf).erf());
+}
+
+template <Activation kActivation, class Array>
+Array apply(const Array& x) {
+  if constexpr (kActivation == Activation::linear) {
+    return x;
+  } else if constexpr (kActivation == Activation::relu) {
+    return x.max(0.0f);
+  } else if constexpr (kActivation == Activation::leaky_relu) {
+    return x.max(0.0f) + kLeakySlope * x.min(0.0f);
+  } else if constexpr (kActivation == Activation::tanh) {
+    return x.tanh();
+  } else if constexpr (kActivation == Activation::selu) {
+    return kSeluScale * (x.max(0.0f) + kSeluAlpha * (x.min(0.0f).exp() - 1.0f));
+  } else {
+    return x * normal_distribution(x);
+  }
+}
 
 template <Activation kActivation, int kWidth>
 void activate(const float* bias, int features, float* z, float* slope) {
-  constexpr float kSqrtHalf = std::numbers::sqrt2_v<float> / 2;
-  constexpr float kInvSqrtTwoPi = std::numbers::inv_sqrtpi_v<float> * kSqrtHalf;
+  using Array = Eigen::Array<float, kWidth, 1>;
+  constexpr float kInvSqrtTwoPi =
+      std::numbers::inv_sqrtpi_v<float> * std::numbers::sqrt2_v<float> / 2;
   for (int f = 0; f < features; ++f) {
     Lanes<kWidth> y(z + f * kLanes);
-    const Eigen::Array<float, kWidth, 1> x = y + bias[f];
-    if constexpr (kActivation == Activation::linear) {
-      y = x;
-    } else if constexpr (kActivation == Activation::relu) {
-      y = x.max(0.0f);
-    } else if constexpr (kActivation == Activation::leaky_relu) {
-      y = x.max(0.0f) + kLeakySlope * x.min(0.0f);
-    } else if constexpr (kActivation == Activation::tanh) {
-      y = x.tanh();
-    } else if constexpr (kActivation == Activation::selu) {
-      y = kSeluScale * (x.max(0.0f) + kSeluAlpha * (x.min(0.0f).exp() - 1.0f));
-    } else {
-      const Eigen::Array<float, kWidth, 1> phi = 0.5f * (1.0f + (x * kSqrtHalf).erf());
-      y = x * phi;
+    const Array x = y + bias[f];
+    if constexpr (kActivation == Activation::gelu) {
       if (slope != nullptr) {
+        const Array phi = normal_distribution(x);
+        y = x * phi;
         Lanes<kWidth>(slope + f * kLanes) = phi + x * kInvSqrtTwoPi * (-0.5f * x * x).exp();
+        continue;
       }
     }
+    y = apply<kActivation>(x);
   }
 }
 
@@ -66,7 +78,7 @@ void differentiate(const float* outputs, const float* slope, int features, float
   }
 }
 
-// Runtime activation and width to compile-time ones.
+// A runtime activation to a compile-time one.
 template <class F>
 void with_activation(Activation activation, F&& f) {
   switch (activation) {
@@ -85,20 +97,6 @@ void with_activation(Activation activation, F&& f) {
   }
 }
 
-template <class F>
-void with_width(int width, F&& f) {
-  switch (width) {
-    case 8:
-      return f.template operator()<8>();
-    case 16:
-      return f.template operator()<16>();
-    case 24:
-      return f.template operator()<24>();
-    default:
-      return f.template operator()<32>();
-  }
-}
-
 }  // namespace
 
 void add_bias_and_activate(Activation activation, const float* bias, int features, int width,
@@ -106,6 +104,18 @@ void add_bias_and_activate(Activation activation, const float* bias, int feature
   with_activation(activation, [&]<Activation kActivation>() {
     with_width(width,
                [&]<int kWidth>() { activate<kActivation, kWidth>(bias, features, z, slope); });
+  });
+}
+
+void add_bias_and_activate_one(Activation activation, const float* bias, int features, float* z) {
+  const int padded = round_up(features, kLaneStep);
+  std::fill(z + features, z + padded, 0.0f);
+  with_activation(activation, [&]<Activation kActivation>() {
+    using Array = Eigen::Array<float, kLaneStep, 1>;
+    for (int f = 0; f < padded; f += kLaneStep) {
+      const Array x = ConstLanes<kLaneStep>(z + f) + Eigen::Map<const Array>(bias + f);
+      Lanes<kLaneStep>{z + f} = apply<kActivation>(x);
+    }
   });
 }
 

@@ -4,6 +4,8 @@
 //   he          W ~ N(0, 2 / in), b = 0                               (He et al. 2015)
 //   orthogonal  W with orthonormal rows or columns, times sqrt(2) where ReLU follows, b = 0
 //               (Saxe et al. 2014)
+// Noisy layers start as Fortunato et al. 2018 say, whatever the initialiser: means as `pytorch`,
+// standard deviations at a constant. Norms start as the identity: scale 1, shift 0.
 #include <Eigen/Core>
 #include <Eigen/QR>
 #include <algorithm>
@@ -39,48 +41,64 @@ RowMatrix orthogonal(int rows, int columns, std::uint64_t seed, std::uint32_t la
 
 bool is_rectifier(Activation a) { return a == Activation::relu || a == Activation::leaky_relu; }
 
+void start(const DenseLayer& layer, Initialiser init, std::uint64_t seed, std::uint32_t index,
+           float* parameters) {
+  float* weight = parameters + layer.weight;
+  float* bias = parameters + layer.bias;
+  // Each row of W draws from its own stream; its bias follows where a draw is wanted.
+  const auto fill = [&](auto&& draw, bool draw_bias) {
+    for (int o = 0; o < layer.out; ++o) {
+      Rng rng(seed, Purpose::initialisation, index, o);
+      float* row = weight + static_cast<std::size_t>(o) * layer.stride;
+      for (int i = 0; i < layer.in; ++i) row[i] = static_cast<float>(draw(rng, o, i));
+      if (draw_bias) bias[o] = static_cast<float>(draw(rng, o, layer.in));
+    }
+  };
+  switch (layer.noisy ? Initialiser::pytorch : init) {
+    case Initialiser::pytorch: {
+      const double bound = 1 / std::sqrt(layer.in);
+      fill([&](Rng& rng, int, int) { return rng.uniform(-bound, bound); }, true);
+      break;
+    }
+    case Initialiser::glorot: {
+      const double bound = std::sqrt(6.0 / (layer.in + layer.out));
+      fill([&](Rng& rng, int, int) { return rng.uniform(-bound, bound); }, false);
+      break;
+    }
+    case Initialiser::he: {
+      const double deviation = std::sqrt(2.0 / layer.in);
+      fill([&](Rng& rng, int, int) { return deviation * rng.normal(); }, false);
+      break;
+    }
+    case Initialiser::orthogonal: {
+      const double gain = is_rectifier(layer.activation) ? std::sqrt(2.0) : 1.0;
+      const RowMatrix q = orthogonal(layer.out, layer.in, seed, index);
+      fill([&](Rng&, int o, int i) { return gain * q(o, i); }, false);
+      break;
+    }
+  }
+  if (!layer.noisy) return;
+  for (int o = 0; o < layer.out; ++o) {
+    std::fill_n(parameters + layer.weight_sigma + static_cast<std::size_t>(o) * layer.stride,
+                layer.in, layer.initial_sigma);
+  }
+  std::fill_n(parameters + layer.bias_sigma, layer.out, layer.initial_sigma);
+}
+
+void start(const NormLayer& layer, Initialiser, std::uint64_t, std::uint32_t, float* parameters) {
+  std::fill_n(parameters + layer.scale, layer.width, 1.0f);
+}
+
+void start(const DuelingLayer&, Initialiser, std::uint64_t, std::uint32_t, float*) {}
+
 }  // namespace
 
 void initialise(const Structure& structure, Initialiser init, std::uint64_t seed,
                 std::span<float> parameters) {
   std::fill(parameters.begin(), parameters.end(), 0.0f);
-  std::uint32_t index = 0;
-  for (const DenseLayer& layer : structure.layers) {
-    float* weight = parameters.data() + layer.weight;
-    float* bias = parameters.data() + layer.bias;
-    // Each row of W draws from its own stream; its bias follows where a draw is wanted.
-    const auto fill = [&](auto&& draw, bool draw_bias) {
-      for (int o = 0; o < layer.out; ++o) {
-        Rng rng(seed, Purpose::initialisation, index, o);
-        float* row = weight + static_cast<std::size_t>(o) * layer.stride;
-        for (int i = 0; i < layer.in; ++i) row[i] = static_cast<float>(draw(rng, o, i));
-        if (draw_bias) bias[o] = static_cast<float>(draw(rng, o, layer.in));
-      }
-    };
-    switch (init) {
-      case Initialiser::pytorch: {
-        const double bound = 1 / std::sqrt(layer.in);
-        fill([&](Rng& rng, int, int) { return rng.uniform(-bound, bound); }, true);
-        break;
-      }
-      case Initialiser::glorot: {
-        const double bound = std::sqrt(6.0 / (layer.in + layer.out));
-        fill([&](Rng& rng, int, int) { return rng.uniform(-bound, bound); }, false);
-        break;
-      }
-      case Initialiser::he: {
-        const double deviation = std::sqrt(2.0 / layer.in);
-        fill([&](Rng& rng, int, int) { return deviation * rng.normal(); }, false);
-        break;
-      }
-      case Initialiser::orthogonal: {
-        const double gain = is_rectifier(layer.activation) ? std::sqrt(2.0) : 1.0;
-        const RowMatrix q = orthogonal(layer.out, layer.in, seed, index);
-        fill([&](Rng&, int o, int i) { return gain * q(o, i); }, false);
-        break;
-      }
-    }
-    ++index;
+  for (std::uint32_t index = 0; index < structure.layers.size(); ++index) {
+    std::visit([&](const auto& layer) { start(layer, init, seed, index, parameters.data()); },
+               structure.layers[index]);
   }
 }
 

@@ -1,9 +1,10 @@
 // Forward and backward over the three things a network is made of: its structure, a flat array of
 // parameters, and a workspace.
 //
-// The plan holds one compiled matrix product per layer, direction and block width. A workspace
-// holds the activations (and, for training, the gradients) of a batch up to its capacity. Several
-// parameter arrays (online, target) share one plan; each thread that learns has its own workspace.
+// The plan holds the kernel of each layer, with one compiled matrix product per direction and block
+// width. A workspace holds the activations (and, for training, the gradients) of a batch up to its
+// capacity. Several parameter arrays (online, target) share one plan; each thread that learns has
+// its own workspace.
 #pragma once
 
 #include <array>
@@ -12,7 +13,7 @@
 
 #include "core/arena.hpp"
 #include "net/lanes.hpp"
-#include "net/product.hpp"
+#include "net/layer_kernels.hpp"
 #include "net/structure.hpp"
 
 namespace hotloop {
@@ -22,24 +23,11 @@ class Plan {
   explicit Plan(Structure structure);
 
   const Structure& structure() const { return structure_; }
-
-  // Products of layer l for a block of `width` lanes:
-  //   forward Z = W X,   input_gradient dX = W' dZ,   weight_gradient dW (+)= dZ X'.
-  const Product& forward(int l, int width) const { return at(l, width).forward; }
-  const Product& input_gradient(int l, int width) const { return at(l, width).input_gradient; }
-  const Product& weight_gradient(int l, int width, bool accumulate) const {
-    return accumulate ? at(l, width).add_weight_gradient : at(l, width).weight_gradient;
-  }
+  const std::vector<LayerKernel>& kernels() const { return kernels_; }  // [layers]
 
  private:
-  struct LayerProducts {
-    Product forward, input_gradient, weight_gradient, add_weight_gradient;
-  };
-  static constexpr int kWidths = kLanes / kLaneStep;
-  const LayerProducts& at(int l, int width) const { return products_[l][width / kLaneStep - 1]; }
-
   Structure structure_;
-  std::vector<std::array<LayerProducts, kWidths>> products_;  // [layer][width / 8 - 1]
+  std::vector<LayerKernel> kernels_;
 };
 
 enum class Use { inference, training };
@@ -56,14 +44,14 @@ class Workspace {
   const float* outputs(int block) const {
     return lanes(static_cast<int>(lanes_.size()) - 1, block);
   }
-  // Training only: dL/dY, set by the loss.
+  // Training only: dL/dY, set by the loss; the backward pass may overwrite it.
   float* output_gradient(int block) { return block_of(gradient_, block); }
-  float* slope(int level, int block) {
-    return slope_[level].data == nullptr ? nullptr : block_of(slope_[level], block);
+  float* kept(int layer, int block) {  // of the forward pass for the backward pass; may be null
+    return kept_[layer].data == nullptr ? nullptr : block_of(kept_[layer], block);
   }
-  float* rows(int level) { return rows_[level].data(); }    // scratch: one block of level, as rows
-  float* delta(int which) { return delta_[which].data(); }  // scratch: gradients in one block
-  float* column(int which) { return column_[which].data(); }  // scratch: one sample, contiguous
+  float* scratch(int layer) { return scratch_[layer].data(); }  // the layer's own, one block
+  float* delta(int which) { return delta_[which].data(); }      // scratch: gradients in one block
+  float* column(int which) { return column_[which].data(); }    // scratch: one sample, contiguous
 
  private:
   struct Level {
@@ -78,25 +66,33 @@ class Workspace {
   Use use_;
   Arena arena_;
   std::vector<Level> lanes_;                // [layers + 1][blocks][D][kLanes]
-  std::vector<Level> slope_;                // same, only behind GELU layers
+  std::vector<Level> kept_;                 // [layers][blocks][LayerMemory::kept][kLanes]
   Level gradient_;                          // [blocks][outputs][kLanes]
-  std::vector<std::span<float>> rows_;      // [layers][kLanes][stride]
-  std::array<std::span<float>, 2> delta_;   // [widest input of a layer][kLanes]
+  std::vector<std::span<float>> scratch_;   // [layers][LayerMemory::scratch]
+  std::array<std::span<float>, 2> delta_;   // [widest layer][kLanes]
   std::array<std::span<float>, 2> column_;  // [widest layer]
 };
 
-// Y = net(X) for rows [batch, inputs]; the results are workspace.outputs(block). Blocks
-// [first, last) only, so that threads can share a batch.
+// Normalisation of the observations, x <- clamp((x - mean) * factor, -10, 10).
+struct InputScale {
+  const float* mean;    // [inputs]
+  const float* factor;  // [inputs]
+};
+inline constexpr float kInputBound = 10;
+
+// Y = net(X) for rows [batch, inputs], scaled first if `scale` is not null; the results are
+// workspace.outputs(block). Blocks [first, last) only, so that threads can share a batch.
 void forward(const Plan& plan, std::span<const float> parameters, const float* rows, int batch,
-             int first, int last, Workspace& workspace);
+             int first, int last, Workspace& workspace, const InputScale* scale = nullptr);
 inline void forward(const Plan& plan, std::span<const float> parameters, const float* rows,
-                    int batch, Workspace& workspace) {
-  forward(plan, parameters, rows, batch, 0, block_count(batch), workspace);
+                    int batch, Workspace& workspace, const InputScale* scale = nullptr) {
+  forward(plan, parameters, rows, batch, 0, block_count(batch), workspace, scale);
 }
 
 // Gradient of the loss with respect to all parameters, given workspace.output_gradient(block),
 // after the forward pass of the same batch. Overwrites `gradient` (whose padding stays zero) with
-// the sum over the blocks, added in block order.
+// the sum over the blocks, added in block order. The standard deviations of noisy layers get zero:
+// noise_gradient fills them in.
 void backward(const Plan& plan, std::span<const float> parameters, int batch, Workspace& workspace,
               std::span<float> gradient);
 

@@ -1,22 +1,26 @@
-// The structure of a network: layers and shapes, immutable, and where each tensor lies in the flat
-// parameter array.
+// The structure of a network: a list of layers of several kinds, immutable, and where each tensor
+// lies in the flat parameter array.
 //
 // All parameters of a network are one aligned array of floats. A target copy is a memcpy, an
 // optimiser step one loop, an all-reduce one call. Weights are [out, in] with rows padded to a
 // multiple of 8 floats; the padding is zero, has zero gradient, and so stays zero.
+//
+// To add a kind of layer: its struct and its place in `Layer` here, its tensors in structure.cpp,
+// its start in initialise.cpp, and its kernel in layer_kernels.hpp with a file of its own.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "net/options.hpp"
 
 namespace hotloop {
 
-// y = act(W x + b)
+// y = act(W x + b). A noisy layer has learnt standard deviations beside W and b: see noise.hpp.
 struct DenseLayer {
   int in = 0;
   int out = 0;
@@ -24,23 +28,81 @@ struct DenseLayer {
   Activation activation = Activation::linear;
   std::size_t weight = 0;  // offset of W [out, stride] in the flat array
   std::size_t bias = 0;    // offset of b [out]
+  bool noisy = false;
+  std::size_t weight_sigma = 0;  // noisy only: offset of sigma_W [out, stride]
+  std::size_t bias_sigma = 0;    // noisy only: offset of sigma_b [out]
+  float initial_sigma = 0;       // noisy only: where every sigma starts
+
+  int inputs() const { return in; }
+  int outputs() const { return out; }
+  bool operator==(const DenseLayer&) const = default;
 };
+
+// y = act(scale * (x - mean) / sqrt(variance + 1e-5) + shift), with the mean and the (biased)
+// variance of one sample over its features: layer normalisation, Ba et al. 2016; 1e-5 as in
+// PyTorch.
+struct NormLayer {
+  int width = 0;
+  Activation activation = Activation::linear;
+  std::size_t scale = 0;  // offset of scale [width]
+  std::size_t shift = 0;  // offset of shift [width]
+
+  int inputs() const { return width; }
+  int outputs() const { return width; }
+  bool operator==(const NormLayer&) const = default;
+};
+inline constexpr float kNormEpsilon = 1e-5f;
+
+// The dueling head of Wang et al. 2016, per atom k: from x = [V (atoms) | A (actions x atoms)],
+// y[a, k] = V[k] + A[a, k] - mean of A[., k]. It has no parameters.
+struct DuelingLayer {
+  int actions = 0;
+  int atoms = 0;
+
+  int inputs() const { return (1 + actions) * atoms; }
+  int outputs() const { return actions * atoms; }
+  bool operator==(const DuelingLayer&) const = default;
+};
+
+using Layer = std::variant<DenseLayer, NormLayer, DuelingLayer>;
+
+inline int inputs_of(const Layer& layer) {
+  return std::visit([](const auto& kind) { return kind.inputs(); }, layer);
+}
+inline int outputs_of(const Layer& layer) {
+  return std::visit([](const auto& kind) { return kind.outputs(); }, layer);
+}
 
 struct Structure {
   int inputs = 0;
   int outputs = 0;
-  std::vector<DenseLayer> layers;
+  std::vector<Layer> layers;
   std::size_t storage = 0;     // floats in the flat array, padding included
   std::size_t parameters = 0;  // real parameters
 
   bool operator==(const Structure&) const = default;
-  std::string describe() const;  // "4-64-64-2 relu, 4,610 parameters"
+  std::string describe() const;  // "4-64-64-2 relu, layer norm, dueling, 4931 parameters"
 };
-inline bool operator==(const DenseLayer& a, const DenseLayer& b) {
-  return a.in == b.in && a.out == b.out && a.activation == b.activation;
-}
 
-Structure make_mlp(int inputs, int outputs, const NetOptions& options);
+// A multilayer perceptron with options.hidden between its inputs and actions * atoms outputs;
+// output a * atoms + k is atom k of action a.
+Structure make_mlp(int inputs, int actions, const NetOptions& options, int atoms = 1);
+
+// A tensor by name: [rows, columns], element (r, c) at offset + r * stride + c. A vector has one
+// row, and stride 0.
+struct TensorInfo {
+  std::string name;  // layer<i>.weight .bias .weight_sigma .bias_sigma .scale .shift
+  std::size_t offset = 0;
+  int rows = 0;
+  int columns = 0;
+  int stride = 0;
+
+  bool is_vector() const { return stride == 0; }
+  std::size_t size() const { return static_cast<std::size_t>(rows) * columns; }
+};
+
+// All tensors of a network, in the order of its layers; i is the index in the list of layers.
+std::vector<TensorInfo> tensors(const Structure& structure);
 
 // Fills `parameters` (structure.storage floats) from the stream of (seed, initialisation).
 void initialise(const Structure& structure, Initialiser init, std::uint64_t seed,

@@ -10,43 +10,49 @@
 
 #include <hotloop/error.hpp>
 
-#include "env/registry.hpp"
 #include "run/safetensors.hpp"
+#include "run/trainer.hpp"
 
 namespace hotloop {
 namespace {
 
 constexpr const char* kFormat = "hotloop-model-1";
 
-// Weights without the padding of their rows.
-std::vector<float> packed_weight(const DenseLayer& layer, std::span<const float> parameters) {
-  std::vector<float> packed;
-  packed.reserve(static_cast<std::size_t>(layer.in) * layer.out);
-  for (int o = 0; o < layer.out; ++o) {
-    const float* row =
-        parameters.data() + layer.weight + static_cast<std::size_t>(o) * layer.stride;
-    packed.insert(packed.end(), row, row + layer.in);
+// A tensor without the padding of its rows.
+std::vector<float> packed(const TensorInfo& info, std::span<const float> parameters) {
+  std::vector<float> values;
+  values.reserve(info.size());
+  for (int r = 0; r < info.rows; ++r) {
+    const float* row = parameters.data() + info.offset + static_cast<std::size_t>(r) * info.stride;
+    values.insert(values.end(), row, row + info.columns);
   }
-  return packed;
+  return values;
 }
+
+Shape shape_of(const TensorInfo& info) {
+  if (info.is_vector()) return {info.columns};
+  return {info.rows, info.columns};
+}
+
+constexpr const char* kMean = "normaliser.mean";
+constexpr const char* kFactor = "normaliser.factor";
 
 }  // namespace
 
 void save_model(const std::string& path, const Model& model) {
-  std::vector<std::vector<float>> weights;  // keeps the bytes alive until they are written
-  for (const DenseLayer& layer : model.structure.layers)
-    weights.push_back(packed_weight(layer, model.parameters));
-  std::vector<TensorView> tensors;
-  for (std::size_t l = 0; l < weights.size(); ++l) {
-    const DenseLayer& layer = model.structure.layers[l];
-    tensors.push_back(tensor(fmt::format("layer{}.weight", l), std::span<const float>(weights[l]),
-                             {layer.out, layer.in}));
-    tensors.push_back(
-        tensor(fmt::format("layer{}.bias", l),
-               std::span<const float>(model.parameters).subspan(layer.bias, layer.out)));
+  const std::vector<TensorInfo> infos = tensors(model.structure);
+  std::vector<std::vector<float>> values;  // keeps the bytes alive until they are written
+  for (const TensorInfo& info : infos) values.push_back(packed(info, model.parameters));
+  std::vector<TensorView> views;
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    views.push_back(tensor(infos[i].name, std::span<const float>(values[i]), shape_of(infos[i])));
+  }
+  if (!model.input_mean.empty()) {
+    views.push_back(tensor(kMean, std::span<const float>(model.input_mean)));
+    views.push_back(tensor(kFactor, std::span<const float>(model.input_factor)));
   }
   write_safetensors(
-      path, tensors,
+      path, views,
       {{"format", kFormat},
        {"spec", to_yaml(model.spec)},
        {"structure", model.structure.describe()},
@@ -63,34 +69,34 @@ Model load_model(const std::string& path) {
   }
   Model model;
   model.spec = load_spec_text(file.metadata("spec"), path, {});
-  const EnvSpec& env = *find_env(model.spec.env).spec;
-  model.structure = make_mlp(env.obs, env.actions, model.spec.net);
+  model.structure = network_structure(model.spec);
   model.parameters.assign(model.structure.storage, 0.0f);
   model.env_steps = std::atoll(file.metadata("env_steps").c_str());
   const std::string& greedy = file.metadata("greedy_return");
   model.greedy_return = greedy.empty() ? std::nan("") : std::atof(greedy.c_str());
-  for (std::size_t l = 0; l < model.structure.layers.size(); ++l) {
-    const DenseLayer& layer = model.structure.layers[l];
-    std::vector<float> weight(static_cast<std::size_t>(layer.in) * layer.out);
-    file.copy(fmt::format("layer{}.weight", l), std::span<float>(weight), {layer.out, layer.in});
-    for (int o = 0; o < layer.out; ++o) {
+  for (const TensorInfo& info : tensors(model.structure)) {
+    std::vector<float> values(info.size());
+    file.copy(info.name, std::span<float>(values), shape_of(info));
+    for (int r = 0; r < info.rows; ++r) {
       std::copy_n(
-          weight.data() + static_cast<std::size_t>(o) * layer.in, layer.in,
-          model.parameters.data() + layer.weight + static_cast<std::size_t>(o) * layer.stride);
+          values.data() + static_cast<std::size_t>(r) * info.columns, info.columns,
+          model.parameters.data() + info.offset + static_cast<std::size_t>(r) * info.stride);
     }
-    file.copy(fmt::format("layer{}.bias", l),
-              std::span<float>(model.parameters).subspan(layer.bias, layer.out));
+  }
+  if (file.contains(kMean)) {
+    model.input_mean.resize(model.structure.inputs);
+    model.input_factor.resize(model.structure.inputs);
+    file.copy(kMean, std::span<float>(model.input_mean));
+    file.copy(kFactor, std::span<float>(model.input_factor));
   }
   return model;
 }
 
 std::string parameters_hash(const Structure& structure, std::span<const float> parameters) {
   std::vector<float> all;
-  for (const DenseLayer& layer : structure.layers) {
-    const std::vector<float> weight = packed_weight(layer, parameters);
-    all.insert(all.end(), weight.begin(), weight.end());
-    all.insert(all.end(), parameters.begin() + layer.bias,
-               parameters.begin() + layer.bias + layer.out);
+  for (const TensorInfo& info : tensors(structure)) {
+    const std::vector<float> values = packed(info, parameters);
+    all.insert(all.end(), values.begin(), values.end());
   }
   return fmt::format("{:016x}", XXH3_64bits(all.data(), all.size() * sizeof(float)));
 }

@@ -1,7 +1,9 @@
 // A trained network as a file: weights by name and everything needed to use them again.
 //
-// A self-verifying safetensors file with `layer<i>.weight` [out, in] and `layer<i>.bias` [out]; its
-// metadata holds the resolved spec and the evaluation that stands with it.
+// A self-verifying safetensors file with the tensors of the network (`layer<i>.weight` [out, in],
+// `layer<i>.bias` [out], ...: net/structure.hpp) and, if observations are normalised,
+// `normaliser.mean` and `normaliser.factor` [inputs]; its metadata holds the resolved spec and the
+// evaluation that stands with it.
 #pragma once
 
 #include <span>
@@ -17,7 +19,9 @@ namespace hotloop {
 struct Model {
   TrainSpec spec;
   Structure structure;
-  std::vector<float> parameters;  // flat, structure.storage floats
+  std::vector<float> parameters;         // flat, structure.storage floats
+  std::vector<float> input_mean = {};    // [inputs] of InputScale; empty: observations are used as
+  std::vector<float> input_factor = {};  // [inputs] they are
   std::int64_t env_steps = 0;
   double greedy_return = 0;  // NaN if it was never evaluated
 };

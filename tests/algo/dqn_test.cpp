@@ -75,7 +75,8 @@ struct WorkedExample {
     return dqn;
   }
   std::size_t weight(int s, int a) const {
-    return net.layers[0].weight + a * net.layers[0].stride + s;
+    const auto& layer = std::get<DenseLayer>(net.layers[0]);
+    return layer.weight + a * layer.stride + s;
   }
 
   void check(Loss loss, double expected_loss, const std::vector<double>& gradient) {
@@ -114,7 +115,7 @@ TEST(Dqn, UpdatesAreSequential) {
     const OwnedBatch batch{{0}, {0}, {target}, {0}, {0}, {}};
     dqn.update(batch.view(), 0.1, team);
   }
-  EXPECT_NEAR(dqn.online()[net.layers[0].bias], 0.76, 1e-6);
+  EXPECT_NEAR(dqn.online()[std::get<DenseLayer>(net.layers[0]).bias], 0.76, 1e-6);
 }
 
 // Check 8: r = 1, gamma = 0.99, value of the true next state 50, of the reset state 5. Through the
@@ -141,7 +142,7 @@ TEST(Dqn, TruncationBootstrapsFromTheFinalObservation) {
             {.kind = OptimiserKind::sgd}, 1, 1);
     std::fill(dqn.online().begin(), dqn.online().end(), 0.0f);
     std::fill(dqn.target().begin(), dqn.target().end(), 0.0f);
-    dqn.target()[net.layers[0].weight] = 1;  // Q_target(s) = s
+    dqn.target()[std::get<DenseLayer>(net.layers[0]).weight] = 1;  // Q_target(s) = s
     ThreadTeam team(1);
     const double target = std::sqrt(dqn.update(replay.batch(0), 0, team).loss);  // Q(s) = 0
     EXPECT_NEAR(target, terminated ? 1.0 : 50.5, 1e-5);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "net/structure.hpp"
@@ -9,16 +10,16 @@
 namespace hotloop {
 namespace {
 
-struct Layer {
+struct Values {
   std::vector<double> weight, bias;
 };
 
-Layer first_layer(Initialiser init, int in, int out, std::uint64_t seed = 5) {
+Values first_layer(Initialiser init, int in, int out, std::uint64_t seed = 5) {
   const Structure net = make_mlp(in, 3, {.hidden = {out}});
   std::vector<float> p(net.storage, 99.0f);
   initialise(net, init, seed, p);
-  const DenseLayer& layer = net.layers[0];
-  Layer result;
+  const auto& layer = std::get<DenseLayer>(net.layers[0]);
+  Values result;
   for (int o = 0; o < out; ++o) {
     result.bias.push_back(p[layer.bias + o]);
     for (int i = 0; i < in; ++i) result.weight.push_back(p[layer.weight + o * layer.stride + i]);
@@ -40,7 +41,7 @@ double largest(const std::vector<double>& v) {
 
 // The variance of U(-b, b) is b^2 / 3.
 TEST(Initialise, PytorchDefaultIsUniformWithinOneOverRootIn) {
-  const Layer layer = first_layer(Initialiser::pytorch, 100, 200);
+  const Values layer = first_layer(Initialiser::pytorch, 100, 200);
   EXPECT_LE(largest(layer.weight), 0.1);
   EXPECT_GT(largest(layer.weight), 0.099);
   EXPECT_NEAR(variance(layer.weight), 0.01 / 3, 1e-4);
@@ -49,7 +50,7 @@ TEST(Initialise, PytorchDefaultIsUniformWithinOneOverRootIn) {
 }
 
 TEST(Initialise, GlorotIsUniformWithItsBoundAndZeroBias) {
-  const Layer layer = first_layer(Initialiser::glorot, 100, 200);
+  const Values layer = first_layer(Initialiser::glorot, 100, 200);
   const double bound = std::sqrt(6.0 / 300);
   EXPECT_LE(largest(layer.weight), bound);
   EXPECT_NEAR(variance(layer.weight), bound * bound / 3, 3e-4);
@@ -57,7 +58,7 @@ TEST(Initialise, GlorotIsUniformWithItsBoundAndZeroBias) {
 }
 
 TEST(Initialise, HeIsNormalWithVarianceTwoOverIn) {
-  const Layer layer = first_layer(Initialiser::he, 100, 200);
+  const Values layer = first_layer(Initialiser::he, 100, 200);
   EXPECT_NEAR(variance(layer.weight), 0.02, 1e-3);
   EXPECT_GT(largest(layer.weight), 3 * std::sqrt(0.02));  // uniform numbers would never get there
   EXPECT_EQ(largest(layer.bias), 0);
@@ -65,7 +66,7 @@ TEST(Initialise, HeIsNormalWithVarianceTwoOverIn) {
 
 TEST(Initialise, OrthogonalHasOrthonormalRowsOrColumnsTimesGain) {
   for (const auto& [in, out] : {std::pair{20, 50}, std::pair{50, 20}, std::pair{16, 16}}) {
-    const Layer layer = first_layer(Initialiser::orthogonal, in, out);
+    const Values layer = first_layer(Initialiser::orthogonal, in, out);
     const bool rows = out <= in;  // which side can be orthonormal
     const int count = rows ? out : in;
     const auto at = [&](int which, int element) {
@@ -78,6 +79,40 @@ TEST(Initialise, OrthogonalHasOrthonormalRowsOrColumnsTimesGain) {
         ASSERT_NEAR(dot, a == b ? 2.0 : 0.0, 1e-5);  // gain sqrt(2) behind ReLU
       }
     }
+  }
+}
+
+TEST(Initialise, NormsAreTheIdentityAndNoisyLayersFollowTheirPaper) {
+  const Structure net = make_mlp(100, 3,
+                                 {.hidden = {200},
+                                  .layer_norm = true,
+                                  .dueling = true,
+                                  .noisy = Noisy::head,
+                                  .noisy_sigma = 0.4});
+  std::vector<float> p(net.storage, 99.0f);
+  initialise(net, Initialiser::he, 5, p);
+  std::vector<std::vector<double>> values;
+  std::vector<std::string> names;
+  for (const TensorInfo& tensor : tensors(net)) {
+    names.push_back(tensor.name);
+    values.emplace_back();
+    for (int r = 0; r < tensor.rows; ++r) {
+      const auto row = p.begin() + tensor.offset + r * tensor.stride;
+      values.back().insert(values.back().end(), row, row + tensor.columns);
+    }
+  }
+  ASSERT_EQ(names, (std::vector<std::string>{"layer0.weight", "layer0.bias", "layer1.scale",
+                                             "layer1.shift", "layer2.weight", "layer2.bias",
+                                             "layer2.weight_sigma", "layer2.bias_sigma"}));
+  EXPECT_NEAR(variance(values[0]), 0.02, 1e-3);  // He
+  EXPECT_EQ(values[2], std::vector<double>(200, 1.0));
+  EXPECT_EQ(values[3], std::vector<double>(200, 0.0));
+  const double bound = 1 / std::sqrt(200.0);
+  EXPECT_LE(largest(values[4]), bound);
+  EXPECT_NEAR(variance(values[4]), bound * bound / 3, 3e-4);
+  EXPECT_GT(largest(values[5]), 0);
+  for (const auto& sigmas : {values[6], values[7]}) {
+    for (double sigma : sigmas) ASSERT_FLOAT_EQ(sigma, 0.4 / std::sqrt(200.0));
   }
 }
 

@@ -1,0 +1,79 @@
+// Dense layers: Y = act(W X + b); dZ = dY act'(Z), db = sum dZ, dW = dZ X', dX = W' dZ.
+#include <Eigen/Core>
+#include <algorithm>
+
+#include "net/activation.hpp"
+#include "net/layer_kernels.hpp"
+
+namespace hotloop {
+
+DenseKernel::DenseKernel(const DenseLayer& layer) : layer_(layer) {
+  for (std::size_t i = 0; i < products_.size(); ++i) {
+    const int width = static_cast<int>(i + 1) * kLaneStep;
+    // Column-major views: lanes [D][32] are 32 x D; W [out, stride] is stride x out; rows
+    // [32][stride] are stride x 32.
+    Products& p = products_[i];
+    p.forward = Product({.m = width,
+                         .n = layer.out,
+                         .k = layer.in,
+                         .lda = kLanes,
+                         .ldb = layer.stride,
+                         .ldc = kLanes});
+    p.input_gradient = Product({.m = width,
+                                .n = layer.in,
+                                .k = layer.out,
+                                .lda = kLanes,
+                                .ldb = layer.stride,
+                                .ldc = kLanes,
+                                .transpose_b = true});
+    ProductShape dw{.m = layer.stride,
+                    .n = layer.out,
+                    .k = width,
+                    .lda = layer.stride,
+                    .ldb = kLanes,
+                    .ldc = layer.stride};
+    p.weight_gradient = Product(dw);
+    dw.accumulate = true;
+    p.add_weight_gradient = Product(dw);
+  }
+}
+
+// GELU keeps its slope. The scratch is X as rows [kLanes][stride], whose padding stays zero.
+LayerMemory memory_of(const DenseLayer& layer) {
+  return {.kept = layer.activation == Activation::gelu ? layer.out : 0,
+          .scratch = static_cast<std::size_t>(kLanes) * layer.stride};
+}
+
+void DenseKernel::forward(const ForwardBlock& b) const {
+  products(b.width).forward(b.x, b.parameters + layer_.weight, b.y);
+  add_bias_and_activate(layer_.activation, b.parameters + layer_.bias, layer_.out, b.width, b.y,
+                        b.kept);
+}
+
+void DenseKernel::forward_one(const float* parameters, const float* x, float* y) const {
+  using Matrix =
+      Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>, 0,
+                 Eigen::OuterStride<>>;
+  const Matrix weight(parameters + layer_.weight, layer_.out, layer_.in,
+                      Eigen::OuterStride<>(layer_.stride));
+  Eigen::Map<Eigen::VectorXf>(y, layer_.out).noalias() =
+      weight * Eigen::Map<const Eigen::VectorXf>(x, layer_.in);
+  add_bias_and_activate_one(layer_.activation, parameters + layer_.bias, layer_.out, y);
+}
+
+void DenseKernel::backward(const BackwardBlock& b) const {
+  backward_through_activation(layer_.activation, b.y, b.kept, layer_.out, b.width, b.dy,
+                              b.gradient + layer_.bias, b.accumulate);
+  const Products& p = products(b.width);
+  lanes_to_rows(b.x, b.width, layer_.in, b.scratch, layer_.stride);
+  (b.accumulate ? p.add_weight_gradient : p.weight_gradient)(b.scratch, b.dy,
+                                                             b.gradient + layer_.weight);
+  if (layer_.noisy && !b.accumulate) {  // theirs follow from those of W and b: noise.hpp
+    std::fill_n(b.gradient + layer_.weight_sigma,
+                static_cast<std::size_t>(layer_.out) * layer_.stride, 0.0f);
+    std::fill_n(b.gradient + layer_.bias_sigma, layer_.out, 0.0f);
+  }
+  if (b.dx != nullptr) p.input_gradient(b.dy, b.parameters + layer_.weight, b.dx);
+}
+
+}  // namespace hotloop

@@ -1,0 +1,31 @@
+// Eigen's view of lanes: one feature of a block as an array whose width the compiler knows.
+#pragma once
+
+#include <Eigen/Core>
+
+#include "net/lanes.hpp"
+
+namespace hotloop {
+
+// One feature of a block: 8, 16, 24 or 32 lanes. A compile-time width lets the compiler unroll.
+template <int kWidth>
+using Lanes = Eigen::Map<Eigen::Array<float, kWidth, 1>, Eigen::Aligned32>;
+template <int kWidth>
+using ConstLanes = Eigen::Map<const Eigen::Array<float, kWidth, 1>, Eigen::Aligned32>;
+
+// A runtime width to a compile-time one: f.operator()<width>().
+template <class F>
+void with_width(int width, F&& f) {
+  switch (width) {
+    case 8:
+      return f.template operator()<8>();
+    case 16:
+      return f.template operator()<16>();
+    case 24:
+      return f.template operator()<24>();
+    default:
+      return f.template operator()<32>();
+  }
+}
+
+}  // namespace hotloop

@@ -1,0 +1,109 @@
+// What each kind of layer computes: its pass over one block of lanes, forward and backward.
+//
+// A kernel is a layer together with what was planned for it (compiled matrix products). Each kind
+// lives in a file of its own: dense.cpp, norm.cpp, dueling.cpp. network.cpp knows no kinds; it
+// walks the list and visits.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <variant>
+
+#include "net/lanes.hpp"
+#include "net/product.hpp"
+#include "net/structure.hpp"
+
+namespace hotloop {
+
+// One block on its way forward.
+struct ForwardBlock {
+  const float* parameters;  // the flat array of the whole network
+  int width;                // lanes in use, a multiple of kLaneStep
+  const float* x;           // [in][kLanes]
+  float* y;                 // [out][kLanes]
+  float* kept;              // [LayerMemory::kept][kLanes] for the backward pass; null: not wanted
+};
+
+// One block on its way back, after its forward pass.
+struct BackwardBlock {
+  const float* parameters;
+  int width;
+  const float* x;     // as in the forward pass
+  const float* y;     // its result
+  const float* kept;  // what it kept
+  float* dy;          // [out][kLanes] dL/dy, may be overwritten
+  float* dx;          // [in][kLanes] receives dL/dx; null: not wanted
+  float* scratch;     // [LayerMemory::scratch], the layer's own: starts as zeros, keeps its content
+  float* gradient;    // the flat array; the layer writes its own tensors, never their padding
+  bool accumulate;    // add to the gradient (blocks after the first) instead of overwriting it
+};
+
+// Memory of a layer in a workspace for training.
+struct LayerMemory {
+  int kept = 0;             // features kept per block
+  std::size_t scratch = 0;  // floats
+};
+
+// forward_one is the pass of a single sample over contiguous features, x [in] -> y [out], both
+// aligned and padded to a multiple of kLaneStep floats.
+template <class K, class L>
+concept KernelOf = requires(const K kernel, const ForwardBlock& f, const BackwardBlock& b,
+                            const float* x, float* y, const L& layer) {
+  requires std::convertible_to<const L&, K>;
+  { kernel.forward(f) } -> std::same_as<void>;
+  { kernel.forward_one(x, x, y) } -> std::same_as<void>;
+  { kernel.backward(b) } -> std::same_as<void>;
+  { memory_of(layer) } -> std::same_as<LayerMemory>;
+};
+
+class DenseKernel {
+ public:
+  DenseKernel(const DenseLayer& layer);
+  void forward(const ForwardBlock& block) const;
+  void forward_one(const float* parameters, const float* x, float* y) const;
+  void backward(const BackwardBlock& block) const;
+
+ private:
+  // For a block of some width: Z = W X, dX = W' dZ, dW = dZ X', dW += dZ X'.
+  struct Products {
+    Product forward, input_gradient, weight_gradient, add_weight_gradient;
+  };
+  const Products& products(int width) const { return products_[width / kLaneStep - 1]; }
+
+  DenseLayer layer_;
+  std::array<Products, kLanes / kLaneStep> products_;  // [width / 8 - 1]
+};
+LayerMemory memory_of(const DenseLayer& layer);
+
+class NormKernel {
+ public:
+  NormKernel(const NormLayer& layer) : layer_(layer) {}
+  void forward(const ForwardBlock& block) const;
+  void forward_one(const float* parameters, const float* x, float* y) const;
+  void backward(const BackwardBlock& block) const;
+
+ private:
+  NormLayer layer_;
+};
+LayerMemory memory_of(const NormLayer& layer);
+
+class DuelingKernel {
+ public:
+  DuelingKernel(const DuelingLayer& layer) : layer_(layer) {}
+  void forward(const ForwardBlock& block) const;
+  void forward_one(const float* parameters, const float* x, float* y) const;
+  void backward(const BackwardBlock& block) const;
+
+ private:
+  DuelingLayer layer_;
+};
+LayerMemory memory_of(const DuelingLayer& layer);
+
+static_assert(KernelOf<DenseKernel, DenseLayer>);
+static_assert(KernelOf<NormKernel, NormLayer>);
+static_assert(KernelOf<DuelingKernel, DuelingLayer>);
+
+using LayerKernel = std::variant<DenseKernel, NormKernel, DuelingKernel>;
+
+}  // namespace hotloop

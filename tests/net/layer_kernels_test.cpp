@@ -1,0 +1,89 @@
+// Layers by hand: numbers small enough to work on paper. network_test.cpp compares them with their
+// slow twins.
+#include "net/layer_kernels.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+namespace hotloop {
+namespace {
+
+using Values = std::vector<float>;
+
+// The pass of one sample through a kernel, in lane `lane` of a block of 8.
+template <class Kernel, class LayerType>
+struct OneLane {
+  LayerType layer;
+  Values parameters, gradient;
+  int lane = 3;
+
+  struct Result {
+    Values y, dx;
+  };
+  Result run(const Values& x, const Values& dy) {
+    alignas(32) float in[8 * kLanes] = {}, out[8 * kLanes] = {}, kept[8 * kLanes] = {},
+                             d[8 * kLanes] = {}, back[8 * kLanes] = {};
+    for (std::size_t i = 0; i < x.size(); ++i) in[i * kLanes + lane] = x[i];
+    for (std::size_t i = 0; i < dy.size(); ++i) d[i * kLanes + lane] = dy[i];
+    const Kernel kernel(layer);
+    kernel.forward({parameters.data(), 8, in, out, kept});
+    kernel.backward(
+        {parameters.data(), 8, in, out, kept, d, back, nullptr, gradient.data(), false});
+    Result result;
+    for (std::size_t i = 0; i < dy.size(); ++i) result.y.push_back(out[i * kLanes + lane]);
+    for (std::size_t i = 0; i < x.size(); ++i) result.dx.push_back(back[i * kLanes + lane]);
+    return result;
+  }
+};
+
+void expect_near(const Values& found, const std::vector<double>& expected, double tolerance) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], tolerance) << i;
+}
+
+// Worked numbers of SLM-Lab's specification, check 4.
+TEST(Dueling, WorkedNumbers) {
+  OneLane<DuelingKernel, DuelingLayer> dueling{{.actions = 3, .atoms = 1}, {}, {}};
+  const auto [q, dx] = dueling.run({2, 1, -1, 3}, {0, 0, 1});
+  expect_near(q, {2, 0, 4}, 1e-6);
+  expect_near(dx, {1, -1.0 / 3, -1.0 / 3, 2.0 / 3}, 1e-6);
+}
+
+// Two atoms keep apart: V = (2, 10), A = ((1, 0), (3, 4)) has means (2, 2).
+TEST(Dueling, AtomsAreIndependent) {
+  OneLane<DuelingKernel, DuelingLayer> dueling{{.actions = 2, .atoms = 2}, {}, {}};
+  const auto [q, dx] = dueling.run({2, 10, 1, 0, 3, 4}, {0, 1, 0, 0});
+  expect_near(q, {1, 8, 3, 12}, 1e-6);
+  expect_near(dx, {0, 1, 0, 0.5, 0, -0.5}, 1e-6);
+}
+
+// x = (1, 2, 3, 6): mean 3, variance (4 + 1 + 0 + 9) / 4 = 3.5, n = (-2, -1, 0, 3) / sqrt(3.50001).
+// With dz = (1, 0, 0, 0) and scale 2: g = (2, 0, 0, 0), mean of g = 1/2, mean of g n = n_0 / 2, so
+// dx_j = (g_j - 1/2 - n_j n_0 / 2) / sqrt(3.50001).
+TEST(Norm, WorkedNumbers) {
+  OneLane<NormKernel, NormLayer> norm{
+      {.width = 4, .activation = Activation::linear, .scale = 0, .shift = 4},
+      {2, 1, 1, 1, 0.5f, 0, 0, -1},
+      Values(8)};
+  const auto [y, dx] = norm.run({1, 2, 3, 6}, {1, 0, 0, 0});
+  const double s = std::sqrt(3.50001), n0 = -2 / s;
+  expect_near(y, {-4 / s + 0.5, -1 / s, 0, 3 / s - 1}, 1e-6);
+  expect_near(
+      dx, {(1.5 - n0 * n0 / 2) / s, (-0.5 + n0 / s / 2) / s, -0.5 / s, (-0.5 - 3 * n0 / s / 2) / s},
+      1e-6);
+  expect_near(norm.gradient, {n0, 0, 0, 0, 1, 0, 0, 0}, 1e-6);
+}
+
+// Equal features have no variance: epsilon keeps the result finite, and it is the shift.
+TEST(Norm, EqualFeaturesGiveTheShift) {
+  OneLane<NormKernel, NormLayer> norm{
+      {.width = 2, .activation = Activation::relu, .scale = 0, .shift = 2},
+      {1, 1, 3, -3},
+      Values(4)};
+  expect_near(norm.run({7, 7}, {0, 0}).y, {3, 0}, 0);
+}
+
+}  // namespace
+}  // namespace hotloop
