@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <numbers>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <hotloop/rng.hpp>
@@ -13,8 +14,8 @@
 
 namespace hotloop::reference {
 
-// Draws of 16: eight words make radii and eight make angles of Box-Muller pairs; eight cosines
-// come first, then eight sines.
+// Draws of 16: eight words make the radii of Box-Muller pairs and eight their directions; the first
+// numbers of the eight pairs come before their second numbers.
 template <class T>
 std::vector<T> draw_noise(std::size_t size, std::uint64_t seed, std::uint32_t lane,
                           std::uint64_t step) {
@@ -25,10 +26,14 @@ std::vector<T> draw_noise(std::size_t size, std::uint64_t seed, std::uint32_t la
     T radius[8];
     for (T& r : radius) r = std::sqrt(-2 * std::log(T((rng.bits() >> 8) + 1) / T(1 << 24)));
     for (int i = 0; i < 8; ++i) {
-      const auto word = static_cast<std::int32_t>(rng.bits());
-      const T angle = std::numbers::pi_v<T> * T(word >> 8) / T(1 << 23);
-      noise[first + i] = root(radius[i] * std::cos(angle));
-      noise[first + 8 + i] = root(radius[i] * std::sin(angle));
+      const std::uint32_t word = rng.bits();
+      const T angle =
+          std::numbers::pi_v<T> / 4 * T(static_cast<std::int32_t>(word) >> 8) / (1 << 23);
+      const T sign = (word & 2) != 0 ? 1 : -1;
+      T pair[2] = {sign * radius[i] * std::sin(angle), sign * radius[i] * std::cos(angle)};
+      if ((word & 1) != 0) std::swap(pair[0], pair[1]);
+      noise[first + i] = root(pair[0]);
+      noise[first + 8 + i] = root(pair[1]);
     }
   }
   return noise;

@@ -45,6 +45,15 @@ class Rng {
     return block_[next_++];
   }
 
+  // A whole block, the same four words that as many calls of bits() give; what was left of the
+  // block before is skipped.
+  std::array<std::uint32_t, 4> block() {
+    const auto words = r123::Philox4x32{}(counter_, key_);
+    ++counter_[0];
+    next_ = 4;
+    return {words[0], words[1], words[2], words[3]};
+  }
+
   // Uniform integer in [0, n), unbiased (Lemire 2019). n must be positive.
   std::uint32_t below(std::uint32_t n) {
     std::uint64_t product = std::uint64_t{bits()} * n;

@@ -2,7 +2,10 @@
 
 #include <Eigen/Core>
 #include <algorithm>
+#include <array>
 #include <cassert>
+#include <cmath>
+#include <cstring>
 #include <numbers>
 
 #include <hotloop/rng.hpp>
@@ -12,8 +15,22 @@
 namespace hotloop {
 namespace {
 
-constexpr int kPairs = 8;  // Box-Muller pairs drawn together, one register of each
+constexpr int kPairs = kLaneStep;  // Box-Muller pairs drawn together, one register of each
 constexpr int kDraw = 2 * kPairs;
+using Array = Eigen::Array<float, kPairs, 1>;
+
+// Taylor series, exact to rounding within [-pi/4, pi/4]; a general sine would spend its time on
+// reducing its argument.
+inline float sine(float x) {
+  const float s = x * x;
+  return x * (1 - s * (1.0f / 6) *
+                      (1 - s * (1.0f / 20) * (1 - s * (1.0f / 42) * (1 - s * (1.0f / 72)))));
+}
+inline float cosine(float x) {
+  const float s = x * x;
+  return 1 - s * (1.0f / 2) * (1 - s * (1.0f / 12) * (1 - s * (1.0f / 30) * (1 - s * (1.0f / 56))));
+}
+inline float signed_root(float x) { return std::copysign(std::sqrt(std::abs(x)), x); }
 
 std::size_t noise_of(const DenseLayer& layer) {
   return layer.stride + round_up(layer.out, kLaneStep);
@@ -41,49 +58,58 @@ std::size_t noise_size(const Structure& structure) {
   return (floats + kDraw - 1) / kDraw * kDraw;
 }
 
-// Box-Muller: radius sqrt(-2 log u), angle uniform in [-pi, pi); both cosine and sine are used.
-// Each draw of 16 takes the next 16 words of the stream: 8 for the radii, 8 for the angles.
-void draw_noise(const Structure& structure, std::uint64_t seed, std::uint32_t lane,
+// Box-Muller: a radius sqrt(-2 log u) and a uniform direction give two independent normals. Each
+// draw of 16 takes the next 16 words of the stream. The upper 24 bits of the first eight are u in
+// (0, 1]. Those of the last eight are an angle within a quarter turn about zero, their lowest bit
+// says whether the two coordinates change places (which makes it half a turn), and the bit above
+// whether both change sign (a whole turn).
+void draw_noise([[maybe_unused]] const Structure& structure, std::uint64_t seed, std::uint32_t lane,
                 std::uint64_t step, std::span<float> noise) {
-  using Array = Eigen::Array<float, kPairs, 1>;
   assert(noise.size() == noise_size(structure));
-  (void)structure;
   Rng rng(seed, Purpose::noise, lane, step);
   for (std::size_t first = 0; first < noise.size(); first += kDraw) {
-    std::uint32_t bits[kDraw];
-    for (std::uint32_t& word : bits) word = rng.bits();
-    Array uniform, angle;
-    for (int i = 0; i < kPairs; ++i) {
-      uniform[i] = static_cast<float>(static_cast<std::int32_t>(bits[i] >> 8) + 1) * 0x1p-24f;
-      angle[i] = static_cast<float>(static_cast<std::int32_t>(bits[kPairs + i]) >> 8) *
-                 (std::numbers::pi_v<float> * 0x1p-23f);
+    alignas(32) std::int32_t words[kDraw];
+    for (int i = 0; i < kDraw; i += 4) {
+      const std::array<std::uint32_t, 4> block = rng.block();
+      std::memcpy(words + i, block.data(), sizeof block);
     }
-    const Array radius = (-2.0f * uniform.log()).sqrt();
-    const auto store = [](const Array& normal, float* to) {
-      Eigen::Map<Array> e(to);
-      const Array root = normal.abs().sqrt();
-      e = (normal < 0.0f).select(-root, root);
-    };
-    store(radius * angle.cos(), &noise[first]);
-    store(radius * angle.sin(), &noise[first + kPairs]);
+    // Plain loops of eight, which the compiler turns into one register each; it has no logarithm.
+    Array radius, along, across;
+    for (int i = 0; i < kPairs; ++i)
+      radius[i] = static_cast<float>((words[i] >> 8 & 0xffffff) + 1) * 0x1p-24f;
+    radius = (-2.0f * radius.log()).sqrt();
+    for (int i = 0; i < kPairs; ++i) {
+      const std::int32_t word = words[kPairs + i];
+      const float angle =
+          static_cast<float>(word >> 8) * (std::numbers::pi_v<float> / 4 * 0x1p-23f);
+      const float r = (word & 2) != 0 ? radius[i] : -radius[i];
+      along[i] = r * cosine(angle);
+      across[i] = r * sine(angle);
+    }
+    for (int i = 0; i < kPairs; ++i) {
+      const bool keep = (words[kPairs + i] & 1) != 0;
+      noise[first + i] = signed_root(keep ? along[i] : across[i]);
+      noise[first + kPairs + i] = signed_root(keep ? across[i] : along[i]);
+    }
   }
 }
 
+// Rows are handled in steps of eight, the padding included: its sigmas and gradients are zero.
 void perturb(const Structure& structure, std::span<const float> parameters,
              std::span<const float> noise, std::span<float> effective) {
   std::copy(parameters.begin(), parameters.end(), effective.begin());
   each_noisy(structure, noise.data(),
              [&](const DenseLayer& layer, const float* e_in, const float* e_out) {
                const float* sigma = &parameters[layer.weight_sigma];
-               const float* bias_sigma = &parameters[layer.bias_sigma];
-               float* __restrict weight = &effective[layer.weight];
-               float* __restrict bias = &effective[layer.bias];
+               float* weight = &effective[layer.weight];
                for (int o = 0; o < layer.out; ++o) {
-                 const std::size_t row = static_cast<std::size_t>(o) * layer.stride;
-                 for (int i = 0; i < layer.stride; ++i)
-                   weight[row + i] += sigma[row + i] * (e_out[o] * e_in[i]);
+                 for (int i = 0; i < layer.stride; i += kLaneStep) {
+                   const std::size_t at = static_cast<std::size_t>(o) * layer.stride + i;
+                   Eigen::Map<Array>(weight + at) += Eigen::Map<const Array>(sigma + at) *
+                                                     (e_out[o] * Eigen::Map<const Array>(e_in + i));
+                 }
+                 effective[layer.bias + o] += parameters[layer.bias_sigma + o] * e_out[o];
                }
-               for (int o = 0; o < layer.out; ++o) bias[o] += bias_sigma[o] * e_out[o];
              });
 }
 
@@ -92,15 +118,15 @@ void noise_gradient(const Structure& structure, std::span<const float> noise,
   each_noisy(structure, noise.data(),
              [&](const DenseLayer& layer, const float* e_in, const float* e_out) {
                const float* weight = &gradient[layer.weight];
-               const float* bias = &gradient[layer.bias];
-               float* __restrict sigma = &gradient[layer.weight_sigma];
-               float* __restrict bias_sigma = &gradient[layer.bias_sigma];
+               float* sigma = &gradient[layer.weight_sigma];
                for (int o = 0; o < layer.out; ++o) {
-                 const std::size_t row = static_cast<std::size_t>(o) * layer.stride;
-                 for (int i = 0; i < layer.stride; ++i)
-                   sigma[row + i] = weight[row + i] * (e_out[o] * e_in[i]);
+                 for (int i = 0; i < layer.stride; i += kLaneStep) {
+                   const std::size_t at = static_cast<std::size_t>(o) * layer.stride + i;
+                   Eigen::Map<Array>(sigma + at) = Eigen::Map<const Array>(weight + at) *
+                                                   (e_out[o] * Eigen::Map<const Array>(e_in + i));
+                 }
+                 gradient[layer.bias_sigma + o] = gradient[layer.bias + o] * e_out[o];
                }
-               for (int o = 0; o < layer.out; ++o) bias_sigma[o] = bias[o] * e_out[o];
              });
 }
 

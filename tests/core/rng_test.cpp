@@ -45,7 +45,7 @@ TEST(Rng, StreamsDoNotCoincide) {
   std::vector<Rng> streams;
   const std::uint64_t numbers[] = {0, 1, 2, 255, 256, 1u << 24, 1ull << 32, 1ull << 63, ~0ull};
   for (const std::uint64_t number : numbers) {
-    for (int purpose = 0; purpose <= 5; ++purpose) {
+    for (int purpose = 0; purpose <= 6; ++purpose) {
       streams.emplace_back(number, static_cast<Purpose>(purpose), 7, 9);
       streams.emplace_back(5, static_cast<Purpose>(purpose), 7, number);
       if (number <= 0xffffffff) {
