@@ -8,6 +8,7 @@ namespace hotloop::bench {
 using Json = nlohmann::ordered_json;
 
 Json update_benchmark();    // whole DQN updates against their bare matrix products
+Json qloss_benchmark();     // every member of the Q-learning family against its slow twin
 Json env_benchmark();       // environment steps with random actions
 Json products_benchmark();  // matrix products by library
 Json kernels_benchmark();   // each fast kernel against its slow twin

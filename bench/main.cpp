@@ -18,10 +18,11 @@ namespace {
 
 using hotloop::bench::Json;
 
-constexpr std::array<std::string_view, 5> kNames = {"update", "env", "kernels", "products",
-                                                    "clock"};
+constexpr std::array<std::string_view, 6> kNames = {"update",  "qloss",    "env",
+                                                    "kernels", "products", "clock"};
 
 std::string cell(const Json& value) {
+  if (value.is_null()) return "-";
   if (value.is_number_float()) return fmt::format("{:.4g}", value.get<double>());
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
@@ -46,6 +47,7 @@ void print_table(const Json& rows) {
 
 Json run(std::string_view name) {
   if (name == "update") return hotloop::bench::update_benchmark();
+  if (name == "qloss") return hotloop::bench::qloss_benchmark();
   if (name == "env") return hotloop::bench::env_benchmark();
   if (name == "kernels") return hotloop::bench::kernels_benchmark();
   if (name == "products") return hotloop::bench::products_benchmark();

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "algo/dqn.hpp"
+#include "bench/bench_learner.hpp"
 #include "bench/benchmarks.hpp"
 #include "bench/libraries.hpp"
 #include "bench/measure.hpp"
@@ -16,65 +16,18 @@
 namespace hotloop::bench {
 namespace {
 
-struct Shape {
-  std::vector<int> layers;
-  int batch;
-
-  std::string name() const {
-    std::string text = fmt::format("{}", layers[0]);
-    for (std::size_t i = 1; i < layers.size(); ++i) text += fmt::format("-{}", layers[i]);
-    return text + fmt::format(" b{}", batch);
-  }
-};
-
-// A learner with a full replay of random transitions, one in thirty of them terminal.
-struct Learner {
-  static constexpr int kEnvs = 8;
-  Structure structure;
-  DqnOptions options;
-  OptimiserOptions adam{.clip_norm = 10};
-  ThreadTeam team{1};
-  Dqn dqn;
-  Replay replay;
+// The fast learner beside its slow twin, on the same replay.
+struct Contest {
+  QOptions options;
+  BenchLearner fast;
   reference::Dqn<float> slow;
-  std::uint64_t updates = 0;
 
-  explicit Learner(const Shape& shape)
-      : structure(make_mlp(shape.layers.front(), shape.layers.back(),
-                           {.hidden = {shape.layers.begin() + 1, shape.layers.end() - 1}})),
-        options{.batch = shape.batch},
-        dqn(structure, Initialiser::pytorch, options, adam, 1, kEnvs),
-        replay({.lanes = kEnvs,
-                .obs = structure.inputs,
-                .actions = structure.outputs,
-                .max_steps = 500,
-                .capacity = 50'000},
-               shape.batch),
-        slow(structure, options, adam, dqn.online()) {
-    Rng rng(1, Purpose::test, 0, 0);
-    std::vector<float> obs(kEnvs * structure.inputs), rewards(kEnvs, 1.0f);
-    std::vector<std::int32_t> actions(kEnvs);
-    std::vector<std::uint8_t> terminated(kEnvs), truncated(kEnvs);
-    for (std::int64_t t = 0; t <= replay.capacity() / kEnvs; ++t) {
-      for (float& value : obs) value = static_cast<float>(rng.normal());
-      if (t == 0) {
-        replay.begin(obs, {});
-        continue;
-      }
-      for (auto& action : actions) action = static_cast<std::int32_t>(rng.below(structure.outputs));
-      for (auto& end : terminated) end = rng.below(30) == 0;
-      replay.push({actions, rewards, terminated, truncated, obs, {}, obs, {}});
-    }
-  }
+  explicit Contest(const Shape& shape)
+      : options{.batch = shape.batch},
+        fast(shape, options, {}, 50'000),
+        slow(fast.structure, options, fast.adam, fast.dqn.online()) {}
 
-  void update() {
-    replay.sample(1, options.batch, 1, updates++);
-    dqn.update(replay.batch(0), 1e-4, team);
-  }
-  void slow_update() {
-    replay.sample(1, options.batch, 1, updates++);
-    slow.update(replay.batch(0), 1e-4f);
-  }
+  void slow_update() { slow.update(fast.draw(), 1e-4f); }
 };
 
 }  // namespace
@@ -86,11 +39,11 @@ Json update_benchmark() {
   Json rows = Json::array();
   for (const Shape& shape : shapes) {
     Measurement measurement;
-    const auto learner = std::make_shared<Learner>(shape);
+    const auto contest = std::make_shared<Contest>(shape);
     measurement.add("peak", fma_kernel);
-    measurement.add("update", [learner] { learner->update(); });
-    measurement.add("reference", [learner] { learner->slow_update(); });
-    const std::vector<UpdateProduct> products = update_products(learner->structure, shape.batch);
+    measurement.add("update", [contest] { contest->fast.update(); });
+    measurement.add("reference", [contest] { contest->slow_update(); });
+    const std::vector<UpdateProduct> products = update_products(contest->fast.structure, shape.batch);
     for (const UpdateProduct& product : products) {
       for (const Contender& c : contenders(product))
         measurement.add(product.name() + "/" + c.library, c.run);

@@ -24,6 +24,9 @@ struct TrainResult {
   std::int64_t updates = 0;
   std::int64_t declared_updates = 0;  // of the whole run, had it not stopped when solved
   double updates_per_step = 0;        // the declared update-to-data ratio
+  std::int64_t train_events = 0;      // rounds that were followed by updates
+  std::int64_t batches = 0;           // drawn
+  std::int64_t target_updates = 0;    // copies or blends of the target network
   std::int64_t episodes = 0;
   int threads = 1;
   double wall_seconds = 0;      // all sessions together
@@ -36,7 +39,8 @@ struct TrainResult {
   std::string params_hash;  // XXH3-64 of the final parameters
   std::string run_dir;
   std::string cpu;
-  bool interrupted = false;  // stopped by a signal; resume continues
+  bool interrupted = false;           // stopped by a signal; resume continues
+  std::vector<std::string> warnings;  // about the health of training, in words
 };
 
 // One line of JSON.

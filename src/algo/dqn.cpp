@@ -1,171 +1,124 @@
 #include "algo/dqn.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <array>
 
 namespace hotloop {
-namespace {
 
-// Rows of the batch per shard. A shard costs one more pass over the gradient, which is small
-// against the work of 128 rows; below that, a second thread would not pay anyway.
-constexpr int kShardRows = 128;
-
-bool is_allowed(const std::uint8_t* mask, int action) {
-  return mask == nullptr || mask[action] != 0;
-}
-
-int random_action(int actions, const std::uint8_t* mask, Rng& rng) {
-  if (mask == nullptr) return static_cast<int>(rng.below(actions));
-  const int allowed =
-      static_cast<int>(std::count_if(mask, mask + actions, [](auto m) { return m != 0; }));
-  int skip = static_cast<int>(rng.below(allowed));
-  int action = 0;
-  while (mask[action] == 0 || skip-- > 0) ++action;
-  return action;
-}
-
-// max_a' Q(s', a') over the allowed actions of one lane.
-float best_value(const float* q, int actions, const std::uint8_t* mask) {
-  float best = -std::numeric_limits<float>::infinity();
-  for (int a = 0; a < actions; ++a) {
-    if (is_allowed(mask, a)) best = std::max(best, q[a * kLanes]);
-  }
-  return best;
-}
-
-}  // namespace
-
-int greedy_action(const float* q, int actions, const std::uint8_t* mask) {
-  int best = -1;
-  for (int a = 0; a < actions; ++a) {
-    if (is_allowed(mask, a) && (best < 0 || q[a * kLanes] > q[best * kLanes])) best = a;
-  }
-  return best;
-}
-
-LossTerm td_loss(Loss loss, float error) {
-  if (loss == Loss::mse) return {error * error, -2 * error};
-  const float size = std::abs(error);  // Huber with threshold 1
-  return {size <= 1 ? 0.5f * error * error : size - 0.5f, -std::clamp(error, -1.0f, 1.0f)};
-}
-
-Dqn::Dqn(const Structure& structure, Initialiser init, const DqnOptions& options,
-         const OptimiserOptions& optimiser, std::uint64_t seed, int envs)
+Dqn::Dqn(const Structure& structure, Initialiser init, const QOptions& options,
+         const OptimiserOptions& optimiser, std::uint64_t seed, int envs, const InputScale* scale)
     : options_(options),
-      seed_(seed),
-      plan_(structure),
-      online_(arena_.take<float>(structure.storage)),
-      target_(arena_.take<float>(structure.storage)),
-      optimiser_(optimiser, structure.storage),
-      acting_(structure, envs, Use::inference) {
-  initialise(structure, init, seed, online_);
-  std::copy(online_.begin(), online_.end(), target_.begin());
-  for (int first = 0; first < options.batch; first += kShardRows) {
-    const int rows = std::min(kShardRows, options.batch - first);
-    shards_.push_back({.first = first,
-                       .rows = rows,
-                       .online = Workspace(structure, rows, Use::training),
-                       .target = Workspace(structure, rows, Use::inference),
-                       .gradient = arena_.take<float>(structure.storage)});
+      network_(structure, make_head(options, structure.outputs / make_head(options, 1).atoms), init,
+               optimiser, seed, envs, scale),
+      online_noise_(network_.make_noisy()),
+      target_noise_(network_.make_noisy()),
+      errors_(arena_.take<float>(static_cast<std::size_t>(options.accumulate) * options.batch)) {
+  if (has_target()) {
+    target_ = arena_.take<float>(structure.storage);
+    std::copy(online().begin(), online().end(), target_.begin());
   }
+  const std::size_t scratch = std::max(values_scratch(network_.head()), loss_scratch(network_.head()));
+  for (int first = 0; first < options.batch; first += Shard::kRows) {
+    const int rows = std::min(Shard::kRows, options.batch - first);
+    shards_.push_back({{.first = first,
+                        .rows = rows,
+                        .gradient = arena_.take<float>(structure.storage),
+                        .sums = {}},
+                       Workspace(structure, rows, Use::training),
+                       Workspace(structure, rows, Use::inference),
+                       Workspace(structure, options.double_q ? rows : 1, Use::inference),
+                       arena_.take<float>(scratch)});
+  }
+  if (options.accumulate > 1) accumulated_ = arena_.take<float>(structure.storage);
 }
 
-void Dqn::act(std::span<const float> obs, std::span<const std::uint8_t> mask, double epsilon,
-              std::uint64_t step, ThreadTeam& team, std::span<std::int32_t> actions) {
-  const int envs = static_cast<int>(actions.size());
-  const int action_count = structure().outputs;
-  const auto mask_of = [&](std::size_t row) {
-    return mask.empty() ? nullptr : &mask[row * action_count];
-  };
+UpdateReport Dqn::update(std::span<const Batch> batches, double learning_rate, std::uint64_t index,
+                         ThreadTeam& team) {
+  online_now_ = network_.with_noise(online(), 1, index, online_noise_);
+  target_now_ = has_target() ? network_.with_noise(target_, 2, index, target_noise_)
+                             : online_now_;
+  const std::span<float> gradient = accumulated_.empty() ? shards_[0].gradient : accumulated_;
+  const auto share = 1.0f / static_cast<float>(batches.size());
+  std::fill(accumulated_.begin(), accumulated_.end(), 0.0f);
 
-  team.run(block_count(envs), [&](int first, int last, int) {
-    constexpr int kGreedy = -1;
-    for (int block = first; block < last; ++block) {
-      const int begin = block * kLanes;
-      const int end = std::min(envs, begin + kLanes);
-      bool any_greedy = false;
-      for (int row = begin; row < end; ++row) {
-        Rng rng(seed_, Purpose::exploration, row, step);
-        const bool explore = rng.uniform() < epsilon;
-        actions[row] = explore ? random_action(action_count, mask_of(row), rng) : kGreedy;
-        any_greedy |= !explore;
-      }
-      if (!any_greedy) continue;
-      forward(plan_, online_, obs.data(), envs, block, block + 1, acting_);
-      for (int row = begin; row < end; ++row) {
-        if (actions[row] != kGreedy) continue;
-        actions[row] =
-            greedy_action(acting_.outputs(block) + row - begin, action_count, mask_of(row));
-      }
-    }
-  });
-}
-
-UpdateReport Dqn::update(const Batch& batch, double learning_rate, ThreadTeam& team) {
-  const int shard_count = static_cast<int>(shards_.size());
-  team.run(shard_count, [&](int first, int last, int) {
-    for (int i = first; i < last; ++i) learn(batch, shards_[i]);
-  });
-
-  const std::span<float> gradient = shards_[0].gradient;
   UpdateReport report;
-  for (const Shard& shard : shards_) {
-    report.loss += shard.loss / batch.size;
-    report.mean_q += shard.q / batch.size;
-    if (&shard == shards_.data()) continue;
-    for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += shard.gradient[i];
+  for (std::size_t b = 0; b < batches.size(); ++b) {
+    const Batch& batch = batches[b];
+    const std::span<float> errors = errors_.subspan(b * batch.size, batch.size);
+    team.run(static_cast<int>(shards_.size()), [&](int first, int last, int) {
+      for (int i = first; i < last; ++i) learn(batch, shards_[i], errors);
+    });
+    for (const Learner& shard : shards_) {
+      report.loss += share * shard.sums.loss / batch.size;
+      report.mean_q += share * shard.sums.q / batch.size;
+      if (shard.gradient.data() == gradient.data()) continue;
+      for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += share * shard.gradient[i];
+    }
   }
-  const float norm = euclidean_norm(gradient);
-  report.gradient_norm = norm;
-  if (std::isfinite(report.loss) && std::isfinite(norm)) {
-    optimiser_.step(online_, gradient, static_cast<float>(learning_rate),
-                    clip_factor(norm, optimiser_.options().clip_norm));
-  }
+  if (network_.is_noisy()) noise_gradient(network_.structure(), online_noise_.noise, gradient);
+  report.gradient_norm = network_.descend(gradient, report.loss, learning_rate);
   return report;
 }
 
-void Dqn::learn(const Batch& batch, Shard& shard) const {
-  const int actions = structure().outputs;
-  const auto obs_rows = [&](const float* rows) {
-    return rows + static_cast<std::size_t>(shard.first) * structure().inputs;
-  };
-  const float share = 1.0f / static_cast<float>(batch.size);
-  shard.loss = shard.q = 0;
+void Dqn::learn(const Batch& batch, Learner& shard, std::span<float> errors) const {
+  const Plan& plan = network_.plan();
+  const QHead& head = network_.head();
+  const std::size_t first_obs = static_cast<std::size_t>(shard.first) * plan.structure().inputs;
 
-  forward(plan_, target_, obs_rows(batch.next_obs), shard.rows, shard.target);
-  forward(plan_, online_, obs_rows(batch.obs), shard.rows, shard.online);
-
-  for (int block = 0; block < block_count(shard.rows); ++block) {
-    const float* next_q = shard.target.outputs(block);
-    const float* q = shard.online.outputs(block);
-    float* dq = shard.online.output_gradient(block);
-    std::fill_n(dq, actions * kLanes, 0.0f);
-    const int rows = std::min(kLanes, shard.rows - block * kLanes);
-    for (int lane = 0; lane < rows; ++lane) {
-      const int i = shard.first + block * kLanes + lane;
-      const std::uint8_t* mask =
-          batch.next_mask == nullptr ? nullptr : batch.next_mask + std::size_t(i) * actions;
-      float y = batch.rewards[i];
-      if (batch.discounts[i] != 0)
-        y += batch.discounts[i] * best_value(next_q + lane, actions, mask);
-      const int taken = batch.actions[i] * kLanes + lane;
-      const LossTerm term = td_loss(options_.loss, y - q[taken]);
-      dq[taken] = term.slope * share;
-      shard.loss += term.value;
-      shard.q += q[taken];
-    }
+  forward(plan, target_now_, batch.next_obs + first_obs, shard.rows, shard.next, network_.scale());
+  forward(plan, online_now_, batch.obs + first_obs, shard.rows, shard.s, network_.scale());
+  if (options_.double_q) {
+    forward(plan, online_now_, batch.next_obs + first_obs, shard.rows, shard.chooser,
+            network_.scale());
   }
-  backward(plan_, online_, shard.rows, shard.online, shard.gradient);
+
+  shard.sums = {};
+  for (int block = 0; block < block_count(shard.rows); ++block) {
+    const int row = shard.first + block * kLanes;
+    const int rows = std::min(kLanes, shard.rows - block * kLanes);
+    const int width = block_width(shard.rows, block);
+
+    // a* = argmax_a Q(s', a), by the network that chooses
+    const Workspace& chooser = options_.double_q ? shard.chooser : shard.next;
+    const float* next_q =
+        action_values(head, chooser.outputs(block), width, shard.scratch.data());
+    const std::uint8_t* masks =
+        batch.next_mask == nullptr
+            ? nullptr
+            : batch.next_mask + static_cast<std::size_t>(row) * head.actions;
+    std::array<std::int32_t, kLanes> next_actions;
+    greedy_actions(next_q, head.actions, rows, masks, next_actions.data());
+
+    const LossSums sums = q_loss(
+        head, options_.loss,
+        {.rows = rows,
+         .width = width,
+         .actions = batch.actions + row,
+         .rewards = batch.rewards + row,
+         .discounts = batch.discounts + row,
+         .weights = batch.weights == nullptr ? nullptr : batch.weights + row,
+         .next_actions = next_actions.data(),
+         .next = shard.next.outputs(block),
+         .outputs = shard.s.outputs(block),
+         .reward_factor = reward_factor_,
+         .share = 1.0f / static_cast<float>(batch.size),
+         .gradient = shard.s.output_gradient(block),
+         .errors = errors.data() + row},
+        shard.scratch.data());
+    shard.sums.loss += sums.loss;
+    shard.sums.q += sums.q;
+  }
+  backward(plan, online_now_, shard.rows, shard.s, shard.gradient);
 }
 
 void Dqn::update_target() {
   const auto blend = static_cast<float>(options_.target_blend);
   if (blend == 1) {
-    std::copy(online_.begin(), online_.end(), target_.begin());
+    std::copy(online().begin(), online().end(), target_.begin());
     return;
   }
-  for (std::size_t i = 0; i < target_.size(); ++i) target_[i] += blend * (online_[i] - target_[i]);
+  const std::span<const float> from = online();
+  for (std::size_t i = 0; i < target_.size(); ++i) target_[i] += blend * (from[i] - target_[i]);
 }
 
 }  // namespace hotloop

@@ -1,85 +1,76 @@
-// Deep Q-learning (Mnih et al. 2015) over batches of environments.
+// Deep Q-learning (Mnih et al. 2015) and its extensions, each an independent switch:
 //
-//   y = r + discount * max_a' Q_target(s', a')    a forward pass of the target network
-//   L = mean loss(y - Q(s, a))                    forward and backward of the online one
+//   y = r + d Q_target(s', a*)     d = gamma^m, or 0 where the episode terminated
+//   a* = argmax_a Q_target(s', a)  or, with Double (van Hasselt et al. 2016), argmax_a Q(s', a)
+//   L = mean w loss(y - Q(s, a))   w = importance weight (Schaul et al. 2016), 1 without priorities
 //
-// `discount` is 0 only where the episode terminated: a truncated episode bootstraps from its final
-// observation. Two forward passes per update, no third.
+// A truncated episode bootstraps from its final observation. Two forward passes per update, one more
+// with Double. Without a target network Q_target is Q. Distributional heads replace y and L
+// (q_loss.hpp); dueling, noisy and normalising layers are the network's business (src/net).
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "algo/dqn_options.hpp"
+#include "algo/q_loss.hpp"
+#include "algo/q_network.hpp"
 #include "core/arena.hpp"
 #include "core/thread_team.hpp"
 #include "memory/replay.hpp"
-#include "net/network.hpp"
-#include "net/optimiser.hpp"
 
 namespace hotloop {
 
-struct UpdateReport {
-  double loss = 0;           // mean over the batch
-  double mean_q = 0;         // mean of Q(s, a)
-  double gradient_norm = 0;  // before clipping
-};
-
 class Dqn {
  public:
-  Dqn(const Structure& structure, Initialiser init, const DqnOptions& options,
-      const OptimiserOptions& optimiser, std::uint64_t seed, int envs);
+  Dqn(const Structure& structure, Initialiser init, const QOptions& options,
+      const OptimiserOptions& optimiser, std::uint64_t seed, int envs,
+      const InputScale* scale = nullptr);
 
-  // Epsilon-greedy actions for rows obs [N, D]; each environment draws for itself from
-  // (seed, exploration, row, step). Masked actions are never taken.
-  void act(std::span<const float> obs, std::span<const std::uint8_t> mask, double epsilon,
-           std::uint64_t step, ThreadTeam& team, std::span<std::int32_t> actions);
-
-  // One gradient update. The parameters change only if loss and gradient are finite; the caller
-  // looks at the report.
-  UpdateReport update(const Batch& batch, double learning_rate, ThreadTeam& team);
+  // One gradient update: the mean gradient of the batches, one optimiser step. The parameters change
+  // only if loss and gradient are finite; the caller looks at the report. `index` is the number of
+  // the update: noise is drawn from it.
+  UpdateReport update(std::span<const Batch> batches, double learning_rate, std::uint64_t index,
+                      ThreadTeam& team);
+  UpdateReport update(const Batch& batch, double learning_rate, ThreadTeam& team) {
+    return update({&batch, 1}, learning_rate, 0, team);
+  }
+  // What the priorities of the batches' transitions should follow, after `update`: [batches * B].
+  std::span<const float> errors() const { return errors_; }
 
   // target <- blend * online + (1 - blend) * target
   void update_target();
+  bool has_target() const { return options_.target_every > 0; }
 
-  const Structure& structure() const { return plan_.structure(); }
-  const Plan& plan() const { return plan_; }
-  std::span<float> online() { return online_; }
-  std::span<const float> online() const { return online_; }
-  std::span<float> target() { return target_; }
-  Optimiser& optimiser() { return optimiser_; }
+  // Rewards are multiplied by this from now on.
+  void set_reward_factor(float factor) { reward_factor_ = factor; }
+
+  QNetwork& network() { return network_; }
+  const QNetwork& network() const { return network_; }
+  std::span<float> online() { return network_.online(); }
+  std::span<const float> online() const { return network_.online(); }
+  std::span<float> target() { return target_; }  // empty without a target network
 
  private:
-  // A fixed share of the batch, learnt by one thread. The split depends on the batch size alone,
-  // never on the number of threads, and gradients are added in shard order.
-  struct Shard {
-    int first, rows;  // of the batch
-    Workspace online, target;
-    std::span<float> gradient;  // flat, of this shard's part of the mean loss
-    double loss = 0, q = 0;     // sums over the rows
+  struct Learner : Shard {
+    Workspace s;        // online network at s
+    Workspace next;     // target network at s'
+    Workspace chooser;  // Double: online network at s'
+    std::span<float> scratch;
   };
 
-  void learn(const Batch& batch, Shard& shard) const;
+  void learn(const Batch& batch, Learner& shard, std::span<float> errors) const;
 
-  DqnOptions options_;
-  std::uint64_t seed_;
-  Plan plan_;
+  QOptions options_;
+  QNetwork network_;
   Arena arena_;
-  std::span<float> online_, target_;  // flat parameters
-  Optimiser optimiser_;
-  Workspace acting_;  // [envs]
-  std::vector<Shard> shards_;
+  std::span<float> target_;  // flat parameters
+  float reward_factor_ = 1;
+  QNetwork::Noisy online_noise_, target_noise_;
+  std::span<const float> online_now_, target_now_;  // parameters of this update, noise included
+  std::vector<Learner> shards_;
+  std::span<float> accumulated_;  // gradient over several batches; empty if there is only one
+  std::span<float> errors_;       // [accumulate * batch]
 };
-
-// The greedy choice for one row: argmax_a Q(s, a) over the allowed actions, the first of equals.
-// `q` is the row's lane in a block of outputs; `mask` is [A] or null.
-int greedy_action(const float* q, int actions, const std::uint8_t* mask);
-
-// The loss of one transition and its derivative with respect to Q(s, a), for error = y - Q(s, a).
-struct LossTerm {
-  float value, slope;
-};
-LossTerm td_loss(Loss loss, float error);
 
 }  // namespace hotloop

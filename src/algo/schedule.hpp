@@ -1,39 +1,57 @@
-// A number that changes over training: a pure function of the step, so it never needs saving.
+// A number that changes over training: a pure function of how far training has come, so it never
+// needs saving.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <string_view>
 
 namespace hotloop {
 
-enum class ScheduleKind { constant, linear, exponential, cosine };
-inline constexpr std::array<std::string_view, 4> kScheduleNames = {"constant", "linear",
-                                                                   "exponential", "cosine"};
+enum class ScheduleKind { constant, linear, linear_to_zero, exponential, step, cosine };
+inline constexpr std::array<std::string_view, 6> kScheduleNames = {
+    "constant", "linear", "linear_to_zero", "exponential", "step", "cosine"};
+
+// What a schedule or a period counts.
+enum class Count { steps, updates };
+inline constexpr std::array<std::string_view, 2> kCountNames = {"steps", "updates"};
 
 struct Schedule {
   ScheduleKind kind = ScheduleKind::constant;
-  double from = 0;        // value at step 0
-  double to = 0;          // value from step `over` on
-  std::int64_t over = 1;  // env steps
+  double from = 0;          // value at 0
+  double to = 0;            // value from `over` on; not of constant, linear_to_zero and step
+  std::int64_t over = 1;    // env steps or updates; not of constant and step
+  double factor = 1;        // step: multiplies the value ...
+  std::int64_t every = 1;   // step: ... whenever this many env steps or updates have passed
+  Count count = Count::steps;
 
-  double at(std::int64_t step) const {
-    const double share =
-        std::clamp(static_cast<double>(step) / static_cast<double>(over), 0.0, 1.0);
+  double at(std::int64_t env_steps, std::int64_t updates) const {
+    const std::int64_t now = count == Count::steps ? env_steps : updates;
+    const double share = std::clamp(static_cast<double>(now) / static_cast<double>(over), 0.0, 1.0);
     switch (kind) {
       case ScheduleKind::constant:
         return from;
       case ScheduleKind::linear:
         return from + share * (to - from);
+      case ScheduleKind::linear_to_zero:
+        return from * (1 - share);
       case ScheduleKind::exponential:  // a constant factor per step; both ends must be positive
         return from * std::pow(to / from, share);
+      case ScheduleKind::step:
+        return from * std::pow(factor, static_cast<double>(now / every));
       case ScheduleKind::cosine:
-        return to + (from - to) * 0.5 * (1 + std::cos(share * 3.14159265358979323846));
+        return to + (from - to) * 0.5 * (1 + std::cos(share * std::numbers::pi));
     }
     return from;
   }
 };
+
+constexpr Schedule constant(double value) { return {.from = value, .to = value}; }
+constexpr Schedule linear(double from, double to, std::int64_t over) {
+  return {.kind = ScheduleKind::linear, .from = from, .to = to, .over = over};
+}
 
 }  // namespace hotloop

@@ -39,6 +39,16 @@ struct EvalArguments {
 };
 int eval_command(const EvalArguments& arguments);
 
+struct SuiteArguments {
+  std::string suite;
+  std::optional<int> seeds;
+  int jobs = 1;
+  std::string out = "runs";
+  bool json = false;
+  bool quiet = false;
+};
+int suite_command(const SuiteArguments& arguments);
+
 int list_command(const std::string& what, bool json);
 int inspect_command(const std::string& path, bool json);
 int bench_command(const std::vector<std::string>& arguments);  // replaces this process

@@ -7,6 +7,7 @@
 #include <hotloop/error.hpp>
 
 #include "cli/commands.hpp"
+#include "env/registry.hpp"
 #include "run/evaluation.hpp"
 #include "run/model_file.hpp"
 
@@ -29,8 +30,11 @@ int eval_command(const EvalArguments& arguments) {
   options.episodes = arguments.episodes.value_or(options.episodes);
   const std::uint64_t seed = arguments.seed.value_or(spec.run.seed);
   ThreadTeam team(spec.run.threads);
-  Evaluator evaluator(spec.env, options, seed, model.structure);
-  const Evaluation e = evaluator.run(Plan(model.structure), model.parameters, team);
+  const InputScale scale{model.input_mean.data(), model.input_factor.data()};
+  Evaluator evaluator(spec.env, options, seed, model.structure,
+                      make_head(spec.q, find_env(spec.env).spec->actions));
+  const Evaluation e = evaluator.run(Plan(model.structure), model.parameters,
+                                     model.input_mean.empty() ? nullptr : &scale, team);
   if (arguments.json) {
     const nlohmann::ordered_json json = {{"model", path},
                                          {"env", spec.env},

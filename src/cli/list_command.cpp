@@ -10,6 +10,7 @@
 #include "core/text.hpp"
 #include "env/registry.hpp"
 #include "run/spec.hpp"
+#include "run/suite.hpp"
 
 namespace hotloop {
 namespace {
@@ -28,9 +29,9 @@ Rows list_envs() {
   return rows;
 }
 
-Rows list_specs() {
+Rows list_infos(const std::vector<SpecInfo>& infos) {
   Rows rows;
-  for (const SpecInfo& info : ready_made_specs()) rows.emplace_back(info.name, info.about);
+  for (const SpecInfo& info : infos) rows.emplace_back(info.name, info.about);
   return rows;
 }
 
@@ -44,13 +45,15 @@ Rows list_names(const std::array<std::string_view, N>& names) {
 }  // namespace
 
 int list_command(const std::string& what, bool json) {
-  constexpr std::array<std::string_view, 7> kLists = {
-      "envs", "specs", "algorithms", "activations", "initialisers", "optimisers", "schedules"};
+  constexpr std::array<std::string_view, 8> kLists = {
+      "envs", "specs", "suites", "algorithms", "activations", "initialisers", "optimisers", "schedules"};
   Rows rows;
   if (what == "envs")
     rows = list_envs();
   else if (what == "specs")
-    rows = list_specs();
+    rows = list_infos(ready_made_specs());
+  else if (what == "suites")
+    rows = list_infos(ready_made_suites());
   else if (what == "algorithms")
     rows = list_names(kAlgorithmNames);
   else if (what == "activations")

@@ -15,8 +15,8 @@ namespace {
 
 using namespace hotloop;
 
-constexpr std::array<std::string_view, 6> kCommands = {"train", "resume",  "eval",
-                                                       "list",  "inspect", "bench"};
+constexpr std::array<std::string_view, 7> kCommands = {"train",   "resume", "eval", "list",
+                                                       "inspect", "suite",  "bench"};
 
 int run(int argc, char** argv) {
   CLI::App app{
@@ -71,7 +71,7 @@ int run(int argc, char** argv) {
   std::string list_what;
   bool list_json = false;
   auto* list_app = app.add_subcommand(
-      "list", "list envs, specs, algorithms, activations, initialisers, optimisers or schedules");
+      "list", "list envs, specs, suites, algorithms, activations, initialisers, optimisers or schedules");
   list_app->add_option("WHAT", list_what, "what to list")->required();
   list_app->add_flag("--json", list_json, "print a JSON array");
   list_app->callback([&] { code = list_command(list_what, list_json); });
@@ -84,8 +84,23 @@ int run(int argc, char** argv) {
   inspect_app->add_flag("--json", inspect_json, "print one JSON object");
   inspect_app->callback([&] { code = inspect_command(inspect_path, inspect_json); });
 
+  SuiteArguments suite;
+  auto* suite_app = app.add_subcommand("suite", "run many specs over many seeds; prints one table");
+  suite_app->add_option("SUITE", suite.suite, "a ready-made suite (see: hotloop list suites) or a YAML file")
+      ->required();
+  suite_app->add_option("--seeds", suite.seeds, "seeds per row, instead of the suite's own number")
+      ->check(CLI::Range(1, 1'000'000));
+  suite_app->add_option("--jobs", suite.jobs, "runs at a time; above 1, wall times are those of a busy machine")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  suite_app->add_option("--out", suite.out, "folder that holds the run folders")
+      ->capture_default_str();
+  suite_app->add_flag("--json", suite.json, "print one JSON object per run instead of the table");
+  suite_app->add_flag("--quiet", suite.quiet, "no line per run");
+  suite_app->callback([&] { code = suite_command(suite); });
+
   auto* bench_app = app.add_subcommand(
-      "bench", "run benchmarks: update, env, kernels, products, clock (all without a name)");
+      "bench", "run benchmarks: update, qloss, env, kernels, products, clock (all without a name)");
   bench_app->allow_extras();
   bench_app->callback([&] { code = bench_command(bench_app->remaining()); });
 

@@ -17,15 +17,18 @@ namespace hotloop {
 namespace {
 
 void print_plan(const TrainSpec& spec, const std::string& run_dir) {
-  const double bytes = Replay::bytes_per_transition(replay_shape(spec));
-  fmt::print(
-      stderr,
-      "{} seed {}  {}\n  {} x {}, net {}\n"
-      "  replay {} transitions x {:.1f} bytes = {:.1f} MiB, {} updates per env step, batch {}\n",
-      spec.name, spec.run.seed, run_dir, spec.envs, spec.env, network_structure(spec).describe(),
-      spec.dqn.replay_capacity, bytes,
-      bytes * static_cast<double>(spec.dqn.replay_capacity) / 0x1p20, spec.dqn.updates_per_step,
-      spec.dqn.batch);
+  std::string memory = fmt::format("rollouts of {} x {}, {} epochs", spec.q.rollout, spec.envs,
+                                   spec.q.epochs);
+  if (spec.algorithm == Algorithm::dqn) {
+    const double bytes = Replay::bytes_per_transition(replay_shape(spec));
+    memory = fmt::format("replay {} transitions x {:.1f} bytes = {:.1f} MiB",
+                         spec.q.replay_capacity, bytes,
+                         bytes * static_cast<double>(spec.q.replay_capacity) / 0x1p20);
+  }
+  fmt::print(stderr,
+             "{} seed {}  {}\n  {} x {}, {}\n  net {}\n  {}, {:.4g} updates per env step, batch {}\n",
+             spec.name, spec.run.seed, run_dir, spec.envs, spec.env, describe_algorithm(spec),
+             network_structure(spec).describe(), memory, spec.q.updates_per_step, spec.q.batch);
 }
 
 void print_summary(const TrainResult& r) {
@@ -43,6 +46,7 @@ void print_summary(const TrainResult& r) {
              r.env_steps, short_number(static_cast<double>(r.env_steps) / r.wall_seconds),
              r.updates, short_number(static_cast<double>(r.updates) / r.wall_seconds),
              r.updates_per_step, r.episodes);
+  for (const std::string& warning : r.warnings) fmt::print("  warning: {}\n", warning);
   fmt::print("  {:.2f} s on {} thread{} of {}\n  {}\n", r.wall_seconds, r.threads,
              r.threads == 1 ? "" : "s", r.cpu, r.run_dir);
 }
@@ -52,6 +56,11 @@ TrainResult run_and_report(bool json, bool quiet, Run&& run) {
   ProgressBar bar(!quiet && isatty(STDERR_FILENO) != 0);
   const SessionHooks hooks{.progress = [&](const Trainer& trainer,
                                            const RunRecord& record) { bar.show(trainer, record); },
+                           .warning =
+                               [&](const std::string& text) {
+                                 bar.clear();
+                                 if (!quiet) fmt::print(stderr, "warning: {}\n", text);
+                               },
                            .stop = &stop_requested()};
   TrainResult result = run(hooks);
   bar.clear();

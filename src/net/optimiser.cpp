@@ -39,10 +39,10 @@ void Optimiser::step(std::span<float> parameters, std::span<const float> gradien
   switch (o.kind) {
     case OptimiserKind::adam:
     case OptimiserKind::adamw: {
-      powers_.beta1 *= o.beta1;
-      powers_.beta2 *= o.beta2;
-      const float step_size = static_cast<float>(learning_rate / (1 - powers_.beta1));
-      const float root_scale = static_cast<float>(1 / std::sqrt(1 - powers_.beta2));
+      powers_[0] *= o.beta1;
+      powers_[1] *= o.beta2;
+      const float step_size = static_cast<float>(learning_rate / (1 - powers_[0]));
+      const float root_scale = static_cast<float>(1 / std::sqrt(1 - powers_[1]));
       const float keep = decoupled ? 1 - learning_rate * o.weight_decay : 1;
       const float keep1 = o.beta1, take1 = 1 - o.beta1, keep2 = o.beta2, take2 = 1 - o.beta2;
       for (std::size_t i = 0; i < size; ++i) {

@@ -9,6 +9,7 @@
 //   sgd      m = momentum m + g;  p -= a m
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -35,19 +36,15 @@ class Optimiser {
   const OptimiserOptions& options() const { return options_; }
 
   // Everything a checkpoint needs.
-  struct Powers {
-    double beta1 = 1, beta2 = 1;  // beta^t
-  };
   std::span<float> first() { return first_; }
   std::span<float> second() { return second_; }
-  Powers powers() const { return powers_; }
-  void set_powers(Powers powers) { powers_ = powers; }
+  std::span<double> powers() { return powers_; }
 
  private:
   OptimiserOptions options_;
   Arena arena_;
   std::span<float> first_, second_;
-  Powers powers_;
+  std::array<double, 2> powers_ = {1, 1};  // beta1^t, beta2^t
 };
 
 }  // namespace hotloop

@@ -23,10 +23,14 @@ constexpr const char* kFormat = "hotloop-checkpoint-2";
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 double number(const Json& value) { return value.is_null() ? kNone : value.get<double>(); }
 
-Json to_state(const Counters& c, const Window& w, const RunRecord& r, const Optimiser::Powers& p) {
-  return {{"counters", {c.env_steps, c.updates, c.episodes, c.training_rounds}},
+Json to_state(const Trainer& trainer, const RunRecord& r) {
+  const Counters& c = trainer.counters();
+  const Window& w = trainer.window();
+  return {{"counters",
+           {c.env_steps, c.updates, c.episodes, c.train_events, c.batches, c.target_updates}},
           {"window_counts", {w.episodes, w.updates}},
           {"window_sums", {w.returns, w.loss, w.mean_q, w.gradient_norm}},
+          {"largest_reward", trainer.largest_reward()},
           {"seconds", r.seconds},
           {"greedy", {number(r.greedy_return), number(r.greedy_deviation)}},
           {"best_return", number(r.best_return)},
@@ -36,7 +40,8 @@ Json to_state(const Counters& c, const Window& w, const RunRecord& r, const Opti
           {"solved_env_steps", r.solved_env_steps},
           {"solved_seconds", number(r.solved_seconds)},
           {"metrics_bytes", r.metrics_bytes},
-          {"optimiser_powers", {p.beta1, p.beta2}}};
+          {"health", {r.health.bad, r.health.raised, r.health.had_failures}},
+          {"warnings", r.health.warnings}};
 }
 
 // The part of a spec that decides how training goes. How long to run, how to save and how to
@@ -47,20 +52,9 @@ std::string identity(const TrainSpec& spec) {
   same.about = "";
   same.run = RunOptions{};
   same.run.seed = spec.run.seed;
-  same.run.steps = std::max(same.run.steps, spec.dqn.learning_starts);
+  same.run.steps = std::max(same.run.steps, spec.q.learning_starts);
   same.evaluation = EvaluationOptions{};
   return to_yaml(same);
-}
-
-template <class Visitor>
-void visit_arrays(Trainer& trainer, std::span<float> best, Visitor&& visit) {
-  visit("online", trainer.agent().online());
-  visit("target", trainer.agent().target());
-  visit("optimiser.first", trainer.agent().optimiser().first());
-  visit("optimiser.second", trainer.agent().optimiser().second());
-  visit("best", best);
-  trainer.replay().visit(
-      [&](std::string_view name, auto array) { visit("replay." + std::string(name), array); });
 }
 
 }  // namespace
@@ -84,13 +78,12 @@ std::string save_checkpoint(const std::string& run_dir, Trainer& trainer, const 
                             std::span<const float> best) {
   std::vector<std::byte> env(trainer.env().state_bytes());
   trainer.env().save(env);
-  std::vector<TensorView> tensors = {tensor("env", std::span<const std::byte>(env))};
-  const std::span<float> best_view(const_cast<float*>(best.data()), best.size());
-  visit_arrays(trainer, best_view, [&](std::string name, auto array) {
-    tensors.push_back(tensor(std::move(name), array));
+  std::vector<TensorView> tensors = {tensor("env", std::span<const std::byte>(env)),
+                                     tensor("best", best)};
+  trainer.learner().visit([&](const std::string& name, Array array) {
+    std::visit([&](auto values) { tensors.push_back(tensor(name, values)); }, array);
   });
-  const Json state =
-      to_state(trainer.counters(), trainer.window(), record, trainer.agent().optimiser().powers());
+  const Json state = to_state(trainer, record);
   std::string path = fmt::format("{}/checkpoints/{:0{}}.safetensors", run_dir,
                                  trainer.counters().env_steps, kDigits);
   write_safetensors(
@@ -119,15 +112,17 @@ void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& recor
         path, path));
   }
   const Json state = Json::parse(file.metadata("state"));
-  const auto counts = state.at("counters").get<std::array<std::int64_t, 4>>();
+  const auto counts = state.at("counters").get<std::array<std::int64_t, 6>>();
   const auto window_counts = state.at("window_counts").get<std::array<std::int64_t, 2>>();
   const auto sums = state.at("window_sums").get<std::array<double, 4>>();
-  trainer.restore({counts[0], counts[1], counts[2], counts[3]}, {.returns = sums[0],
-                                                                 .episodes = window_counts[0],
-                                                                 .loss = sums[1],
-                                                                 .mean_q = sums[2],
-                                                                 .gradient_norm = sums[3],
-                                                                 .updates = window_counts[1]});
+  trainer.restore({counts[0], counts[1], counts[2], counts[3], counts[4], counts[5]},
+                  {.returns = sums[0],
+                   .episodes = window_counts[0],
+                   .loss = sums[1],
+                   .mean_q = sums[2],
+                   .gradient_norm = sums[3],
+                   .updates = window_counts[1]},
+                  state.at("largest_reward"));
   record.seconds = state.at("seconds");
   record.greedy_return = number(state.at("greedy")[0]);
   record.greedy_deviation = number(state.at("greedy")[1]);
@@ -138,13 +133,18 @@ void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& recor
   record.solved_env_steps = state.at("solved_env_steps");
   record.solved_seconds = number(state.at("solved_seconds"));
   record.metrics_bytes = state.at("metrics_bytes");
-  const auto powers = state.at("optimiser_powers").get<std::array<double, 2>>();
-  trainer.agent().optimiser().set_powers({powers[0], powers[1]});
+  record.health.bad = state.at("health")[0];
+  record.health.raised = state.at("health")[1];
+  record.health.had_failures = state.at("health")[2];
+  record.health.warnings = state.at("warnings").get<std::vector<std::string>>();
 
   std::vector<std::byte> env(trainer.env().state_bytes());
   file.copy("env", std::span<std::byte>(env));
   trainer.env().restore(env);
-  visit_arrays(trainer, best, [&](const std::string& name, auto array) { file.copy(name, array); });
+  file.copy("best", best);
+  trainer.learner().visit([&](const std::string& name, Array array) {
+    std::visit([&](auto values) { file.copy(name, values); }, array);
+  });
 }
 
 }  // namespace hotloop

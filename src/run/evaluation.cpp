@@ -1,25 +1,27 @@
 #include "run/evaluation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
-#include "algo/dqn.hpp"
 #include "env/registry.hpp"
 
 namespace hotloop {
 
 Evaluator::Evaluator(const std::string& env, const EvaluationOptions& options, std::uint64_t seed,
-                     const Structure& structure)
+                     const Structure& structure, const QHead& head)
     : max_steps_(options.max_steps),
+      head_(head),
       env_(find_env(env).make(options.episodes), options.episodes, seed, Purpose::evaluation_world),
       workspace_(structure, options.episodes, Use::inference),
       actions_(arena_.take<std::int32_t>(options.episodes)),
       returns_(arena_.take<double>(options.episodes)),
-      finished_(arena_.take<std::uint8_t>(options.episodes)) {}
+      finished_(arena_.take<std::uint8_t>(options.episodes)),
+      scratch_(arena_.take<float>(values_scratch(head) * block_count(options.episodes))) {}
 
-Evaluation Evaluator::run(const Plan& plan, std::span<const float> parameters, ThreadTeam& team) {
+Evaluation Evaluator::run(const Plan& plan, std::span<const float> parameters,
+                          const InputScale* scale, ThreadTeam& team) {
   const int episodes = env_.count();
-  const std::size_t action_count = env_.spec().actions;
   std::fill(returns_.begin(), returns_.end(), 0.0);
   std::fill(finished_.begin(), finished_.end(), 0);
   env_.reset();
@@ -27,11 +29,18 @@ Evaluation Evaluator::run(const Plan& plan, std::span<const float> parameters, T
   int left = episodes;
   for (std::int64_t t = 0; left > 0 && t < max_steps_; ++t) {
     team.run(block_count(episodes), [&](int first, int last, int) {
-      forward(plan, parameters, env_.obs().data(), episodes, first, last, workspace_);
-      for (int row = first * kLanes; row < std::min(episodes, last * kLanes); ++row) {
-        const std::uint8_t* mask = env_.has_mask() ? &env_.mask()[row * action_count] : nullptr;
-        actions_[row] = greedy_action(workspace_.outputs(row / kLanes) + row % kLanes,
-                                      env_.spec().actions, mask);
+      forward(plan, parameters, env_.obs().data(), episodes, first, last, workspace_, scale);
+      for (int block = first; block < last; ++block) {
+        const std::size_t row = static_cast<std::size_t>(block) * kLanes;
+        const int rows = std::min(kLanes, episodes - block * kLanes);
+        const float* q = action_values(head_, workspace_.outputs(block),
+                                       block_width(episodes, block),
+                                       scratch_.data() + values_scratch(head_) * block);
+        std::array<std::int32_t, kLanes> greedy;
+        greedy_actions(q, head_.actions, rows,
+                       env_.has_mask() ? &env_.mask()[row * head_.actions] : nullptr,
+                       greedy.data());
+        std::copy_n(greedy.begin(), rows, &actions_[row]);
       }
     });
     env_.step(actions_, team);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "algo/q_head.hpp"
 #include "core/arena.hpp"
 #include "core/thread_team.hpp"
 #include "env/batch_env.hpp"
@@ -28,18 +29,22 @@ struct Evaluation {
 class Evaluator {
  public:
   Evaluator(const std::string& env, const EvaluationOptions& options, std::uint64_t seed,
-            const Structure& structure);
+            const Structure& structure, const QHead& head);
 
-  Evaluation run(const Plan& plan, std::span<const float> parameters, ThreadTeam& team);
+  // `scale` normalises observations, as it stands; null = none.
+  Evaluation run(const Plan& plan, std::span<const float> parameters, const InputScale* scale,
+                 ThreadTeam& team);
 
  private:
   std::int64_t max_steps_;
+  QHead head_;
   BatchEnv env_;
   Workspace workspace_;
   Arena arena_;
   std::span<std::int32_t> actions_;   // [episodes]
   std::span<double> returns_;         // [episodes]
   std::span<std::uint8_t> finished_;  // [episodes]
+  std::span<float> scratch_;          // [blocks][values_scratch]
 };
 
 }  // namespace hotloop

@@ -4,14 +4,16 @@
 
 #include <cmath>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "core/system.hpp"
+#include "run/health.hpp"
 
 namespace hotloop {
 namespace {
 
-using Buffer = fmt::memory_buffer;  // a row fits into its inline storage or grows once
+using Buffer = fmt::memory_buffer;
 
 void add(Buffer& row, std::string_view key, double value) {
   if (std::isfinite(value)) {
@@ -27,7 +29,7 @@ double mean(double sum, std::int64_t count) {
 
 }  // namespace
 
-void MetricsLog::write(Trainer& trainer, const RunRecord& record) {
+std::vector<std::string> MetricsLog::write(Trainer& trainer, RunRecord& record) {
   const Counters& c = trainer.counters();
   Window& w = trainer.window();
   const double elapsed = last_seconds_ < 0 ? kNone : record.seconds - last_seconds_;
@@ -42,8 +44,20 @@ void MetricsLog::write(Trainer& trainer, const RunRecord& record) {
   add(row, "loss", mean(w.loss, w.updates));
   add(row, "mean_q", mean(w.mean_q, w.updates));
   add(row, "gradient_norm", mean(w.gradient_norm, w.updates));
-  add(row, "epsilon", trainer.epsilon());
-  add(row, "learning_rate", trainer.learning_rate());
+  const Health health = examine(trainer);
+  add(row, "largest_q", health.largest_q);
+  add(row, "q_bound", health.q_bound);
+  add(row, "action_gap", health.action_gap);
+  add(row, "terminal_share", health.terminal_share);
+  add(row, "target_lag", health.target_lag);
+  const QOptions& q = trainer.spec().q;
+  const bool boltzmann = q.explore == Explore::boltzmann;
+  add(row, "epsilon", boltzmann ? kNone : trainer.now(q.epsilon));
+  add(row, "temperature", boltzmann ? trainer.now(q.temperature) : kNone);
+  add(row, "beta", q.prioritised ? trainer.now(q.beta) : kNone);
+  add(row, "learning_rate", trainer.now(q.learning_rate));
+  std::vector<std::string> warnings = watch(health, trainer.spec(), record.health);
+  fmt::format_to(std::back_inserter(row), ",\"warnings\":{}", nlohmann::json(warnings).dump());
   fmt::format_to(std::back_inserter(row), ",\"resident_bytes\":{},\"time\":{{", resident_bytes());
   const auto phases = trainer.clock().seconds();
   const double total = std::accumulate(phases.begin(), phases.end(), 0.0);
@@ -58,6 +72,7 @@ void MetricsLog::write(Trainer& trainer, const RunRecord& record) {
   last_seconds_ = record.seconds;
   last_steps_ = c.env_steps;
   last_updates_ = c.updates;
+  return warnings;
 }
 
 }  // namespace hotloop

@@ -6,7 +6,10 @@
 //   exploring_return                          mean return of the episodes that ended since then
 //   greedy_return                             mean of the last evaluation, null before the first
 //   loss, mean_q, gradient_norm               means over the updates since the previous row
-//   epsilon, learning_rate                    now
+//   largest_q, q_bound, action_gap,           signs of health, see health.hpp; null where they do
+//   terminal_share, target_lag                not apply
+//   epsilon, temperature, beta, learning_rate now; null where they do not apply
+//   warnings                                  in words, raised by this row
 //   resident_bytes                            memory of the process
 //   time                                      share of each phase of the clock in this session
 #pragma once
@@ -26,8 +29,8 @@ class MetricsLog {
   // Continues a run: what was written after `offset` bytes is cut off and will be written again.
   MetricsLog(const std::string& path, std::uint64_t offset) : lines_(path, offset) {}
 
-  // Writes a row and clears the trainer's window.
-  void write(Trainer& trainer, const RunRecord& record);
+  // Writes a row and clears the trainer's window; returns the row's warnings.
+  std::vector<std::string> write(Trainer& trainer, RunRecord& record);
   std::uint64_t bytes() const { return lines_.offset(); }
   void sync() { lines_.sync(); }
 

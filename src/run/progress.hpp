@@ -3,10 +3,20 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
+#include <vector>
 
 namespace hotloop {
 
 inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+// The watch over the signs of health (health.hpp).
+struct HealthRecord {
+  std::uint32_t bad = 0;     // signs that were bad in the last row
+  std::uint32_t raised = 0;  // signs that were warned about
+  bool had_failures = false;
+  std::vector<std::string> warnings;  // all of the run
+};
 
 // Survives stopping and resuming.
 struct RunRecord {
@@ -20,6 +30,7 @@ struct RunRecord {
   std::int64_t solved_env_steps = 0;
   double solved_seconds = kNone;
   std::uint64_t metrics_bytes = 0;  // length of metrics.jsonl when this was saved
+  HealthRecord health;
 };
 
 }  // namespace hotloop

@@ -41,8 +41,9 @@ class Session {
         hooks_(hooks),
         lock_(run_dir_ + "/.lock", run_dir_),
         trainer_(spec),
-        evaluator_(spec.env, spec.evaluation, spec.run.seed, trainer_.agent().structure()),
-        best_(trainer_.agent().online().begin(), trainer_.agent().online().end()) {}
+        evaluator_(spec.env, spec.evaluation, spec.run.seed, trainer_.network().structure(),
+                   trainer_.network().head()),
+        best_(snapshot()) {}
 
   void start() {
     metrics_.emplace(run_dir_ + "/metrics.jsonl");
@@ -98,8 +99,9 @@ class Session {
 
   void evaluate() {
     trainer_.clock().enter(Phase::evaluate);
-    const Dqn& agent = trainer_.agent();
-    const Evaluation e = evaluator_.run(agent.plan(), agent.online(), trainer_.team());
+    const QNetwork& network = trainer_.network();
+    const Evaluation e =
+        evaluator_.run(network.plan(), network.online(), network.scale(), trainer_.team());
     const std::int64_t now = trainer_.counters().env_steps;
     record_.greedy_return = e.mean;
     record_.greedy_deviation = e.deviation;
@@ -107,7 +109,7 @@ class Session {
     if (!(e.mean <= record_.best_return)) {  // the first, or a better one
       record_.best_return = e.mean;
       record_.best_env_steps = now;
-      std::copy(agent.online().begin(), agent.online().end(), best_.begin());
+      best_ = snapshot();
     }
     if (!record_.solved && e.mean >= solved_threshold(trainer_.spec())) {
       record_.solved = true;
@@ -120,7 +122,9 @@ class Session {
   void log() {
     trainer_.clock().enter(Phase::log);
     record_.seconds = elapsed();
-    metrics_->write(trainer_, record_);
+    for (const std::string& warning : metrics_->write(trainer_, record_)) {
+      if (hooks_.warning) hooks_.warning(warning);
+    }
     trainer_.clock().enter(Phase::other);
   }
 
@@ -133,22 +137,41 @@ class Session {
     trainer_.clock().enter(Phase::other);
   }
 
+  // All that an evaluation depends on: the flat parameters, then the statistics that normalise
+  // observations, if there are any.
+  std::vector<float> snapshot() {
+    const QNetwork& network = trainer_.network();
+    std::vector<float> all(network.online().begin(), network.online().end());
+    if (const InputScale* scale = network.scale()) {
+      const int inputs = network.structure().inputs;
+      all.insert(all.end(), scale->mean, scale->mean + inputs);
+      all.insert(all.end(), scale->factor, scale->factor + inputs);
+    }
+    return all;
+  }
+
+  void save_model_file(const char* name, const std::vector<float>& all, std::int64_t env_steps,
+                       double greedy_return) {
+    const Structure& structure = trainer_.network().structure();
+    const auto statistics = all.begin() + static_cast<std::ptrdiff_t>(structure.storage);
+    const auto middle = statistics + (all.end() - statistics) / 2;
+    save_model(fmt::format("{}/model-{}.safetensors", run_dir_, name),
+               {.spec = trainer_.spec(),
+                .structure = structure,
+                .parameters = {all.begin(), statistics},
+                .input_mean = {statistics, middle},
+                .input_factor = {middle, all.end()},
+                .env_steps = env_steps,
+                .greedy_return = greedy_return});
+  }
+
   void save_models() {
-    const auto write = [&](const char* name, std::span<const float> parameters,
-                           std::int64_t env_steps, double greedy_return) {
-      save_model(fmt::format("{}/model-{}.safetensors", run_dir_, name),
-                 {.spec = trainer_.spec(),
-                  .structure = trainer_.agent().structure(),
-                  .parameters = {parameters.begin(), parameters.end()},
-                  .env_steps = env_steps,
-                  .greedy_return = greedy_return});
-    };
     trainer_.clock().enter(Phase::save);
     const std::int64_t now = trainer_.counters().env_steps;
-    write("latest", trainer_.agent().online(), now,
-          record_.greedy_env_steps == now ? record_.greedy_return : kNone);
+    save_model_file("latest", snapshot(), now,
+                    record_.greedy_env_steps == now ? record_.greedy_return : kNone);
     if (!std::isnan(record_.best_return)) {
-      write("best", best_, record_.best_env_steps, record_.best_return);
+      save_model_file("best", best_, record_.best_env_steps, record_.best_return);
     }
     trainer_.clock().enter(Phase::other);
   }
@@ -161,7 +184,10 @@ class Session {
             .env_steps = trainer_.counters().env_steps,
             .updates = trainer_.counters().updates,
             .declared_updates = declared_updates(spec),
-            .updates_per_step = spec.dqn.updates_per_step,
+            .updates_per_step = spec.q.updates_per_step,
+            .train_events = trainer_.counters().train_events,
+            .batches = trainer_.counters().batches * spec.q.accumulate,
+            .target_updates = trainer_.counters().target_updates,
             .episodes = trainer_.counters().episodes,
             .threads = spec.run.threads,
             .wall_seconds = record_.seconds,
@@ -171,10 +197,11 @@ class Session {
             .solved = record_.solved,
             .solved_env_steps = record_.solved_env_steps,
             .solved_seconds = record_.solved_seconds,
-            .params_hash = parameters_hash(trainer_.agent().structure(), trainer_.agent().online()),
+            .params_hash = parameters_hash(trainer_.network().structure(), trainer_.network().online()),
             .run_dir = run_dir_,
             .cpu = cpu_name(),
-            .interrupted = interrupted};
+            .interrupted = interrupted,
+            .warnings = record_.health.warnings};
   }
 
   Clock::time_point start_;
@@ -183,7 +210,7 @@ class Session {
   FileLock lock_;  // one process at a time trains in a folder
   Trainer trainer_;
   Evaluator evaluator_;
-  std::vector<float> best_;  // flat parameters of the best evaluation
+  std::vector<float> best_;  // what the best evaluation was made with, see snapshot()
   std::optional<MetricsLog> metrics_;
   RunRecord record_;
   double earlier_seconds_ = 0;  // of the sessions before this one

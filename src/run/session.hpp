@@ -28,7 +28,9 @@ namespace hotloop {
 
 struct SessionHooks {
   // Called now and then between rounds, never more often than ten times a second.
-  std::function<void(const Trainer&, const RunRecord&)> progress;
+  std::function<void(const Trainer&, const RunRecord&)> progress{};
+  // Called once for each warning about the health of training (health.hpp).
+  std::function<void(const std::string&)> warning{};
   // Becomes true when the run should save and stop.
   const std::atomic<bool>* stop = nullptr;
 };

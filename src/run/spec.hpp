@@ -13,13 +13,13 @@
 #include <string_view>
 #include <vector>
 
-#include "algo/dqn_options.hpp"
+#include "algo/q_options.hpp"
 #include "net/options.hpp"
 
 namespace hotloop {
 
-enum class Algorithm { dqn };
-inline constexpr std::array<std::string_view, 1> kAlgorithmNames = {"dqn"};
+enum class Algorithm { dqn, pqn, sarsa };
+inline constexpr std::array<std::string_view, 3> kAlgorithmNames = {"dqn", "pqn", "sarsa"};
 
 struct EvaluationOptions {
   std::int64_t every = 5'000;  // env steps; 0 = only at the end
@@ -45,7 +45,7 @@ struct TrainSpec {
   Algorithm algorithm = Algorithm::dqn;
   NetOptions net;
   OptimiserOptions optimiser;
-  DqnOptions dqn;
+  QOptions q;
   EvaluationOptions evaluation;
   RunOptions run;
 };
@@ -69,6 +69,9 @@ TrainSpec load_spec(const std::string& name_or_path, std::span<const std::string
 // `origin` names the text in messages; its file name without ending is the spec's default name.
 TrainSpec load_spec_text(std::string_view text, const std::string& origin,
                          std::span<const std::string> overrides = {});
+
+// What the algorithm's switches make of it, in a few words: "double dueling 3-step dqn, prioritised".
+std::string describe_algorithm(const TrainSpec& spec);
 
 // Every key with its value. Reading it back gives the same spec, to the bit.
 std::string to_yaml(const TrainSpec& spec);

@@ -25,8 +25,16 @@ std::string Range::text(std::string_view name) const {
   return result == name ? "any finite number" : result;
 }
 
+bool schedule_has(ScheduleKind kind, std::string_view key) {
+  const bool is_step = kind == ScheduleKind::step;
+  if (key == "to") return !is_step && kind != ScheduleKind::linear_to_zero;
+  if (key == "over") return !is_step;
+  if (key == "factor" || key == "every") return is_step;
+  return true;  // kind, from, count
+}
+
 std::vector<Key> spec_keys(TrainSpec& s) {
-  DqnOptions& d = s.dqn;
+  QOptions& q = s.q;
   OptimiserOptions& o = s.optimiser;
   EvaluationOptions& e = s.evaluation;
   RunOptions& r = s.run;
@@ -39,29 +47,73 @@ std::vector<Key> spec_keys(TrainSpec& s) {
        .about = "environment (`hotloop list envs`)", .required = true},
       {"env.count", &s.envs, {1, 1'000'000}, "copies of the environment, stepped together"},
 
-      {"algo.name", choice(s.algorithm, kAlgorithmNames), {}, "learning algorithm"},
-      {"algo.gamma", &d.gamma, kShare, "discount of the next step's value"},
-      {"algo.batch", &d.batch, {1, 65'536}, "transitions per update"},
-      {"algo.loss", choice(d.loss, kLossNames), {}, "of the temporal-difference error"},
-      {"algo.learning_starts", &d.learning_starts, {0, kMany},
-       "env steps of pure collection first"},
-      {"algo.updates_per_step", &d.updates_per_step, {0, 1'000, true},
-       "gradient updates per env step from then on; a fraction left over by one round is carried "
-       "to the next"},
-      {"algo.train_every", &d.train_every, {1, 1e9},
-       "env steps in a round, whose updates follow at once; a multiple of `env.count`", "",
-       "`env.count`"},
-      {"algo.target.every", &d.target_every, {1, kMany},
-       "how often the target network follows the online one"},
-      {"algo.target.count", choice(d.target_clock, kTargetClockNames), {},
-       "what `every` counts: env steps or updates"},
-      {"algo.target.blend", &d.target_blend, {0, 1, true},
-       "share of the online network in the target: 1 is a hard copy, less a Polyak blend"},
-      {"algo.epsilon", &d.epsilon, kShare, "probability of a random action"},
+      {"algo.name", choice(s.algorithm, kAlgorithmNames), {},
+       "dqn learns from a replay memory; pqn and sarsa from the latest rollout, without target network"},
+      {"algo.gamma", &q.gamma, kShare, "discount of the next step's value"},
+      {"algo.loss", choice(q.loss, kLossNames), {},
+       "of the temporal-difference error; huber bends at 1. The heads c51 and quantile have their own"},
+      {"algo.batch", &q.batch, {1, 65'536}, "transitions per gradient"},
+      {.path = "algo.learning_starts", .field = &q.learning_starts, .range = {0, kMany},
+       .about = "env steps of pure collection first; 0 for pqn and sarsa",
+       .default_text = "`1000`, on-policy `0`"},
+      {.path = "algo.updates_per_step", .field = &q.updates_per_step, .range = {0, 1'000, true},
+       .about = "gradient updates per env step from then on; a fraction left over by one round is "
+       "carried to the next. For pqn and sarsa it follows: `algo.epochs` / `algo.batch`",
+       .default_text = "`1`, on-policy epochs / batch"},
+      {"algo.train_every", &q.train_every, {1, 1e9},
+       "env steps in a round, whose updates follow at once; a multiple of `env.count`. For pqn and "
+       "sarsa it follows: `algo.rollout` times `env.count`", "", "`env.count`, on-policy a rollout"},
+      {"algo.train_offset", &q.train_offset, {0, 1e9},
+       "rounds end this many env steps after the multiples of `train_every`"},
+      {"algo.repeats", &q.repeats, {1, 10'000},
+       "dqn: updates in a row on each drawn batch; the updates of a round must be a multiple of it"},
+      {"algo.accumulate", &q.accumulate, {1, 1'024},
+       "dqn: batches whose mean gradient makes one update, as one larger batch would"},
 
-      {"replay.capacity", &d.replay_capacity, {1, 4'000'000'000},
+      {"algo.double", &q.double_q, {}, "dqn: the online network chooses the action that the target "
+       "network values (van Hasselt et al. 2016)"},
+      {"algo.n_step", &q.n_step, {1, 1'000},
+       "dqn: rewards summed before bootstrapping; never across an episode's end"},
+      {"algo.head", choice(q.head, kHeadNames), {},
+       "dqn: what is learnt of an action: its value, a distribution over fixed returns (Bellemare et "
+       "al. 2017) or quantiles of the return (Dabney et al. 2018)"},
+      {"algo.atoms", &q.atoms, {2, 1'000}, "c51, quantile: outputs per action"},
+      {"algo.v_min", &q.v_min, {}, "c51: the smallest return"},
+      {"algo.v_max", &q.v_max, {}, "c51: the largest return"},
+      {.path = "algo.target.every", .field = &q.target_every, .range = {0, kMany},
+       .about = "how often the target network follows the online one; 0 = there is none",
+       .default_text = "`500`, on-policy `0`"},
+      {"algo.target.count", choice(q.target_count, kCountNames), {},
+       "what `every` counts: env steps or updates"},
+      {"algo.target.blend", &q.target_blend, {0, 1, true},
+       "share of the online network in the target: 1 is a hard copy, less a Polyak blend"},
+
+      {"algo.explore", choice(q.explore, kExploreNames), {},
+       "random actions now and then, or all by softmax(Q / temperature); a draw per environment"},
+      {"algo.epsilon", &q.epsilon, kShare, "epsilon_greedy: probability of a random action"},
+      {"algo.temperature", &q.temperature, {0, 1e9, true}, "boltzmann: flattens the choice"},
+
+      {"algo.rollout", &q.rollout, {1, 1'000'000}, "pqn, sarsa: vector steps in a round"},
+      {"algo.epochs", &q.epochs, {1, 1'000}, "pqn, sarsa: passes over a rollout, in batches"},
+      {"algo.lambda", &q.lambda, kShare, "pqn, sarsa: 0 = one-step returns, 1 = as long as the rollout",
+       "", "`0.65`, sarsa `0`"},
+
+      {"algo.normalise.obs", &q.normalise_obs, {},
+       "observations minus their running mean, by their deviation, within 10"},
+      {"algo.normalise.rewards", &q.normalise_rewards, {},
+       "rewards by the running deviation of the discounted return"},
+
+      {"replay.capacity", &q.replay_capacity, {1, 4'000'000'000},
        "transitions kept, all environments together; at least `algo.batch` and `env.count`, "
        "rounded down to a multiple of `env.count`"},
+      {"replay.newest", &q.newest, {},
+       "the newest transition of every environment is in every batch (Zhang & Sutton 2017)"},
+      {"replay.prioritised", &q.prioritised, {},
+       "draws in proportion to priority, with importance weights (Schaul et al. 2016)"},
+      {"replay.alpha", &q.priority_alpha, kShare, "priority = (|error| + epsilon) ^ alpha"},
+      {"replay.epsilon", &q.priority_epsilon, {0, 1e6, true}, "see alpha"},
+      {"replay.beta", &q.beta, kShare,
+       "importance weight = (size * probability) ^ -beta, by the largest of the batch"},
 
       {"net.hidden", &s.net.hidden, {1, 16'384}, "widths of the hidden layers"},
       {"net.activation", choice(s.net.activation, kActivationNames), {},
@@ -69,9 +121,15 @@ std::vector<Key> spec_keys(TrainSpec& s) {
       {"net.init", choice(s.net.init, kInitialiserNames), {},
        "how weights start; biases start at zero, except with `pytorch`, which draws them like its "
        "weights"},
+      {"net.layer_norm", &s.net.layer_norm, {}, "normalise every hidden layer before its activation"},
+      {"net.dueling", &s.net.dueling, {},
+       "Q = V + A - mean A from the last hidden layer (Wang et al. 2016)"},
+      {"net.noisy", choice(s.net.noisy, kNoisyNames), {},
+       "layers that explore by noise of learnt size (Fortunato et al. 2018); set `algo.epsilon` to 0"},
+      {"net.noisy_sigma", &s.net.noisy_sigma, {0, 100}, "noise at the start, times sqrt(inputs)"},
 
       {"optimiser.name", choice(o.kind, kOptimiserNames), {}, "how gradients become steps"},
-      {"optimiser.learning_rate", &d.learning_rate, {0, 10}, "size of a step"},
+      {"optimiser.learning_rate", &q.learning_rate, {0, 10}, "size of a step"},
       {"optimiser.clip_norm", &o.clip_norm, {0, 1e30},
        "global gradient norm above which gradients are scaled down; 0 = off"},
       {"optimiser.beta1", &o.beta1, kDecay, "adam, adamw: decay of the first moment"},
@@ -100,49 +158,6 @@ std::vector<Key> spec_keys(TrainSpec& s) {
       {"run.log_every", &r.log_every, {1, kMany}, "env steps between lines of `metrics.jsonl`"},
   };
   // clang-format on
-}
-
-std::vector<Violation> spec_violations(const TrainSpec& s) {
-  std::vector<Violation> found;
-  const DqnOptions& d = s.dqn;
-  const auto blame = [&](std::string_view path, std::string text) {
-    found.push_back({path, std::move(text)});
-  };
-  if (s.name.empty() || s.name.find('/') != std::string::npos || s.name.starts_with('.')) {
-    blame("name", fmt::format("\"{}\" cannot name a folder", s.name));
-  }
-  if (d.train_every % s.envs != 0) {
-    blame("algo.train_every",
-          fmt::format("{} is not a multiple of env.count ({}); nearest: {}", d.train_every, s.envs,
-                      (d.train_every / s.envs + 1) * s.envs));
-  }
-  if (d.replay_capacity < s.envs) {
-    blame("replay.capacity",
-          fmt::format("{} is less than env.count ({})", d.replay_capacity, s.envs));
-  } else if (const std::int64_t usable = d.replay_capacity / s.envs * s.envs; usable < d.batch) {
-    blame("replay.capacity",
-          fmt::format("{}{} is less than algo.batch ({})", usable,
-                      usable < d.replay_capacity ? " (rounded down)" : "", d.batch));
-  }
-  if (d.learning_starts > s.run.steps) {
-    blame("algo.learning_starts",
-          fmt::format("{} is more than run.steps ({}): the run would never learn",
-                      d.learning_starts, s.run.steps));
-  }
-  if (s.evaluation.stop_when_solved && s.evaluation.every == 0) {
-    blame("evaluation.stop_when_solved",
-          "needs evaluation.every above 0: nothing is evaluated before the end");
-  }
-  const auto check_schedule = [&](std::string_view path, const Schedule& schedule) {
-    if (schedule.kind == ScheduleKind::exponential && !(schedule.from > 0 && schedule.to > 0)) {
-      blame(path, fmt::format("an exponential schedule from {} to {} is impossible; both ends must "
-                              "be above 0",
-                              schedule.from, schedule.to));
-    }
-  };
-  check_schedule("algo.epsilon", d.epsilon);
-  check_schedule("optimiser.learning_rate", d.learning_rate);
-  return found;
 }
 
 }  // namespace hotloop

@@ -62,9 +62,18 @@ struct Key {
 std::vector<Key> spec_keys(TrainSpec& spec);
 
 // The keys of a schedule that is not a plain number; its range applies to from and to.
-inline constexpr std::array<std::string_view, 4> kScheduleKeys = {"kind", "from", "to", "over"};
-inline constexpr Range kScheduleOver = {1, 1e15};
+inline constexpr std::array<std::string_view, 7> kScheduleKeys = {"kind",   "from",  "to",   "over",
+                                                                  "factor", "every", "count"};
+inline constexpr Range kSchedulePeriod = {1, 1e15};
+inline constexpr Range kScheduleFactor = {0, 1e6};
+// Whether schedules of this kind have that key. `count` may always be left out.
+bool schedule_has(ScheduleKind kind, std::string_view key);
 inline constexpr std::size_t kMostHiddenLayers = 32;
+
+// What pqn and sarsa make per env step.
+inline double updates_per_step_of_rollouts(const QOptions& q) {
+  return static_cast<double>(q.epochs) / q.batch;
+}
 
 // Relations between keys, checked after all are read: what is wrong, and the key to blame.
 struct Violation {

@@ -164,7 +164,7 @@ struct Setter {
     const std::optional<double> value = text ? number_in<double>(*text) : std::nullopt;
     if (!value) wrong("a number or {kind, from, to, over}", "");
     check_range(entry.node, *value, key.leaf());
-    *to = {ScheduleKind::constant, *value, *value, 1};
+    *to = constant(*value);
   }
   void operator()(const Choice& to) const {
     if (!entry.node.IsScalar()) wrong(fmt::format("one of {}", join(to.names)), "");
@@ -237,11 +237,11 @@ class SpecReader {
         fail(origin_, key.path, "missing; every spec needs it");
       }
     }
-    if (!entries_.contains("algo.train_every")) spec_.dqn.train_every = spec_.envs;
+    derive();
     for (const Violation& violation : spec_violations(spec_)) {
       fail(where(violation.path), violation.path, violation.text);
     }
-    spec_.dqn.replay_capacity -= spec_.dqn.replay_capacity % spec_.envs;
+    spec_.q.replay_capacity -= spec_.q.replay_capacity % spec_.envs;
     return spec_;
   }
 
@@ -341,31 +341,68 @@ class SpecReader {
              : fmt::format("unknown key; did you mean {}? (allowed: {})", near, join(names)));
   }
 
-  // A schedule in parts. What is left out keeps the default's value, if the default is one.
+  // A schedule in parts. What is left out keeps the default's value, if the default has it.
   void read_schedule(const Key& key, Schedule& to) const {
     const std::string prefix = std::string(key.path) + '.';
-    const bool given = std::any_of(
-        kScheduleKeys.begin(), kScheduleKeys.end(),
-        [&](std::string_view sub) { return entries_.contains(prefix + std::string(sub)); });
-    if (!given) return;
-    const bool all_needed = to.kind == ScheduleKind::constant;
-    const auto part = [&](std::string_view sub, Field field, const Range& range) {
+    const auto is_given = [&](std::string_view sub) {
+      return entries_.contains(prefix + std::string(sub));
+    };
+    if (std::none_of(kScheduleKeys.begin(), kScheduleKeys.end(), is_given)) return;
+    const ScheduleKind before = to.kind;
+    const auto part = [&](std::string_view sub, Field field, const Range& range, bool needed) {
       const std::string path = prefix + std::string(sub);
       const auto entry = entries_.find(path);
       if (entry != entries_.end()) {
         std::visit(Setter{{path, field, range, ""}, entry->second}, field);
-      } else if (all_needed) {
-        fail(where(prefix), path,
-             fmt::format("missing; a schedule of {} needs kind, from, to and over", key.path));
+      } else if (needed) {
+        fail(where(prefix), path, fmt::format("missing; {}", parts_of(to.kind)));
       }
     };
     int kind = std::max(static_cast<int>(to.kind) - 1, 0);
-    part("kind", choice(kind, std::span(kScheduleNames).subspan(1)),
-         {});  // constant: a plain number
-    part("from", &to.from, key.range);
-    part("to", &to.to, key.range);
-    part("over", &to.over, kScheduleOver);
+    const auto names = std::span(kScheduleNames).subspan(1);  // a constant is a plain number
+    part("kind", choice(kind, names), {}, before == ScheduleKind::constant);
     to.kind = static_cast<ScheduleKind>(kind + 1);
+    for (std::string_view sub : kScheduleKeys) {
+      if (!is_given(sub) || schedule_has(to.kind, sub)) continue;
+      fail(where(prefix + std::string(sub)), prefix + std::string(sub),
+           fmt::format("does not belong here; {}", parts_of(to.kind)));
+    }
+    const auto needed = [&](std::string_view sub) {
+      const bool kept = before != ScheduleKind::constant && schedule_has(before, sub);
+      return schedule_has(to.kind, sub) && !kept;
+    };
+    part("from", &to.from, key.range, needed("from"));
+    part("to", &to.to, key.range, needed("to"));
+    part("over", &to.over, kSchedulePeriod, needed("over"));
+    part("factor", &to.factor, kScheduleFactor, needed("factor"));
+    part("every", &to.every, kSchedulePeriod, needed("every"));
+    part("count", choice(to.count, kCountNames), {}, false);
+  }
+
+  static std::string parts_of(ScheduleKind kind) {
+    std::string text;
+    for (std::string_view sub : kScheduleKeys) {
+      if (schedule_has(kind, sub)) text += fmt::format("{}{}", text.empty() ? "" : ", ", sub);
+    }
+    return fmt::format("a schedule of kind {} has {}",
+                       kScheduleNames[static_cast<std::size_t>(kind)], text);
+  }
+
+  // Defaults that depend on other keys.
+  void derive() {
+    QOptions& q = spec_.q;
+    const auto otherwise = [&](std::string_view path, auto& field, auto value) {
+      if (!entries_.contains(path)) field = value;
+    };
+    if (spec_.algorithm == Algorithm::dqn) {
+      otherwise("algo.train_every", q.train_every, std::int64_t{spec_.envs});
+      return;
+    }
+    otherwise("algo.train_every", q.train_every, std::int64_t{q.rollout} * spec_.envs);
+    otherwise("algo.updates_per_step", q.updates_per_step, updates_per_step_of_rollouts(q));
+    otherwise("algo.learning_starts", q.learning_starts, std::int64_t{0});
+    otherwise("algo.target.every", q.target_every, std::int64_t{0});
+    if (spec_.algorithm == Algorithm::sarsa) otherwise("algo.lambda", q.lambda, 0.0);
   }
 
   // Where the key, or the first part of it, was given; the file if it was not.

@@ -45,9 +45,17 @@ struct ValueText {
   }
   std::string operator()(const Schedule* value) const {
     if (value->kind == ScheduleKind::constant) return fmt::format("{}", value->from);
-    return fmt::format("{{kind: {}, from: {}, to: {}, over: {}}}",
-                       kScheduleNames[static_cast<std::size_t>(value->kind)], value->from,
-                       value->to, value->over);
+    std::string text = fmt::format(
+        "{{kind: {}, from: {}", kScheduleNames[static_cast<std::size_t>(value->kind)], value->from);
+    const auto add = [&](std::string_view part, const auto& x) {
+      if (schedule_has(value->kind, part)) text += fmt::format(", {}: {}", part, x);
+    };
+    add("to", value->to);
+    add("over", value->over);
+    add("factor", value->factor);
+    add("every", value->every);
+    if (value->count == Count::updates) text += ", count: updates";
+    return text + "}";
   }
   std::string operator()(const Choice& value) const {
     return std::string(value.names[static_cast<std::size_t>(value.get(value.field))]);
@@ -108,6 +116,24 @@ std::string to_yaml(const TrainSpec& spec) {
                           std::visit(ValueText{key}, key.field));
   }
   return result;
+}
+
+std::string describe_algorithm(const TrainSpec& spec) {
+  const QOptions& q = spec.q;
+  std::string text;
+  const auto add = [&](bool is_on, std::string_view word) {
+    if (is_on) text += fmt::format("{} ", word);
+  };
+  add(q.target_every == 0 && spec.algorithm == Algorithm::dqn, "vanilla");
+  add(q.double_q, "double");
+  add(spec.net.dueling, "dueling");
+  add(spec.net.noisy != Noisy::none, "noisy");
+  add(q.n_step > 1, fmt::format("{}-step", q.n_step));
+  add(q.head != HeadKind::scalar, kHeadNames[static_cast<std::size_t>(q.head)]);
+  text += kAlgorithmNames[static_cast<std::size_t>(spec.algorithm)];
+  if (q.prioritised) text += ", prioritised";
+  if (q.newest) text += ", newest included";
+  return text;
 }
 
 std::string spec_reference() {

@@ -19,6 +19,9 @@ std::string to_json(const TrainResult& r) {
       {"updates", r.updates},
       {"declared_updates", r.declared_updates},
       {"updates_per_step", r.updates_per_step},
+      {"train_events", r.train_events},
+      {"batches", r.batches},
+      {"target_updates", r.target_updates},
       {"episodes", r.episodes},
       {"threads", r.threads},
       {"wall_seconds", r.wall_seconds},
@@ -34,6 +37,7 @@ std::string to_json(const TrainResult& r) {
       {"run_dir", r.run_dir},
       {"cpu", r.cpu},
       {"interrupted", r.interrupted},
+      {"warnings", r.warnings},
   };
   return json.dump();
 }

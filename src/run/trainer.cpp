@@ -22,19 +22,10 @@ std::int64_t whole_vector_steps(std::int64_t steps, int envs) {
   return (steps + envs - 1) / envs * envs;
 }
 
-// floor(rounds * updates per round), safe against 0.1 * 10 falling short of 1.
-std::int64_t owed_updates(const DqnOptions& o, std::int64_t training_rounds) {
-  return static_cast<std::int64_t>(
-      std::floor(static_cast<double>(training_rounds * o.train_every) * o.updates_per_step + 1e-6));
-}
-
-// How many batches to gather in one pass: as many as a round needs, while they stay in the cache.
-int group_size(const TrainSpec& spec, int obs) {
-  constexpr double kGatherBytes = 1 << 18;
-  const double per_round =
-      std::ceil(static_cast<double>(spec.dqn.train_every) * spec.dqn.updates_per_step);
-  const double bytes = static_cast<double>(spec.dqn.batch) * obs * 2 * sizeof(float);
-  return static_cast<int>(std::max(1.0, std::min(per_round, std::floor(kGatherBytes / bytes))));
+// Rounds end at offset, offset + every, offset + 2 every, ...; this many of them by now.
+std::int64_t rounds_ended(const QOptions& q, std::int64_t env_steps) {
+  const std::int64_t shifted = env_steps - q.train_offset;
+  return shifted < 0 ? 0 : shifted / q.train_every + (q.train_offset > 0 ? 1 : 0);
 }
 
 const TrainSpec& feasible(const TrainSpec& spec) {
@@ -49,23 +40,15 @@ double solved_threshold(const TrainSpec& spec) {
   return find_env(spec.env).spec->solved_return;
 }
 
-ReplayShape replay_shape(const TrainSpec& spec) {
-  const EnvEntry& env = find_env(spec.env);
-  return {.lanes = spec.envs,
-          .obs = env.spec->obs,
-          .actions = env.spec->actions,
-          .masks = env.make(1)->has_mask(),
-          .max_steps = env.spec->max_steps,
-          .capacity = spec.dqn.replay_capacity,
-          .gamma = spec.dqn.gamma};
-}
-
-Structure network_structure(const TrainSpec& spec) {
-  const EnvSpec& env = *find_env(spec.env).spec;
-  return make_mlp(env.obs, env.actions, spec.net);
-}
-
 void check_feasible(const TrainSpec& spec) {
+  const EnvSpec& env = *find_env(spec.env).spec;
+  if (env.actions == 0) {
+    throw UsageError(fmt::format(
+        "env.name: {} takes actions from a box of {} number{}; {} chooses among discrete ones",
+        spec.env, env.action_size, env.action_size == 1 ? "" : "s",
+        kAlgorithmNames[static_cast<std::size_t>(spec.algorithm)]));
+  }
+  if (spec.algorithm != Algorithm::dqn) return;
   const ReplayShape shape = replay_shape(spec);
   const double bytes = Replay::bytes_per_transition(shape);
   const double needed = bytes * static_cast<double>(shape.capacity);
@@ -81,10 +64,10 @@ void check_feasible(const TrainSpec& spec) {
 }
 
 std::int64_t declared_updates(const TrainSpec& spec) {
-  const DqnOptions& o = spec.dqn;
+  const QOptions& q = spec.q;
   const std::int64_t steps = whole_vector_steps(spec.run.steps, spec.envs);
-  const std::int64_t rounds = steps / o.train_every - o.learning_starts / o.train_every;
-  return owed_updates(o, std::max<std::int64_t>(0, rounds));
+  const std::int64_t rounds = rounds_ended(q, steps) - rounds_ended(q, q.learning_starts);
+  return owed_updates(q, std::max<std::int64_t>(0, rounds));
 }
 
 Trainer::Trainer(const TrainSpec& spec)
@@ -92,104 +75,71 @@ Trainer::Trainer(const TrainSpec& spec)
       total_steps_(whole_vector_steps(spec.run.steps, spec.envs)),
       team_(spec.run.threads),
       env_(make_env(spec)),
-      agent_(network_structure(spec), spec.net.init, spec.dqn, spec.optimiser, spec.run.seed,
-             spec.envs),
-      group_(group_size(spec, env_.spec().obs)),
-      replay_(replay_shape(spec), std::int64_t{group_} * spec.dqn.batch),
+      learner_(make_learner(spec)),
       actions_(spec.envs) {
   env_.reset();
-  replay_.begin(env_.obs(), env_.mask());
   check_finite(env_.obs(), 0, "observation");
-  check_masks();
+  check_masks(env_.mask(), 0);
+  learner_->begin(env_.obs(), env_.mask());
 }
 
 void Trainer::round() {
   clock_.begin_round();
-  const DqnOptions& o = spec_.dqn;
-  // Rounds end at multiples of train_every, also after a run that ended in between was extended.
-  const std::int64_t end = (counters_.env_steps / o.train_every + 1) * o.train_every;
+  const QOptions& q = spec_.q;
+  // Rounds end where they would have, also after a run that ended in between was extended.
+  const std::int64_t ended = rounds_ended(q, counters_.env_steps);
+  const std::int64_t end =
+      q.train_offset > 0 ? q.train_offset + ended * q.train_every : (ended + 1) * q.train_every;
   const std::int64_t until = std::min(total_steps_, end);
   while (counters_.env_steps < until) collect();
-  if (until == end && counters_.env_steps > o.learning_starts) {
-    ++counters_.training_rounds;
-    learn();
+  if (until == end && counters_.env_steps > q.learning_starts) {
+    ++counters_.train_events;
+    learner_->learn({counters_, window_, clock_, team_});
   }
 }
 
 // One vector step: act, step, push.
 void Trainer::collect() {
   clock_.enter_part(Phase::act);
-  agent_.act(env_.obs(), env_.mask(), epsilon(), env_.steps(), team_, actions_);
+  learner_->act(env_.obs(), env_.mask(), env_.steps(), counters_, team_, actions_);
 
   clock_.enter_part(Phase::step);
   env_.step(actions_, team_);
   check_step();
 
   clock_.enter_part(Phase::push);
-  replay_.push({.actions = actions_,
-                .rewards = env_.rewards(),
-                .terminated = env_.terminated(),
-                .truncated = env_.truncated(),
-                .next_obs = env_.obs(),
-                .next_mask = env_.mask(),
-                .final_obs = env_.final_obs(),
-                .final_mask = env_.final_mask()});
+  counters_.env_steps += spec_.envs;
+  learner_->push({.actions = actions_,
+                  .rewards = env_.rewards(),
+                  .terminated = env_.terminated(),
+                  .truncated = env_.truncated(),
+                  .next_obs = env_.obs(),
+                  .next_mask = env_.mask(),
+                  .final_obs = env_.final_obs(),
+                  .final_mask = env_.final_mask()},
+                 counters_);
+  for (const float reward : env_.rewards()) {
+    largest_reward_ = std::max(largest_reward_, std::abs(static_cast<double>(reward)));
+  }
   for (const Episode& episode : env_.finished()) window_.returns += episode.total_return;
   window_.episodes += static_cast<std::int64_t>(env_.finished().size());
   counters_.episodes += static_cast<std::int64_t>(env_.finished().size());
-
-  const std::int64_t before = counters_.env_steps;
-  counters_.env_steps += spec_.envs;
-  const std::int64_t every = spec_.dqn.target_every;
-  if (spec_.dqn.target_clock == TargetClock::steps &&
-      before / every != counters_.env_steps / every) {
-    agent_.update_target();
-  }
-}
-
-// All updates that are owed, in groups whose batches are drawn and gathered in one pass.
-void Trainer::learn() {
-  std::int64_t owed = owed_updates(spec_.dqn, counters_.training_rounds) - counters_.updates;
-  const double rate = learning_rate();
-  while (owed > 0) {
-    const int group = static_cast<int>(std::min<std::int64_t>(group_, owed));
-    clock_.enter_part(Phase::sample);
-    replay_.sample(group, spec_.dqn.batch, spec_.run.seed, counters_.updates);
-    clock_.enter_part(Phase::learn);
-    for (int i = 0; i < group; ++i) {
-      const UpdateReport report = agent_.update(replay_.batch(i), rate, team_);
-      ++counters_.updates;
-      if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm)) {
-        throw RunError(fmt::format(
-            "non-finite {} ({}) in update {} at env step {}; the parameters before it are intact",
-            std::isfinite(report.loss) ? "gradient norm" : "loss",
-            std::isfinite(report.loss) ? report.gradient_norm : report.loss, counters_.updates,
-            counters_.env_steps));
-      }
-      window_.loss += report.loss;
-      window_.mean_q += report.mean_q;
-      window_.gradient_norm += report.gradient_norm;
-      ++window_.updates;
-      if (spec_.dqn.target_clock == TargetClock::updates &&
-          counters_.updates % spec_.dqn.target_every == 0) {
-        agent_.update_target();
-      }
-    }
-    owed -= group;
-  }
 }
 
 // What the environments gave must be usable; the first that is not is named.
 void Trainer::check_step() const {
   check_finite(env_.obs(), 0, "observation");
   check_finite(env_.rewards(), 0, "reward");
-  check_masks();
+  check_masks(env_.mask(), 0);
   if (env_.finished().empty()) return;
   const int d = env_.spec().obs;
   for (int env = 0; env < spec_.envs; ++env) {
     if ((env_.terminated()[env] | env_.truncated()[env]) == 0) continue;
     check_finite(env_.final_obs().subspan(static_cast<std::size_t>(env) * d, d), env,
                  "final observation");
+    if (env_.truncated()[env] == 0 || env_.final_mask().empty()) continue;
+    const int a = env_.spec().actions;
+    check_masks(env_.final_mask().subspan(static_cast<std::size_t>(env) * a, a), env);
   }
 }
 
@@ -211,13 +161,13 @@ void Trainer::check_finite(std::span<const float> values, int first_env,
                              env_.steps() * spec_.envs));
 }
 
-void Trainer::check_masks() const {
+void Trainer::check_masks(std::span<const std::uint8_t> masks, int first_env) const {
   const std::size_t actions = env_.spec().actions;
-  for (std::size_t row = 0; row * actions < env_.mask().size(); ++row) {
-    const auto mask = env_.mask().subspan(row * actions, actions);
+  for (std::size_t row = 0; row * actions < masks.size(); ++row) {
+    const auto mask = masks.subspan(row * actions, actions);
     if (std::any_of(mask.begin(), mask.end(), [](auto allowed) { return allowed != 0; })) continue;
     throw RunError(fmt::format("env {} allows no action at all at vector step {} (env step {})",
-                               row, env_.steps(), env_.steps() * spec_.envs));
+                               first_env + row, env_.steps(), env_.steps() * spec_.envs));
   }
 }
 

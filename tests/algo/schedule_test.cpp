@@ -5,25 +5,38 @@
 namespace hotloop {
 namespace {
 
-// SLM-Lab's specification, check 5: linear 1 -> 0.1 over 1000.
+// Check 5 of SLM-Lab's specification: linear 1 -> 0.1 over 1000.
 TEST(Schedule, LinearWorkedNumbers) {
-  const Schedule s{ScheduleKind::linear, 1.0, 0.1, 1000};
-  EXPECT_DOUBLE_EQ(s.at(0), 1.0);
-  EXPECT_DOUBLE_EQ(s.at(250), 0.775);
-  EXPECT_DOUBLE_EQ(s.at(1000), 0.1);
-  EXPECT_DOUBLE_EQ(s.at(5000), 0.1);
+  const Schedule s = linear(1, 0.1, 1000);
+  EXPECT_DOUBLE_EQ(s.at(0, 0), 1);
+  EXPECT_DOUBLE_EQ(s.at(250, 0), 0.775);
+  EXPECT_DOUBLE_EQ(s.at(1000, 0), 0.1);
+  EXPECT_DOUBLE_EQ(s.at(1'000'000, 0), 0.1);
 }
 
-TEST(Schedule, ConstantExponentialCosine) {
-  EXPECT_DOUBLE_EQ((Schedule{ScheduleKind::constant, 0.3, 0, 10}.at(7)), 0.3);
-  const Schedule e{ScheduleKind::exponential, 1.0, 0.01, 100};
-  EXPECT_NEAR(e.at(50), 0.1, 1e-12);  // the geometric mean of the ends
-  EXPECT_NEAR(e.at(200), 0.01, 1e-12);
-  const Schedule c{ScheduleKind::cosine, 2.0, 0.0, 100};
-  EXPECT_NEAR(c.at(0), 2, 1e-12);
-  EXPECT_NEAR(c.at(25), 1 + std::sqrt(0.5), 1e-12);
-  EXPECT_NEAR(c.at(50), 1, 1e-12);
-  EXPECT_NEAR(c.at(100), 0, 1e-12);
+TEST(Schedule, OtherKinds) {
+  EXPECT_EQ(constant(0.3).at(12345, 6), 0.3);
+  const Schedule exponential{.kind = ScheduleKind::exponential, .from = 1, .to = 0.01, .over = 100};
+  EXPECT_NEAR(exponential.at(50, 0), 0.1, 1e-12);
+  EXPECT_NEAR(exponential.at(200, 0), 0.01, 1e-12);
+  const Schedule cosine{.kind = ScheduleKind::cosine, .from = 1, .to = 0, .over = 100};
+  EXPECT_NEAR(cosine.at(50, 0), 0.5, 1e-12);
+  EXPECT_NEAR(cosine.at(25, 0), 0.8535533906, 1e-9);
+  const Schedule to_zero{.kind = ScheduleKind::linear_to_zero, .from = 0.02, .over = 100};
+  EXPECT_NEAR(to_zero.at(25, 0), 0.015, 1e-12);
+  EXPECT_EQ(to_zero.at(100, 0), 0);
+}
+
+// SLM-Lab's demo: 0.02 times 0.9 after every 1000 updates, about 5e-6 after 79,744 of them.
+TEST(Schedule, StepCountsUpdates) {
+  const Schedule step{.kind = ScheduleKind::step,
+                      .from = 0.02,
+                      .factor = 0.9,
+                      .every = 1000,
+                      .count = Count::updates};
+  EXPECT_DOUBLE_EQ(step.at(5000, 999), 0.02);
+  EXPECT_DOUBLE_EQ(step.at(5000, 1000), 0.018);
+  EXPECT_NEAR(step.at(5000, 79'744), 4.85e-6, 1e-8);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 #include "run/checkpoint.hpp"
 #include "run/model_file.hpp"
 #include "run/safetensors.hpp"
-#include "tests/run/small_spec.hpp"
+#include "tests/run/variants.hpp"
 
 namespace hotloop {
 namespace {
@@ -54,6 +54,12 @@ std::map<std::string, std::vector<std::byte>> contents(const std::string& path) 
     };
     if (file.dtype(name) == Dtype::f32)
       copy(static_cast<float*>(nullptr));
+    else if (file.dtype(name) == Dtype::f64)
+      copy(static_cast<double*>(nullptr));
+    else if (file.dtype(name) == Dtype::i32)
+      copy(static_cast<std::int32_t*>(nullptr));
+    else if (file.dtype(name) == Dtype::i64)
+      copy(static_cast<std::int64_t*>(nullptr));
     else if (file.dtype(name) == Dtype::u64)
       copy(static_cast<std::uint64_t*>(nullptr));
     else if (file.dtype(name) == Dtype::i64)
@@ -91,8 +97,8 @@ TEST_F(SessionTest, StoppedAfterEveryRoundEqualsStraightInEverything) {
   for (const char* env : {"cartpole", "test_masked"}) {
     TrainSpec spec = small_spec();
     spec.env = env;
-    spec.dqn.replay_capacity = 400;
-    spec.dqn.train_every = 24;
+    spec.q.replay_capacity = 400;
+    spec.q.train_every = 24;
     spec.evaluation.every = 200;
     spec.evaluation.threshold = 5;
     spec.run.steps = 1212;  // not a whole number of rounds
@@ -203,21 +209,35 @@ TEST_F(SessionTest, ADamagedCheckpointIsNamedAndTheEarlierOneStillWorks) {
   EXPECT_EQ(resume_run(spec, dir, kept[0], {}).params_hash, hash);
 }
 
+// The number that stands with a model can be measured again from its file alone, with what
+// normalises its observations frozen as it was.
 TEST_F(SessionTest, TheModelFileGivesTheEvaluationAgain) {
-  const std::string dir = run_dir();
-  const TrainResult result = start_run(small_spec(), dir, {});
-  for (const auto& [name, mean] :
-       {std::pair{"best", result.best_return_mean}, std::pair{"latest", result.eval_return_mean}}) {
-    const Model model = load_model(dir + "/model-" + name + ".safetensors");
-    Evaluator evaluator(model.spec.env, model.spec.evaluation, model.spec.run.seed,
-                        model.structure);
-    ThreadTeam team(2);
-    EXPECT_EQ(evaluator.run(Plan(model.structure), model.parameters, team).mean, mean) << name;
-    EXPECT_EQ(model.greedy_return, mean);
+  for (const char* variant : {"target", "normalised", "rainbow", "pqn_normalised"}) {
+    SCOPED_TRACE(variant);
+    const std::vector<Variant> all = variants();
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&](const Variant& v) { return v.name == variant; });
+    const std::string dir = run_dir();
+    const TrainResult result = start_run(found->spec(), dir, {});
+    for (const auto& [name, mean] : {std::pair{"best", result.best_return_mean},
+                                     std::pair{"latest", result.eval_return_mean}}) {
+      const Model model = load_model(dir + "/model-" + name + ".safetensors");
+      const InputScale scale{model.input_mean.data(), model.input_factor.data()};
+      EXPECT_EQ(model.input_mean.empty(), !model.spec.q.normalise_obs);
+      Evaluator evaluator(model.spec.env, model.spec.evaluation, model.spec.run.seed,
+                          model.structure, make_head(model.spec.q, 2));
+      ThreadTeam team(2);
+      EXPECT_EQ(evaluator.run(Plan(model.structure), model.parameters,
+                              model.input_mean.empty() ? nullptr : &scale, team)
+                    .mean,
+                mean)
+          << name;
+      EXPECT_EQ(model.greedy_return, mean);
+    }
+    const Model latest = load_model(dir + "/model-latest.safetensors");
+    EXPECT_EQ(parameters_hash(latest.structure, latest.parameters), result.params_hash);
+    EXPECT_THROW(load_model(list_checkpoints(dir).back()), RunError);  // that is not a model
   }
-  const Model latest = load_model(dir + "/model-latest.safetensors");
-  EXPECT_EQ(parameters_hash(latest.structure, latest.parameters), result.params_hash);
-  EXPECT_THROW(load_model(list_checkpoints(dir).back()), RunError);  // a checkpoint is not a model
 }
 
 TEST_F(SessionTest, AnUnwritableFolderIsAnErrorThatNamesIt) {

@@ -56,7 +56,8 @@ struct Bits {
   }
   std::string operator()(const Schedule* x) const {
     return std::to_string(static_cast<int>(x->kind)) + " " + (*this)(&x->from) + " " +
-           (*this)(&x->to) + " " + std::to_string(x->over);
+           (*this)(&x->to) + " " + std::to_string(x->over) + " " + (*this)(&x->factor) + " " +
+           std::to_string(x->every) + " " + std::to_string(static_cast<int>(x->count));
   }
   std::string operator()(const Choice& x) const { return std::to_string(x.get(x.field)); }
 };
@@ -103,11 +104,15 @@ struct Randomise {
     for (int& item : *x) item = static_cast<int>(whole());
   }
   void operator()(Schedule* x) const {
-    x->kind = static_cast<ScheduleKind>(rng.below(4));
-    x->from = real(key.range.low, key.range.high);
-    x->to = real(key.range.low, key.range.high);
-    x->over = 1 + rng.below(1'000'000);
-    if (x->kind == ScheduleKind::constant) *x = {x->kind, x->from, x->from, 1};
+    *x = constant(real(key.range.low, key.range.high));
+    const auto kind = static_cast<ScheduleKind>(rng.below(kScheduleNames.size()));
+    if (kind == ScheduleKind::constant) return;
+    *x = Schedule{.kind = kind, .from = x->from};
+    if (schedule_has(kind, "to")) x->to = real(key.range.low, key.range.high);
+    if (schedule_has(kind, "over")) x->over = 1 + rng.below(1'000'000);
+    if (schedule_has(kind, "factor")) x->factor = rng.uniform();
+    if (schedule_has(kind, "every")) x->every = 1 + rng.below(1'000'000);
+    x->count = static_cast<Count>(rng.below(2));
   }
   void operator()(const Choice& x) const {
     x.set(x.field, static_cast<int>(rng.below(static_cast<std::uint32_t>(x.names.size()))));
@@ -143,24 +148,24 @@ run: {seed: 18446744073709551615, checkpoint_seconds: 0}
   EXPECT_EQ(spec.name, "x");
   EXPECT_EQ(spec.about, "two words");
   EXPECT_EQ(spec.envs, 4);
-  EXPECT_EQ(spec.dqn.gamma, 0.5);
-  EXPECT_EQ(spec.dqn.batch, 100);
-  EXPECT_EQ(spec.dqn.loss, Loss::mse);
-  EXPECT_EQ(spec.dqn.updates_per_step, 0.25);
-  EXPECT_EQ(spec.dqn.train_every, 8);
-  EXPECT_EQ(spec.dqn.target_every, 7);
-  EXPECT_EQ(spec.dqn.target_clock, TargetClock::updates);
-  EXPECT_EQ(spec.dqn.target_blend, 0.005);
-  EXPECT_EQ(spec.dqn.epsilon.kind, ScheduleKind::exponential);
-  EXPECT_EQ(spec.dqn.epsilon.to, 0.01);
-  EXPECT_EQ(spec.dqn.epsilon.over, 2000);
-  EXPECT_EQ(spec.dqn.replay_capacity, 1000);  // rounded down to a multiple of env.count
+  EXPECT_EQ(spec.q.gamma, 0.5);
+  EXPECT_EQ(spec.q.batch, 100);
+  EXPECT_EQ(spec.q.loss, Loss::mse);
+  EXPECT_EQ(spec.q.updates_per_step, 0.25);
+  EXPECT_EQ(spec.q.train_every, 8);
+  EXPECT_EQ(spec.q.target_every, 7);
+  EXPECT_EQ(spec.q.target_count, Count::updates);
+  EXPECT_EQ(spec.q.target_blend, 0.005);
+  EXPECT_EQ(spec.q.epsilon.kind, ScheduleKind::exponential);
+  EXPECT_EQ(spec.q.epsilon.to, 0.01);
+  EXPECT_EQ(spec.q.epsilon.over, 2000);
+  EXPECT_EQ(spec.q.replay_capacity, 1000);  // rounded down to a multiple of env.count
   EXPECT_EQ(spec.net.hidden, (std::vector{3, 5}));
   EXPECT_EQ(spec.net.activation, Activation::tanh);
   EXPECT_EQ(spec.net.init, Initialiser::he);
   EXPECT_EQ(spec.optimiser.kind, OptimiserKind::rmsprop);
-  EXPECT_EQ(spec.dqn.learning_rate.kind, ScheduleKind::constant);
-  EXPECT_EQ(spec.dqn.learning_rate.from, 0.1);
+  EXPECT_EQ(spec.q.learning_rate.kind, ScheduleKind::constant);
+  EXPECT_EQ(spec.q.learning_rate.from, 0.1);
   EXPECT_EQ(spec.optimiser.beta1, 0.1f);
   EXPECT_EQ(spec.optimiser.clip_norm, 0.1f);
   EXPECT_EQ(spec.evaluation.threshold, -2.5);
@@ -175,7 +180,7 @@ TEST(Spec, JsonIsAccepted) {
   EXPECT_EQ(spec.env, "cartpole");
   EXPECT_TRUE(spec.net.hidden.empty());
   EXPECT_EQ(spec.net.activation, Activation::gelu);
-  EXPECT_EQ(spec.dqn.train_every, 2);  // a round of one vector step, unless given
+  EXPECT_EQ(spec.q.train_every, 2);  // a round of one vector step, unless given
 }
 
 TEST(Spec, WrittenSpecsAreReadBackToTheBit) {
@@ -186,14 +191,20 @@ TEST(Spec, WrittenSpecsAreReadBackToTheBit) {
     if (i % 3 == 0) spec.evaluation.threshold = std::numeric_limits<double>::quiet_NaN();
     // The relations between keys.
     spec.envs = 1 + spec.envs % 16;
-    spec.dqn.train_every *= spec.envs;
-    spec.dqn.train_every %= 1'000'000 * spec.envs;
-    spec.dqn.train_every += spec.envs;
-    spec.dqn.replay_capacity =
-        (70'000 / spec.envs + 1 + spec.dqn.replay_capacity % 3'000) * spec.envs;
-    spec.dqn.learning_starts = std::min(spec.dqn.learning_starts, spec.run.steps);
+    spec.q.train_every *= spec.envs;
+    spec.q.train_every %= 1'000'000 * spec.envs;
+    spec.q.train_every += spec.envs;
+    spec.q.replay_capacity =
+        (70'000 / spec.envs + 1 + spec.q.replay_capacity % 3'000) * spec.envs;
+    spec.q.learning_starts = std::min(spec.q.learning_starts, spec.run.steps);
     spec.evaluation.every += 1;
-    if (spec.dqn.epsilon.from == 0 || spec.dqn.epsilon.to == 0) continue;
+    spec.algorithm = Algorithm::dqn;
+    spec.q.train_offset = spec.q.train_every / spec.envs / 2 * spec.envs;
+    spec.q.repeats = 1;
+    spec.q.accumulate = 1;
+    spec.q.target_every += 1;
+    if (spec.q.v_min > spec.q.v_max) std::swap(spec.q.v_min, spec.q.v_max);
+    spec.q.temperature = i % 2 == 0 ? linear(5, 0.5, 4000) : constant(0.1);
     const std::string text = to_yaml(spec);
     SCOPED_TRACE(text);
     expect_same(read(text), spec);
@@ -207,8 +218,8 @@ TEST(Spec, WritesOneReadableLinePerKey) {
       text.starts_with("name: \"x\"\nabout: \"\"\nenv:\n  name: \"cartpole\"\n  count: 1\nalgo:\n"))
       << text;
   EXPECT_NE(
-      text.find("  target:\n    every: 500\n    count: steps\n    blend: 1\n  epsilon: {kind: "
-                "linear, from: 1, to: 0.05, over: 10000}\nreplay:\n"),
+      text.find("  target:\n    every: 500\n    count: steps\n    blend: 1\n  explore: "
+                "epsilon_greedy\n  epsilon: {kind: linear, from: 1, to: 0.05, over: 10000}\n"),
       std::string::npos)
       << text;
   EXPECT_NE(text.find("  threshold: env\n"), std::string::npos) << text;
@@ -232,7 +243,7 @@ TEST(Spec, UnknownKeysNameTheNearest) {
   EXPECT_EQ(second_line("replay: {zzz: 5}"), "2: replay.zzz: unknown key; allowed: capacity");
   EXPECT_EQ(second_line("algo: {epsilon: {form: 1}}"),
             "2: algo.epsilon.form: unknown key; did you mean algo.epsilon.from? (allowed: kind, "
-            "from, to, over)");
+            "from, to, over, factor, every, count)");
   EXPECT_EQ(second_line("algo.batch: 5"),
             "2: algo.batch: in a file keys are nested; write algo: {batch: ...}");
 }
@@ -326,7 +337,7 @@ TEST(Spec, BrokenFilesAreNamed) {
 }
 
 TEST(Spec, SchedulesTakeWhatIsLeftOutFromTheirDefault) {
-  const Schedule epsilon = read("env: {name: a}\nalgo: {epsilon: {to: 0.5}}").dqn.epsilon;
+  const Schedule epsilon = read("env: {name: a}\nalgo: {epsilon: {to: 0.5}}").q.epsilon;
   EXPECT_EQ(epsilon.kind, ScheduleKind::linear);
   EXPECT_EQ(epsilon.from, 1);
   EXPECT_EQ(epsilon.to, 0.5);
@@ -334,14 +345,15 @@ TEST(Spec, SchedulesTakeWhatIsLeftOutFromTheirDefault) {
   // The learning rate is constant by default: there is nothing to take.
   EXPECT_EQ(
       second_line("optimiser: {learning_rate: {kind: cosine, from: 1, to: 0}}"),
-      "2: optimiser.learning_rate.over: missing; a schedule of optimiser.learning_rate needs kind, "
-      "from, to and over");
+      "2: optimiser.learning_rate.over: missing; a schedule of kind cosine has kind, from, to, "
+      "over, count");
   const Schedule rate =
       read("env: {name: a}\noptimiser: {learning_rate: {kind: cosine, from: 1, to: 0, over: 9}}")
-          .dqn.learning_rate;
+          .q.learning_rate;
   EXPECT_EQ(rate.kind, ScheduleKind::cosine);
   EXPECT_EQ(second_line("algo: {epsilon: {kind: constant}}"),
-            "2: algo.epsilon.kind: \"constant\" is unknown; allowed: linear, exponential, cosine");
+            "2: algo.epsilon.kind: \"constant\" is unknown; allowed: linear, linear_to_zero, "
+            "exponential, step, cosine");
 }
 
 TEST(Spec, RelationsBetweenKeysAreChecked) {
@@ -367,13 +379,13 @@ TEST(Spec, RelationsBetweenKeysAreChecked) {
 TEST(Spec, OverridesApplyInOrderAfterTheFile) {
   const std::string text =
       "env: {name: a}\nalgo: {batch: 32, epsilon: {kind: cosine, from: 0.5}}\n";
-  EXPECT_EQ(read(text, {"algo.batch=16"}).dqn.batch, 16);
-  EXPECT_EQ(read(text, {"algo.batch=16", "algo.batch=8"}).dqn.batch, 8);
+  EXPECT_EQ(read(text, {"algo.batch=16"}).q.batch, 16);
+  EXPECT_EQ(read(text, {"algo.batch=16", "algo.batch=8"}).q.batch, 8);
   EXPECT_EQ(read(text, {"net.hidden=[7]"}).net.hidden, std::vector{7});
   EXPECT_EQ(read(text, {"net={hidden: [7], activation: selu}"}).net.activation, Activation::selu);
-  EXPECT_EQ(read(text, {"algo.epsilon.to=0.25"}).dqn.epsilon.from, 0.5);
-  EXPECT_EQ(read(text, {"algo.epsilon=0.25"}).dqn.epsilon.kind, ScheduleKind::constant);
-  EXPECT_EQ(read(text, {"algo.epsilon={to: 0.25}"}).dqn.epsilon.from, 1);  // given anew
+  EXPECT_EQ(read(text, {"algo.epsilon.to=0.25"}).q.epsilon.from, 0.5);
+  EXPECT_EQ(read(text, {"algo.epsilon=0.25"}).q.epsilon.kind, ScheduleKind::constant);
+  EXPECT_EQ(read(text, {"algo.epsilon={to: 0.25}"}).q.epsilon.from, 1);  // given anew
   EXPECT_EQ(read(text, {"about=a=b"}).about, "a=b");
   EXPECT_EQ(read("run: {seed: 3}", {"env.name=b"}).env, "b");
 }
@@ -409,6 +421,80 @@ TEST(Spec, BadOverridesNameThemselves) {
   }
 }
 
+TEST(Spec, EveryKindOfScheduleHasItsOwnParts) {
+  const auto rate = [](const std::string& text) {
+    return read("env: {name: a}\noptimiser: {learning_rate: " + text + "}").q.learning_rate;
+  };
+  const Schedule step = rate("{kind: step, from: 0.02, factor: 0.9, every: 1000, count: updates}");
+  EXPECT_EQ(step.factor, 0.9);
+  EXPECT_EQ(step.every, 1000);
+  EXPECT_EQ(step.count, Count::updates);
+  EXPECT_EQ(rate("{kind: linear_to_zero, from: 0.02, over: 10}").at(10, 0), 0);
+  EXPECT_EQ(second_line("optimiser: {learning_rate: {kind: step, from: 1, to: 0, over: 5}}"),
+            "2: optimiser.learning_rate.to: does not belong here; a schedule of kind step has kind, "
+            "from, factor, every, count");
+  EXPECT_EQ(second_line("optimiser: {learning_rate: {kind: step, from: 1, factor: 0.5}}"),
+            "2: optimiser.learning_rate.every: missing; a schedule of kind step has kind, from, "
+            "factor, every, count");
+  // Epsilon's default is linear: going to zero keeps its start and its length.
+  const Schedule epsilon = read("env: {name: a}\nalgo: {epsilon: {kind: linear_to_zero}}").q.epsilon;
+  EXPECT_EQ(epsilon.from, 1);
+  EXPECT_EQ(epsilon.over, 10'000);
+}
+
+// On-policy algorithms follow their rollout; what they have no use for is refused.
+TEST(Spec, RolloutLearnersDeriveTheirRatios) {
+  const std::string text = "env: {name: a, count: 8}\nalgo: {name: pqn, rollout: 16, batch: 32}";
+  const TrainSpec spec = read(text);
+  EXPECT_EQ(spec.q.train_every, 128);
+  EXPECT_EQ(spec.q.updates_per_step, 2.0 / 32);
+  EXPECT_EQ(spec.q.learning_starts, 0);
+  EXPECT_EQ(spec.q.target_every, 0);
+  EXPECT_EQ(spec.q.lambda, 0.65);
+  expect_same(read(to_yaml(spec)), spec);
+  EXPECT_EQ(read(text, {"algo.name=sarsa"}).q.lambda, 0);
+  EXPECT_EQ(read(text, {"algo.name=sarsa", "algo.lambda=0.9"}).q.lambda, 0.9);
+  const auto refused = [&](const std::string& override) { return complaint(text, {override}); };
+  EXPECT_NE(refused("algo.batch=48").find("48 does not divide a rollout of 128 transitions"),
+            std::string::npos);
+  for (const char* override :
+       {"algo.double=true", "algo.n_step=3", "algo.head=c51", "algo.repeats=2", "algo.accumulate=2",
+        "algo.target.every=10", "algo.learning_starts=5", "replay.prioritised=true",
+        "replay.newest=true", "algo.train_offset=8"}) {
+    EXPECT_NE(refused(override).find("belongs to algo.name: dqn"), std::string::npos)
+        << override << ": " << refused(override);
+  }
+  EXPECT_NE(refused("algo.updates_per_step=1").find("leave it out"), std::string::npos);
+  EXPECT_NE(refused("algo.train_every=8").find("leave it out"), std::string::npos);
+}
+
+TEST(Spec, CombinationsThatMakeNoSenseAreRefused) {
+  const auto refused = [](const std::vector<std::string>& overrides) {
+    return complaint("env: {name: a}", overrides);
+  };
+  EXPECT_NE(refused({"algo.double=true", "algo.target.every=0"}).find("needs a target network"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.head=c51", "algo.v_min=5", "algo.v_max=5"}).find("not below algo.v_max"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.repeats=3", "algo.train_every=4"}).find("not a multiple of 3"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.train_offset=4", "algo.train_every=4"}).find("below algo.train_every"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.temperature={kind: linear_to_zero, from: 1, over: 5}"})
+                .find("must stay above 0"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.batch=64", "algo.accumulate=4", "replay.capacity=200"})
+                .find("times algo.accumulate (4)"),
+            std::string::npos);
+}
+
+TEST(Spec, AlgorithmsAreDescribedInWords) {
+  EXPECT_EQ(describe_algorithm(read("env: {name: a}")), "dqn");
+  EXPECT_EQ(describe_algorithm(read("env: {name: a}\nalgo: {target: {every: 0}}")), "vanilla dqn");
+  EXPECT_EQ(describe_algorithm(load_spec("cartpole_rainbow")),
+            "double dueling noisy 3-step c51 dqn, prioritised");
+}
+
 TEST(Spec, ReadyMadeSpecsAreFoundListedAndRight) {
   std::vector<std::string> names;
   for (const SpecInfo& info : ready_made_specs()) {
@@ -421,8 +507,8 @@ TEST(Spec, ReadyMadeSpecsAreFoundListedAndRight) {
   }
   // 50,000 steps, of which 1,000 only collect: what the tuned settings amount to.
   const TrainSpec zoo = load_spec("cartpole_dqn_zoo");
-  EXPECT_EQ(zoo.dqn.updates_per_step * static_cast<double>(zoo.dqn.train_every), 128);
-  EXPECT_EQ(static_cast<double>(zoo.dqn.epsilon.over), 0.16 * static_cast<double>(zoo.run.steps));
+  EXPECT_EQ(zoo.q.updates_per_step * static_cast<double>(zoo.q.train_every), 128);
+  EXPECT_EQ(static_cast<double>(zoo.q.epsilon.over), 0.16 * static_cast<double>(zoo.run.steps));
   EXPECT_EQ(
       load_spec("cartpole_dqn_cleanrl", std::vector<std::string>{"run.steps=100000"}).run.steps,
       100'000);

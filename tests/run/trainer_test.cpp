@@ -10,6 +10,7 @@
 
 #include <hotloop/error.hpp>
 
+#include "run/replay_learner.hpp"
 #include "tests/allocations.hpp"
 #include "tests/run/small_spec.hpp"
 
@@ -66,10 +67,14 @@ struct Wide {
 };
 HOTLOOP_ENV(Wide)
 
+std::span<float> target_of(Trainer& trainer) {
+  return dynamic_cast<ReplayLearner&>(trainer.learner()).dqn().target();
+}
+
 std::vector<float> parameters_after(const TrainSpec& spec) {
   Trainer trainer(spec);
   while (!trainer.done()) trainer.round();
-  return {trainer.agent().online().begin(), trainer.agent().online().end()};
+  return {trainer.network().online().begin(), trainer.network().online().end()};
 }
 
 TEST(Trainer, MakesExactlyTheDeclaredUpdates) {
@@ -81,11 +86,11 @@ TEST(Trainer, MakesExactlyTheDeclaredUpdates) {
                                                            {2, 2, 0.01, 0, 999}}) {
     TrainSpec spec = small_spec();
     spec.net.hidden = {8};
-    spec.dqn.batch = 8;
+    spec.q.batch = 8;
     spec.envs = envs;
-    spec.dqn.train_every = every;
-    spec.dqn.updates_per_step = per_step;
-    spec.dqn.learning_starts = starts;
+    spec.q.train_every = every;
+    spec.q.updates_per_step = per_step;
+    spec.q.learning_starts = starts;
     spec.run.steps = steps;
     Trainer trainer(spec);
     while (!trainer.done()) trainer.round();
@@ -96,8 +101,8 @@ TEST(Trainer, MakesExactlyTheDeclaredUpdates) {
     EXPECT_EQ(declared_updates(spec), std::llround(std::floor(rounds * every * per_step + 1e-6)));
   }
   TrainSpec zoo = small_spec();
-  zoo.envs = 1, zoo.dqn.train_every = 256, zoo.dqn.updates_per_step = 0.5,
-  zoo.dqn.learning_starts = 1000, zoo.run.steps = 50'000;
+  zoo.envs = 1, zoo.q.train_every = 256, zoo.q.updates_per_step = 0.5,
+  zoo.q.learning_starts = 1000, zoo.run.steps = 50'000;
   EXPECT_EQ(declared_updates(zoo), 192 * 128);  // rounds 4 to 195
 }
 
@@ -112,10 +117,10 @@ TEST(Trainer, SameSeedSameBitsOtherSeedOtherBits) {
 TEST(Trainer, ResultDoesNotDependOnThreads) {
   TrainSpec spec = small_spec();
   spec.envs = 100;       // four blocks of lanes to act on
-  spec.dqn.batch = 260;  // three shards to learn on
-  spec.dqn.train_every = 100;
-  spec.dqn.updates_per_step = 0.1;
-  spec.dqn.replay_capacity = 5000;
+  spec.q.batch = 260;  // three shards to learn on
+  spec.q.train_every = 100;
+  spec.q.updates_per_step = 0.1;
+  spec.q.replay_capacity = 5000;
   spec.run.steps = 10'000;
   const std::vector<float> one = parameters_after(spec);
   for (int threads : {2, 4}) {
@@ -124,20 +129,20 @@ TEST(Trainer, ResultDoesNotDependOnThreads) {
   }
 }
 
-TEST(Trainer, TargetClocksCountWhatTheySay) {
+TEST(Trainer, CountsCountWhatTheySay) {
   TrainSpec spec = small_spec();
-  spec.dqn.target_clock = TargetClock::updates;
-  spec.dqn.target_every = 1'000'000;
+  spec.q.target_count = Count::updates;
+  spec.q.target_every = 1'000'000;
   Trainer never(spec);
-  const std::vector<float> start(never.agent().online().begin(), never.agent().online().end());
+  const std::vector<float> start(never.network().online().begin(), never.network().online().end());
   while (!never.done()) never.round();
   EXPECT_EQ(start,
-            std::vector<float>(never.agent().target().begin(), never.agent().target().end()));
-  spec.dqn.target_every = 1;
+            std::vector<float>(target_of(never).begin(), target_of(never).end()));
+  spec.q.target_every = 1;
   Trainer always(spec);
   while (!always.done()) always.round();
-  EXPECT_TRUE(std::equal(always.agent().online().begin(), always.agent().online().end(),
-                         always.agent().target().begin()));
+  EXPECT_TRUE(std::equal(always.network().online().begin(), always.network().online().end(),
+                         target_of(always).begin()));
 }
 
 TEST(Trainer, MaskedActionsAreNeverTaken) {
@@ -192,20 +197,20 @@ TEST(Trainer, NonFiniteObservationOrRewardNamesEnvStepAndField) {
 TEST(Trainer, ExplodingLearningStopsBeforeTheParametersAreSpoilt) {
   TrainSpec spec = small_spec();
   spec.optimiser.kind = OptimiserKind::sgd;
-  spec.dqn.loss = Loss::mse;
-  spec.dqn.learning_rate.from = 1e6;
+  spec.q.loss = Loss::mse;
+  spec.q.learning_rate.from = 1e6;
   Trainer trainer(spec);
   EXPECT_THROW(
       {
         while (!trainer.done()) trainer.round();
       },
       RunError);
-  for (float p : trainer.agent().online()) ASSERT_TRUE(std::isfinite(p));
+  for (float p : trainer.network().online()) ASSERT_TRUE(std::isfinite(p));
 }
 
 TEST(Trainer, AReplayThatCannotFitIsRefusedWithTheNumber) {
   TrainSpec spec = small_spec();
-  spec.dqn.replay_capacity = 4'000'000'000;
+  spec.q.replay_capacity = 4'000'000'000;
   spec.env = "test_wide";
   try {
     Trainer trainer(spec);
@@ -223,8 +228,8 @@ TEST(Trainer, TrainingAllocatesNothingAfterWarmUp) {
     TrainSpec spec = small_spec();
     spec.env = env;
     spec.envs = envs;
-    spec.dqn.train_every = std::max(8, envs);
-    spec.dqn.batch = 160;  // two shards
+    spec.q.train_every = std::max(8, envs);
+    spec.q.batch = 160;  // two shards
     spec.run.threads = threads;
     spec.run.steps = 12'000;
     Trainer trainer(spec);

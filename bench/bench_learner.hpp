@@ -1,0 +1,48 @@
+// A learner on a full replay of random transitions, for benchmarks of whole updates.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "algo/dqn.hpp"
+
+namespace hotloop::bench {
+
+struct Shape {
+  std::vector<int> layers;  // inputs, hidden layers, actions
+  int batch;
+
+  std::string name() const {
+    std::string text = fmt::format("{}", layers[0]);
+    for (std::size_t i = 1; i < layers.size(); ++i) text += fmt::format("-{}", layers[i]);
+    return text + fmt::format(" b{}", batch);
+  }
+};
+
+struct BenchLearner {
+  static constexpr int kEnvs = 8;
+  QOptions options;
+  Structure structure;
+  OptimiserOptions adam{.clip_norm = 10};
+  ThreadTeam team{1};
+  Dqn dqn;
+  Replay replay;
+  std::uint64_t updates = 0;
+
+  BenchLearner(const Shape& shape, const QOptions& q, NetOptions net, std::int64_t capacity);
+
+  Batch draw() {
+    replay.sample(1, options.batch, 1, updates++, 0.5);
+    return replay.batch(0);
+  }
+  // Draw, gather, learn, and hand back the priorities if there are any.
+  void update() {
+    const Batch batch = draw();
+    dqn.update({&batch, 1}, 1e-4, updates, team);
+    if (options.prioritised) replay.set_priorities(0, dqn.errors());
+  }
+};
+
+}  // namespace hotloop::bench

@@ -1,0 +1,121 @@
+// hotloop bench qloss: one whole update (draw, gather, targets, loss, backward, clip, Adam, priorities)
+// of each member of the family, beside its slow twin, the plain target-network update and one more
+// forward pass; then prioritised against uniform draws over the size of the memory. All cases of a
+// shape are interleaved in one run.
+#include <fmt/format.h>
+
+#include <memory>
+#include <vector>
+
+#include "bench/bench_learner.hpp"
+#include "bench/benchmarks.hpp"
+#include "bench/measure.hpp"
+#include "reference/dqn.hpp"
+
+namespace hotloop::bench {
+namespace {
+
+constexpr std::int64_t kCapacity = 50'000;
+
+struct Variant {
+  const char* name;
+  QOptions q{};
+  NetOptions net{};
+};
+
+std::vector<Variant> family() {
+  return {{"target"},
+          {"vanilla", {.target_every = 0}},
+          {"double", {.double_q = true}},
+          {"dueling", {}, {.dueling = true}},
+          {"n-step", {.n_step = 3}},
+          {"per", {.prioritised = true}},
+          {"c51", {.head = HeadKind::c51}},
+          {"qr", {.head = HeadKind::quantile}},
+          {"noisy", {}, {.noisy = Noisy::all}}};
+}
+
+// The twin draws from the same replay. Noise is drawn and applied one number at a time.
+struct Contest {
+  BenchLearner fast;
+  reference::Dqn<float> slow;
+
+  Contest(const Shape& shape, const Variant& variant)
+      : fast(shape, variant.q, variant.net, kCapacity),
+        slow(fast.structure, fast.options, fast.adam, fast.dqn.online()) {}
+
+  void slow_update() { slow.update(fast.draw(), 1e-4f); }
+};
+
+void add_shape(const Shape& shape, Json& rows) {
+  Measurement measurement;
+  for (const Variant& variant : family()) {
+    const auto contest = std::make_shared<Contest>(shape, variant);
+    measurement.add(variant.name, [contest] { contest->fast.update(); });
+    measurement.add(fmt::format("{}/slow", variant.name), [contest] { contest->slow_update(); });
+  }
+  const auto forward_case = std::make_shared<Contest>(shape, Variant{"target"});
+  const auto workspace =
+      std::make_shared<Workspace>(forward_case->fast.structure, shape.batch, Use::inference);
+  const Batch batch = forward_case->fast.draw();
+  measurement.add("forward", [=] {
+    forward(forward_case->fast.dqn.network().plan(), forward_case->fast.dqn.online(), batch.obs,
+            shape.batch, *workspace);
+  });
+  const auto times = measurement.run(15, 0.01);
+  const double plain = times.at("target").median_us;
+  for (const Variant& variant : family()) {
+    const Timing& time = times.at(variant.name);
+    const double slow = times.at(fmt::format("{}/slow", variant.name)).median_us;
+    rows.push_back({{"name", variant.name},
+                    {"shape", shape.name()},
+                    {"capacity", kCapacity},
+                    {"update_us", time.median_us},
+                    {"base", "target"},
+                    {"base_us", plain},
+                    {"over_base", time.median_us / plain},
+                    {"more_us", time.median_us - plain},
+                    {"forward_us", times.at("forward").median_us},
+                    {"reference_us", slow},
+                    {"speedup", slow / time.median_us},
+                    {"spread", time.spread}});
+  }
+}
+
+void add_capacities(const Shape& shape, Json& rows) {
+  for (const std::int64_t capacity : {10'000, 100'000, 1'000'000, 10'000'000}) {
+    Measurement measurement;
+    const auto uniform = std::make_shared<BenchLearner>(shape, QOptions{}, NetOptions{}, capacity);
+    const auto per =
+        std::make_shared<BenchLearner>(shape, QOptions{.prioritised = true}, NetOptions{}, capacity);
+    measurement.add("uniform", [uniform] { uniform->update(); });
+    measurement.add("per", [per] { per->update(); });
+    const auto times = measurement.run(15, 0.01);
+    const double uniform_us = times.at("uniform").median_us;
+    const double per_us = times.at("per").median_us;
+    rows.push_back({{"name", "per"},
+                    {"shape", shape.name()},
+                    {"capacity", capacity},
+                    {"update_us", per_us},
+                    {"base", "uniform"},
+                    {"base_us", uniform_us},
+                    {"over_base", per_us / uniform_us},
+                    {"more_us", per_us - uniform_us},
+                    {"forward_us", nullptr},
+                    {"reference_us", nullptr},
+                    {"speedup", nullptr},
+                    {"spread", times.at("per").spread}});
+  }
+}
+
+}  // namespace
+
+Json qloss_benchmark() {
+  const std::vector<Shape> shapes = {{{4, 64, 2}, 32}, {{10, 128, 128, 3}, 64}};
+  Json rows = Json::array();
+  for (const Shape& shape : shapes) add_shape(shape, rows);
+  for (const Shape& shape : shapes) add_capacities(shape, rows);
+  return rows;
+}
+
+}  // namespace hotloop::bench

@@ -1,0 +1,64 @@
+// Q-learning from the latest rollouts, without replay memory or target network:
+//
+//   PQN    (Gallici et al. 2024): V(s) = max_a Q(s, a). Wants layer normalisation.
+//   SARSA  (Rummery & Niranjan 1994): V(s) = Q(s, a) of the action taken next.
+//
+//   G_t = r_t + gamma (lambda G_{t+1} + (1 - lambda) V(s_{t+1})),   cut to gamma V where an episode
+//   was truncated or the rollout ends, to nothing where it terminated;   L = mean loss(G - Q(s, a))
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "algo/q_network.hpp"
+#include "memory/rollout.hpp"
+
+namespace hotloop {
+
+// Returns [T, N] by the formula above. `next_values` [T, N] holds V of what each step led to, the
+// final observation where the episode was truncated.
+void lambda_returns(int steps, int lanes, double gamma, double lambda,
+                    std::span<const float> rewards, float reward_factor,
+                    std::span<const std::uint8_t> terminated,
+                    std::span<const std::uint8_t> truncated, std::span<const float> next_values,
+                    std::span<float> returns);
+
+class Pqn {
+ public:
+  // Learns in minibatches of options.batch transitions.
+  Pqn(const Structure& structure, Initialiser init, const QOptions& options,
+      const OptimiserOptions& optimiser, std::uint64_t seed, int envs,
+      const InputScale* scale = nullptr);
+
+  // One gradient update on the transitions `places` (indices into [T * N]) towards `returns` [T * N].
+  UpdateReport update(const Rollout& rollout, std::span<const std::int32_t> places,
+                      std::span<const float> returns, double learning_rate, std::uint64_t index,
+                      ThreadTeam& team);
+
+  // max_a Q(s, a) over the allowed actions of rows [count, D], up to `envs` of them.
+  void values(const float* rows, const std::uint8_t* masks, int count, std::span<float> best);
+
+  QNetwork& network() { return network_; }
+  const QNetwork& network() const { return network_; }
+
+ private:
+  struct Learner : Shard {
+    Workspace s;
+  };
+
+  void learn(std::span<const float> parameters, Learner& shard) const;
+
+  QOptions options_;
+  QNetwork network_;
+  Arena arena_;
+  QNetwork::Noisy noise_;
+  Workspace valuing_;  // [envs]
+  std::vector<Learner> shards_;
+  // The minibatch, gathered.
+  std::span<float> obs_;             // [B, D]
+  std::span<float> returns_;         // [B]
+  std::span<std::int32_t> actions_;  // [B]
+};
+
+}  // namespace hotloop

@@ -1,0 +1,115 @@
+// The network that every member of the Q-learning family acts with and learns: online parameters,
+// optimiser, noise, and the choice of actions.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "algo/q_loss.hpp"
+#include "core/arena.hpp"
+#include "core/thread_team.hpp"
+#include "net/network.hpp"
+#include "net/noise.hpp"
+#include "net/optimiser.hpp"
+
+namespace hotloop {
+
+struct UpdateReport {
+  double loss = 0;           // mean over the batch
+  double mean_q = 0;         // mean of Q(s, a)
+  double gradient_norm = 0;  // before clipping
+};
+
+// How actions are chosen at one moment.
+struct Exploration {
+  Explore kind = Explore::epsilon_greedy;
+  double epsilon = 0;
+  double temperature = 1;
+};
+
+// What the network thinks of the states it acts in; empty spans are not filled.
+struct ActionValues {
+  std::span<float> best;   // [N] max_a Q(s, a) over the allowed actions
+  std::span<float> taken;  // [N] Q(s, a) of the chosen action
+};
+
+// What the network thinks of some states, for the watch over its health.
+struct Probe {
+  double largest_q = 0;   // max |Q(s, a)|
+  double action_gap = 0;  // mean of best minus second best Q(s, a)
+};
+
+class QNetwork {
+ public:
+  static constexpr int kProbeRows = 128;
+
+  // `scale` normalises observations; null = they are taken as they are.
+  QNetwork(const Structure& structure, const QHead& head, Initialiser init,
+           const OptimiserOptions& optimiser, std::uint64_t seed, int envs,
+           const InputScale* scale);
+
+  // Actions for rows obs [N, D]; each environment draws for itself from (seed, exploration, row,
+  // step), and noisy layers draw once for all from (seed, noise, 0, step). Masked actions are never
+  // taken.
+  void act(std::span<const float> obs, std::span<const std::uint8_t> mask,
+           const Exploration& exploration, std::uint64_t step, ThreadTeam& team,
+           std::span<std::int32_t> actions, const ActionValues& values = {});
+
+  // The parameters with fresh noise from (seed, noise, lane, step), or the parameters themselves if
+  // no layer is noisy.
+  struct Noisy {
+    std::span<float> noise, effective;
+  };
+  Noisy make_noisy();
+  std::span<const float> with_noise(std::span<const float> parameters, std::uint32_t lane,
+                                    std::uint64_t step, Noisy& noisy) const;
+
+  // Over the first kProbeRows of rows [count, D], every action allowed, without noise.
+  Probe probe(const float* rows, int count);
+
+  // One optimiser step along `gradient`. The parameters change only if loss and gradient are
+  // finite. Returns the gradient's norm before clipping.
+  double descend(std::span<const float> gradient, double loss, double learning_rate);
+
+  const Structure& structure() const { return plan_.structure(); }
+  const Plan& plan() const { return plan_; }
+  const QHead& head() const { return head_; }
+  const InputScale* scale() const { return scale_; }
+  bool is_noisy() const { return noise_size(structure()) > 0; }
+  std::span<float> online() { return online_; }
+  std::span<const float> online() const { return online_; }
+  Optimiser& optimiser() { return optimiser_; }
+
+ private:
+  void act_block(int block, int envs, std::span<const float> obs,
+                 std::span<const std::uint8_t> mask, const Exploration& exploration,
+                 std::uint64_t step, std::span<std::int32_t> actions, const ActionValues& values,
+                 std::span<const float> parameters);
+
+  QHead head_;
+  std::uint64_t seed_;
+  const InputScale* scale_;
+  Plan plan_;
+  Arena arena_;
+  std::span<float> online_;  // flat parameters
+  Optimiser optimiser_;
+  Workspace acting_;   // [envs]
+  Workspace probing_;  // [kProbeRows]
+  Noisy acting_noise_;
+  std::span<float> scratch_;  // [blocks of acting_][values_scratch]
+};
+
+// A fixed share of a batch, learnt by one thread. The split depends on the batch size alone, never
+// on the number of threads, and gradients are added in shard order.
+struct Shard {
+  // Rows per shard. A shard costs one more pass over the gradient, which is small against the work
+  // of 128 rows; below that, a second thread would not pay anyway.
+  static constexpr int kRows = 128;
+
+  int first = 0, rows = 0;    // of the batch
+  std::span<float> gradient;  // flat, of this shard's part of the mean loss
+  LossSums sums;
+};
+
+}  // namespace hotloop

@@ -1,0 +1,29 @@
+// hotloop suite: many runs, one table.
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "cli/commands.hpp"
+#include "cli/stop_signal.hpp"
+#include "run/suite.hpp"
+
+namespace hotloop {
+
+int suite_command(const SuiteArguments& arguments) {
+  Suite suite = load_suite(arguments.suite);
+  if (arguments.seeds) suite.seeds = *arguments.seeds;
+  const SuiteResults results = run_suite(
+      suite, {.jobs = arguments.jobs,
+              .out = arguments.out,
+              .stop = &stop_requested(),
+              .on_result = [&](const SuiteRow& row, const TrainResult& result) {
+                if (arguments.json) fmt::print("{}\n", to_json(result));
+                if (arguments.quiet) return;
+                fmt::print(stderr, "{:28} seed {:2}  greedy return {:7.1f}  {:6.2f} s\n", row.title,
+                           result.seed, result.eval_return_mean, result.wall_seconds);
+              }});
+  if (!arguments.json) fmt::print("{}", suite_markdown(suite, results, arguments.jobs));
+  return stop_requested() ? 1 : 0;
+}
+
+}  // namespace hotloop

@@ -1,0 +1,97 @@
+#include "run/health.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace hotloop {
+namespace {
+
+enum Sign { kDiverging, kNoGap, kNoFailures, kTargetLag, kGradient, kSigns };
+
+// Bounds found on healthy and on failing runs of the classic worlds; docs/health.md has the figures.
+constexpr double kMostOfBound = 1.25;
+constexpr double kLeastGap = 1e-4;       // of the largest |Q|
+constexpr double kFewestFailures = 2e-4;  // one transition in 5,000
+constexpr double kMostLag = 1;
+constexpr double kMostGradient = 1e4;
+
+std::string describe(Sign sign, const Health& h, const TrainSpec& spec) {
+  switch (sign) {
+    case kDiverging:
+      return fmt::format(
+          "Q-values are diverging: {:.3g} where no policy can earn more than {:.3g} (largest reward "
+          "/ (1 - gamma)). Try algo.double, a smaller optimiser.learning_rate or a larger "
+          "algo.target.every",
+          h.largest_q, h.q_bound);
+    case kNoGap:
+      return fmt::format(
+          "the network hardly tells actions apart: best and second best differ by {:.2g} where "
+          "values reach {:.3g}. Try algo.n_step, a smaller algo.gamma or a larger network",
+          h.action_gap, h.largest_q);
+    case kNoFailures:
+      return fmt::format(
+          "the memory has run out of failures: {:.2g} % of its transitions ended an episode. The "
+          "policy may collapse once their values are forgotten; try a larger replay.capacity or a "
+          "higher final algo.epsilon",
+          100 * h.terminal_share);
+    case kTargetLag:
+      return fmt::format(
+          "the target network is {:.2g} times the online network's size away from it; try a "
+          "smaller algo.target.every or a smaller optimiser.learning_rate",
+          h.target_lag);
+    default:
+      return fmt::format("the mean gradient norm is {:.3g}; try {} a smaller "
+                         "optimiser.learning_rate, or algo.loss huber",
+                         h.gradient_norm,
+                         spec.optimiser.clip_norm > 0 ? "" : "optimiser.clip_norm 10,");
+  }
+}
+
+}  // namespace
+
+Health examine(Trainer& trainer) {
+  const Signs signs = trainer.learner().signs(trainer.counters());
+  const double gamma = trainer.spec().q.gamma;
+  const Window& window = trainer.window();
+  return {.largest_q = signs.probe.largest_q,
+          .q_bound = gamma < 1 ? trainer.largest_reward() * signs.reward_factor / (1 - gamma) : kNone,
+          .action_gap = signs.probe.action_gap,
+          .terminal_share = signs.terminal_share,
+          .target_lag = signs.target_lag,
+          .gradient_norm = window.updates > 0
+                               ? window.gradient_norm / static_cast<double>(window.updates)
+                               : kNone};
+}
+
+std::uint32_t bad_signs(const Health& h, const TrainSpec& spec) {
+  std::uint32_t bad = 0;
+  const auto mark = [&](Sign sign, bool is_bad) { bad |= std::uint32_t{is_bad} << sign; };
+  if (std::isnan(h.gradient_norm)) return 0;  // nothing was learnt yet
+  // Fresh random networks may say anything while rewards are still unknown.
+  mark(kDiverging, h.q_bound > 0 && h.largest_q > kMostOfBound * h.q_bound + 1);
+  mark(kNoGap, h.largest_q > 1 && h.action_gap < kLeastGap * h.largest_q);
+  mark(kNoFailures, spec.algorithm == Algorithm::dqn && h.terminal_share < kFewestFailures);
+  mark(kTargetLag, h.target_lag > kMostLag);
+  mark(kGradient, h.gradient_norm > kMostGradient);
+  return bad;
+}
+
+std::vector<std::string> watch(const Health& health, const TrainSpec& spec, HealthRecord& record) {
+  std::uint32_t bad = bad_signs(health, spec);
+  // An environment whose episodes have never ended by themselves has no failures to run out of.
+  record.had_failures |= health.terminal_share >= kFewestFailures;
+  if (!record.had_failures) bad &= ~(1u << kNoFailures);
+  const std::uint32_t raised = bad & record.bad & ~record.raised;
+  record.bad = bad;
+  record.raised |= raised;
+  std::vector<std::string> warnings;
+  for (int sign = 0; sign < kSigns; ++sign) {
+    if ((raised >> sign & 1) != 0) warnings.push_back(describe(static_cast<Sign>(sign), health, spec));
+  }
+  record.warnings.insert(record.warnings.end(), warnings.begin(), warnings.end());
+  return warnings;
+}
+
+}  // namespace hotloop

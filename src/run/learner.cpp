@@ -1,0 +1,44 @@
+#include "run/learner.hpp"
+
+#include <cmath>
+
+#include "env/registry.hpp"
+#include "run/replay_learner.hpp"
+#include "run/rollout_learner.hpp"
+
+namespace hotloop {
+
+std::unique_ptr<Learner> make_learner(const TrainSpec& spec) {
+  if (spec.algorithm == Algorithm::dqn) return std::make_unique<ReplayLearner>(spec);
+  return std::make_unique<RolloutLearner>(spec);
+}
+
+ReplayShape replay_shape(const TrainSpec& spec) {
+  const EnvEntry& env = find_env(spec.env);
+  const QOptions& q = spec.q;
+  return {.lanes = spec.envs,
+          .obs = env.spec->obs,
+          .actions = env.spec->actions,
+          .masks = env.make(1)->has_mask(),
+          .max_steps = env.spec->max_steps,
+          .capacity = q.replay_capacity,
+          .steps = q.n_step,
+          .gamma = q.gamma,
+          .newest = q.newest,
+          .prioritised = q.prioritised,
+          .alpha = q.priority_alpha,
+          .priority_epsilon = q.priority_epsilon};
+}
+
+Structure network_structure(const TrainSpec& spec) {
+  const EnvSpec& env = *find_env(spec.env).spec;
+  return make_mlp(env.obs, env.actions, spec.net, make_head(spec.q, env.actions).atoms);
+}
+
+// Safe against 0.1 * 10 falling short of 1.
+std::int64_t owed_updates(const QOptions& o, std::int64_t train_events) {
+  return static_cast<std::int64_t>(
+      std::floor(static_cast<double>(train_events * o.train_every) * o.updates_per_step + 1e-6));
+}
+
+}  // namespace hotloop

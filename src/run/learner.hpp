@@ -1,0 +1,90 @@
+// What the trainer drives: something that chooses actions, remembers what followed, and learns.
+//
+// The trainer owns the environments and the clock of training; a learner owns its networks and its
+// memory. Everything a learner has that decides its future is visited as named arrays, so that a
+// checkpoint needs to know no algorithm.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <variant>
+
+#include "algo/q_network.hpp"
+#include "core/phase_clock.hpp"
+#include "core/thread_team.hpp"
+#include "memory/replay.hpp"
+#include "run/spec.hpp"
+
+namespace hotloop {
+
+// How far training has come. All of them are part of a checkpoint.
+struct Counters {
+  std::int64_t env_steps = 0;
+  std::int64_t updates = 0;
+  std::int64_t episodes = 0;
+  std::int64_t train_events = 0;  // rounds that were followed by updates
+  std::int64_t batches = 0;       // drawn
+  std::int64_t target_updates = 0;
+};
+
+// Sums since the last time somebody read and cleared them.
+struct Window {
+  double returns = 0;
+  std::int64_t episodes = 0;
+  double loss = 0, mean_q = 0, gradient_norm = 0;
+  std::int64_t updates = 0;
+};
+
+struct Training {
+  Counters& counters;
+  Window& window;
+  PhaseClock& clock;
+  ThreadTeam& team;
+};
+
+// Signs of health, measured when somebody asks; NaN = does not apply. See health.hpp.
+struct Signs {
+  Probe probe;
+  double terminal_share = 0;  // of the stored transitions
+  double target_lag = 0;      // |online - target| / |online|
+  double reward_factor = 1;   // by which rewards are multiplied before learning
+};
+
+using Array = std::variant<std::span<float>, std::span<double>, std::span<std::uint8_t>,
+                           std::span<std::int32_t>, std::span<std::int64_t>, std::span<std::uint64_t>>;
+using ArrayVisitor = std::function<void(const std::string& name, Array array)>;
+
+class Learner {
+ public:
+  virtual ~Learner() = default;
+
+  // The observations [N, D] and masks that the first step starts from.
+  virtual void begin(std::span<const float> obs, std::span<const std::uint8_t> mask) = 0;
+  virtual void act(std::span<const float> obs, std::span<const std::uint8_t> mask,
+                   std::uint64_t vector_step, const Counters& counters, ThreadTeam& team,
+                   std::span<std::int32_t> actions) = 0;
+  // What followed. The counters include these steps already.
+  virtual void push(const Transitions& step, Counters& counters) = 0;
+  // The updates that the round just collected is owed. Throws RunError if loss or gradient is not
+  // finite; the parameters are then as they were before that update.
+  virtual void learn(Training training) = 0;
+
+  virtual Signs signs(const Counters& counters) = 0;
+  virtual QNetwork& network() = 0;
+  // Arrays whose size depends on others are visited after them.
+  virtual void visit(const ArrayVisitor& visitor) = 0;
+};
+
+std::unique_ptr<Learner> make_learner(const TrainSpec& spec);
+
+// What the spec makes of its environment.
+ReplayShape replay_shape(const TrainSpec& spec);
+Structure network_structure(const TrainSpec& spec);
+
+// Updates owed after this many train events: a fraction left over by one is carried to the next.
+std::int64_t owed_updates(const QOptions& options, std::int64_t train_events);
+
+}  // namespace hotloop

@@ -1,0 +1,67 @@
+#include "run/q_learner.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include <hotloop/error.hpp>
+
+#include "env/registry.hpp"
+
+namespace hotloop {
+
+QLearner::QLearner(const TrainSpec& spec) : spec_(spec) {
+  if (spec.q.normalise_obs) obs_.emplace(find_env(spec.env).spec->obs);
+  if (spec.q.normalise_rewards) rewards_.emplace(spec.envs, spec.q.gamma);
+}
+
+Exploration QLearner::exploration(const Counters& c) const {
+  const QOptions& q = spec_.q;
+  return {.kind = q.explore,
+          .epsilon = q.epsilon.at(c.env_steps, c.updates),
+          .temperature = q.temperature.at(c.env_steps, c.updates)};
+}
+
+void QLearner::observe(std::span<const float> obs) {
+  if (obs_) obs_->add(obs);
+}
+
+void QLearner::observe(const Transitions& step) {
+  observe(step.next_obs);
+  if (rewards_) rewards_->add(step.rewards, step.terminated, step.truncated);
+}
+
+void QLearner::record(const UpdateReport& report, Training& training) const {
+  Counters& c = training.counters;
+  ++c.updates;
+  if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm)) {
+    throw RunError(fmt::format(
+        "non-finite {} in update {} (env step {}); the parameters before it are kept. A smaller "
+        "learning rate or optimiser.clip_norm may help",
+        std::isfinite(report.loss) ? "gradient" : "loss", c.updates, c.env_steps));
+  }
+  Window& w = training.window;
+  w.loss += report.loss;
+  w.mean_q += report.mean_q;
+  w.gradient_norm += report.gradient_norm;
+  ++w.updates;
+}
+
+void QLearner::visit_shared(QNetwork& network, const ArrayVisitor& visitor) {
+  visitor("online", network.online());
+  visitor("optimiser.first", network.optimiser().first());
+  visitor("optimiser.second", network.optimiser().second());
+  visitor("optimiser.powers", network.optimiser().powers());
+  if (obs_) {
+    obs_->visit([&](const char* name, auto array) {
+      visitor(std::string("normaliser.obs.") + name, array);
+    });
+  }
+  if (rewards_) {
+    rewards_->visit([&](const char* name, auto array) {
+      visitor(std::string("normaliser.rewards.") + name, array);
+    });
+  }
+}
+
+}  // namespace hotloop

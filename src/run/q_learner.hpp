@@ -1,0 +1,34 @@
+// What the learners of the Q-learning family have in common: exploration by schedule, running
+// statistics, and the record of updates.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "algo/normaliser.hpp"
+#include "run/learner.hpp"
+
+namespace hotloop {
+
+class QLearner : public Learner {
+ protected:
+  explicit QLearner(const TrainSpec& spec);
+
+  Exploration exploration(const Counters& counters) const;
+  double learning_rate(const Counters& counters) const {
+    return spec_.q.learning_rate.at(counters.env_steps, counters.updates);
+  }
+  const InputScale* scale() const { return obs_ ? obs_->scale() : nullptr; }
+  float reward_factor() const { return rewards_ ? rewards_->factor() : 1.0f; }
+
+  void observe(std::span<const float> obs);
+  void observe(const Transitions& step);
+  void record(const UpdateReport& report, Training& training) const;
+  void visit_shared(QNetwork& network, const ArrayVisitor& visitor);
+
+  TrainSpec spec_;
+  std::optional<ObsNormaliser> obs_;
+  std::optional<RewardNormaliser> rewards_;
+};
+
+}  // namespace hotloop

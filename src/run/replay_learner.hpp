@@ -1,0 +1,38 @@
+// The DQN family: learns from transitions drawn out of a replay memory.
+#pragma once
+
+#include <vector>
+
+#include "algo/dqn.hpp"
+#include "run/q_learner.hpp"
+
+namespace hotloop {
+
+class ReplayLearner final : public QLearner {
+ public:
+  explicit ReplayLearner(const TrainSpec& spec);
+
+  void begin(std::span<const float> obs, std::span<const std::uint8_t> mask) override;
+  void act(std::span<const float> obs, std::span<const std::uint8_t> mask,
+           std::uint64_t vector_step, const Counters& counters, ThreadTeam& team,
+           std::span<std::int32_t> actions) override;
+  void push(const Transitions& step, Counters& counters) override;
+  void learn(Training training) override;
+  Signs signs(const Counters& counters) override;
+  QNetwork& network() override { return dqn_.network(); }
+  void visit(const ArrayVisitor& visitor) override;
+
+  Dqn& dqn() { return dqn_; }
+  Replay& replay() { return replay_; }
+
+ private:
+  void update(int draw, Training& training);
+  void follow(std::int64_t before, std::int64_t now, Counters& counters);
+
+  Dqn dqn_;
+  int group_;  // draws that are gathered together
+  Replay replay_;
+  std::vector<Batch> batches_;  // [accumulate] the parts of one draw
+};
+
+}  // namespace hotloop

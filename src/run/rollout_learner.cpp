@@ -1,0 +1,145 @@
+#include "run/rollout_learner.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "env/registry.hpp"
+
+namespace hotloop {
+namespace {
+
+RolloutShape rollout_shape(const TrainSpec& spec) {
+  const EnvEntry& env = find_env(spec.env);
+  return {.steps = spec.q.rollout,
+          .lanes = spec.envs,
+          .obs = env.spec->obs,
+          .actions = env.spec->actions,
+          .masks = env.make(1)->has_mask()};
+}
+
+}  // namespace
+
+RolloutLearner::RolloutLearner(const TrainSpec& spec)
+    : QLearner(spec),
+      pqn_(network_structure(spec), spec.net.init, spec.q, spec.optimiser, spec.run.seed, spec.envs,
+           scale()),
+      rollout_(rollout_shape(spec)) {
+  const std::size_t lanes = spec.envs;
+  const std::size_t transitions = lanes * spec.q.rollout;
+  best_ = arena_.take<float>(transitions + lanes);
+  taken_ = arena_.take<float>(transitions + lanes);
+  next_values_ = arena_.take<float>(transitions);
+  returns_ = arena_.take<float>(transitions);
+  order_ = arena_.take<std::int32_t>(transitions);
+  next_action_ = arena_.take<std::int32_t>(lanes);
+  vector_step_ = arena_.take<std::int64_t>(1);
+}
+
+void RolloutLearner::begin(std::span<const float> obs, std::span<const std::uint8_t> mask) {
+  observe(obs);
+  rollout_.begin(obs, mask);
+}
+
+void RolloutLearner::act(std::span<const float> obs, std::span<const std::uint8_t> mask,
+                         std::uint64_t vector_step, const Counters& counters, ThreadTeam& team,
+                         std::span<std::int32_t> actions) {
+  if (is_sarsa() && rollout_.filled() == 0 && counters.train_events > 0) {
+    std::copy(next_action_.begin(), next_action_.end(), actions.begin());
+  } else {
+    const std::size_t lanes = spec_.envs;
+    const std::size_t row = lanes * rollout_.filled();
+    network().act(obs, mask, exploration(counters), vector_step, team, actions,
+                  {best_.subspan(row, lanes), taken_.subspan(row, lanes)});
+  }
+  vector_step_[0] = static_cast<std::int64_t>(vector_step) + 1;
+}
+
+void RolloutLearner::push(const Transitions& step, Counters&) {
+  observe(step);
+  rollout_.push(step);
+}
+
+// V of the state after the rollout. SARSA chooses the action that it will take there, before
+// learning changes what it would choose.
+void RolloutLearner::value_last_state(const Counters& counters, ThreadTeam& team) {
+  const std::size_t lanes = spec_.envs;
+  const std::size_t row = lanes * spec_.q.rollout;
+  const RolloutShape& shape = rollout_.shape();
+  const auto obs = rollout_.obs().subspan(row * shape.obs);
+  const auto mask = shape.masks ? rollout_.mask().subspan(row * shape.actions)
+                                : std::span<const std::uint8_t>();
+  if (is_sarsa()) {
+    network().act(obs, mask, exploration(counters), static_cast<std::uint64_t>(vector_step_[0]),
+                  team, next_action_, {best_.subspan(row, lanes), taken_.subspan(row, lanes)});
+  } else {
+    pqn_.values(obs.data(), shape.masks ? mask.data() : nullptr, spec_.envs,
+                best_.subspan(row, lanes));
+  }
+}
+
+void RolloutLearner::compute_returns() {
+  const std::size_t lanes = spec_.envs;
+  const std::span<const float> values = is_sarsa() ? taken_ : best_;
+  std::copy(values.begin() + static_cast<std::ptrdiff_t>(lanes), values.end(), next_values_.begin());
+  const RolloutShape& shape = rollout_.shape();
+  for (std::size_t place = 0; place < next_values_.size(); ++place) {
+    if (rollout_.truncated()[place] == 0) continue;
+    // Nothing was done in a final state: its value is that of the best action.
+    pqn_.values(rollout_.final_obs().data() + place * shape.obs,
+                shape.masks ? rollout_.final_mask().data() + place * shape.actions : nullptr, 1,
+                next_values_.subspan(place, 1));
+  }
+  lambda_returns(shape.steps, shape.lanes, spec_.q.gamma, spec_.q.lambda, rollout_.rewards(),
+                 reward_factor(), rollout_.terminated(), rollout_.truncated(), next_values_,
+                 returns_);
+}
+
+// Fisher-Yates from a stream of its own.
+void RolloutLearner::shuffle(std::uint64_t stream) {
+  Rng rng(spec_.run.seed, Purpose::replay, 1, stream);
+  std::iota(order_.begin(), order_.end(), 0);
+  for (std::size_t i = order_.size() - 1; i > 0; --i) {
+    std::swap(order_[i], order_[rng.below(static_cast<std::uint32_t>(i + 1))]);
+  }
+}
+
+void RolloutLearner::learn(Training training) {
+  Counters& c = training.counters;
+  training.clock.enter_part(Phase::sample);
+  value_last_state(c, training.team);
+  compute_returns();
+  training.clock.enter_part(Phase::learn);
+  const std::size_t batch = spec_.q.batch;
+  for (int epoch = 0; epoch < spec_.q.epochs; ++epoch) {
+    shuffle(static_cast<std::uint64_t>(c.train_events) * spec_.q.epochs + epoch);
+    for (std::size_t first = 0; first < order_.size(); first += batch) {
+      record(pqn_.update(rollout_, order_.subspan(first, batch), returns_, learning_rate(c),
+                         static_cast<std::uint64_t>(c.updates), training.team),
+             training);
+      ++c.batches;
+    }
+  }
+  rollout_.restart();
+}
+
+Signs RolloutLearner::signs(const Counters&) {
+  const int rows = std::min(spec_.envs * spec_.q.rollout, QNetwork::kProbeRows);
+  const std::span<const std::uint8_t> terminated = rollout_.terminated();
+  const auto ended = std::count(terminated.begin(), terminated.end(), 1);
+  return {.probe = network().probe(rollout_.obs().data(), rows),
+          .terminal_share = static_cast<double>(ended) / static_cast<double>(terminated.size()),
+          .target_lag = std::nan(""),
+          .reward_factor = reward_factor()};
+}
+
+void RolloutLearner::visit(const ArrayVisitor& visitor) {
+  visit_shared(network(), visitor);
+  rollout_.visit([&](const std::string& name, auto array) { visitor("rollout." + name, array); });
+  visitor("values.best", best_);
+  visitor("values.taken", taken_);
+  visitor("next_action", next_action_);
+  visitor("vector_step", vector_step_);
+}
+
+}  // namespace hotloop

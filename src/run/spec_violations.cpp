@@ -1,0 +1,146 @@
+// What is wrong with a spec whose keys are each in range: combinations that make no sense.
+#include <fmt/format.h>
+
+#include "run/spec_keys.hpp"
+
+namespace hotloop {
+namespace {
+
+class Checker {
+ public:
+  explicit Checker(const TrainSpec& spec) : spec_(spec), q_(spec.q) {}
+
+  std::vector<Violation> run() {
+    check_run();
+    if (spec_.algorithm == Algorithm::dqn) {
+      check_replay();
+    } else {
+      check_rollout();
+    }
+    check_schedule("algo.epsilon", q_.epsilon);
+    check_schedule("algo.temperature", q_.temperature);
+    check_schedule("replay.beta", q_.beta);
+    check_schedule("optimiser.learning_rate", q_.learning_rate);
+    if (q_.temperature.kind == ScheduleKind::linear_to_zero) {
+      blame("algo.temperature", "must stay above 0; use kind linear with a small `to`");
+    }
+    return std::move(found_);
+  }
+
+ private:
+  void blame(std::string_view path, std::string text) { found_.push_back({path, std::move(text)}); }
+
+  void check_run() {
+    const std::string& name = spec_.name;
+    if (name.empty() || name.find('/') != std::string::npos || name.starts_with('.')) {
+      blame("name", fmt::format("\"{}\" cannot name a folder", name));
+    }
+    if (q_.learning_starts > spec_.run.steps) {
+      blame("algo.learning_starts",
+            fmt::format("{} is more than run.steps ({}): the run would never learn",
+                        q_.learning_starts, spec_.run.steps));
+    }
+    if (spec_.evaluation.stop_when_solved && spec_.evaluation.every == 0) {
+      blame("evaluation.stop_when_solved",
+            "needs evaluation.every above 0: nothing is evaluated before the end");
+    }
+  }
+
+  void check_replay() {
+    const int envs = spec_.envs;
+    if (q_.train_every % envs != 0) {
+      blame("algo.train_every",
+            fmt::format("{} is not a multiple of env.count ({}); nearest: {}", q_.train_every, envs,
+                        (q_.train_every / envs + 1) * envs));
+    }
+    if (q_.train_offset >= q_.train_every || q_.train_offset % envs != 0) {
+      blame("algo.train_offset",
+            fmt::format("{} is not allowed; a multiple of env.count ({}) below algo.train_every "
+                        "({}) is",
+                        q_.train_offset, envs, q_.train_every));
+    }
+    const double per_round = static_cast<double>(q_.train_every) * q_.updates_per_step;
+    const double draws = per_round / q_.repeats;
+    if (q_.repeats > 1 && draws != static_cast<double>(static_cast<std::int64_t>(draws))) {
+      blame("algo.repeats",
+            fmt::format("a round makes {:g} updates (algo.train_every * algo.updates_per_step), which "
+                        "is not a multiple of {}",
+                        per_round, q_.repeats));
+    }
+    if (q_.double_q && q_.target_every == 0) {
+      blame("algo.double",
+            "needs a target network: without one (algo.target.every: 0) the network that chooses is "
+            "the network that values");
+    }
+    if (q_.head == HeadKind::c51 && !(q_.v_min < q_.v_max)) {
+      blame("algo.v_min", fmt::format("{} is not below algo.v_max ({})", q_.v_min, q_.v_max));
+    }
+    const std::int64_t draw = std::int64_t{q_.batch} * q_.accumulate;
+    if (q_.replay_capacity < envs) {
+      blame("replay.capacity", fmt::format("{} is less than env.count ({})", q_.replay_capacity, envs));
+    } else if (const std::int64_t usable = q_.replay_capacity / envs * envs; usable < draw) {
+      blame("replay.capacity",
+            fmt::format("{}{} is less than algo.batch ({}){}", usable,
+                        usable < q_.replay_capacity ? " (rounded down)" : "", q_.batch,
+                        q_.accumulate > 1 ? fmt::format(" times algo.accumulate ({})", q_.accumulate)
+                                          : ""));
+    }
+  }
+
+  void check_rollout() {
+    const std::string_view name = kAlgorithmNames[static_cast<std::size_t>(spec_.algorithm)];
+    const auto only_dqn = [&](bool given, std::string_view path) {
+      if (given) {
+        blame(path, fmt::format("belongs to algo.name: dqn; {} learns from its latest rollout alone, "
+                                "without replay or target network",
+                                name));
+      }
+    };
+    only_dqn(q_.target_every != 0, "algo.target.every");
+    only_dqn(q_.double_q, "algo.double");
+    only_dqn(q_.n_step != 1, "algo.n_step");
+    only_dqn(q_.head != HeadKind::scalar, "algo.head");
+    only_dqn(q_.repeats != 1, "algo.repeats");
+    only_dqn(q_.accumulate != 1, "algo.accumulate");
+    only_dqn(q_.train_offset != 0, "algo.train_offset");
+    only_dqn(q_.learning_starts != 0, "algo.learning_starts");
+    only_dqn(q_.prioritised, "replay.prioritised");
+    only_dqn(q_.newest, "replay.newest");
+
+    const std::int64_t transitions = std::int64_t{q_.rollout} * spec_.envs;
+    if (transitions % q_.batch != 0) {
+      blame("algo.batch", fmt::format("{} does not divide a rollout of {} transitions (algo.rollout "
+                                      "{} times env.count {})",
+                                      q_.batch, transitions, q_.rollout, spec_.envs));
+    }
+    if (q_.train_every != transitions) {
+      blame("algo.train_every",
+            fmt::format("{} is not a rollout of {} transitions; leave it out", q_.train_every,
+                        transitions));
+    }
+    const double updates = updates_per_step_of_rollouts(q_);
+    if (q_.updates_per_step != updates) {
+      blame("algo.updates_per_step",
+            fmt::format("{} is not algo.epochs / algo.batch = {}; leave it out", q_.updates_per_step,
+                        updates));
+    }
+  }
+
+  void check_schedule(std::string_view path, const Schedule& schedule) {
+    if (schedule.kind == ScheduleKind::exponential && !(schedule.from > 0 && schedule.to > 0)) {
+      blame(path, fmt::format("an exponential schedule from {} to {} is impossible; both ends must "
+                              "be above 0",
+                              schedule.from, schedule.to));
+    }
+  }
+
+  const TrainSpec& spec_;
+  const QOptions& q_;
+  std::vector<Violation> found_;
+};
+
+}  // namespace
+
+std::vector<Violation> spec_violations(const TrainSpec& spec) { return Checker(spec).run(); }
+
+}  // namespace hotloop

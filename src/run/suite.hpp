@@ -1,0 +1,56 @@
+// A suite: several specs, each over several seeds, judged against a bar, with one table as its report.
+//
+// A suite is a YAML file in specs/suites:
+//
+//   about: one line
+//   seeds: 10
+//   rows:
+//     - {title: CartPole DQN, spec: cartpole_dqn, set: [run.steps=200000], bar: 475}
+//
+// Every run is an ordinary run in a folder of its own; seeds count from 1.
+#pragma once
+
+#include <hotloop/train.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "run/spec.hpp"
+
+namespace hotloop {
+
+struct SuiteRow {
+  std::string title;
+  TrainSpec spec;
+  double bar = 0;  // NaN = none
+};
+
+struct Suite {
+  std::string name;
+  std::string about;
+  int seeds = 10;
+  std::vector<SuiteRow> rows;
+};
+
+// A suite by name, or by the path of a file.
+Suite load_suite(const std::string& name_or_path);
+std::vector<SpecInfo> ready_made_suites();
+
+struct SuiteOptions {
+  int jobs = 1;               // runs at a time, each on its own thread
+  std::string out = "runs";   // the run folders go to <out>/<suite>
+  const std::atomic<bool>* stop = nullptr;
+  std::function<void(const SuiteRow&, const TrainResult&)> on_result;  // one call at a time
+};
+
+// results[row][seed - 1]; those that were not run have an empty run_dir.
+using SuiteResults = std::vector<std::vector<TrainResult>>;
+SuiteResults run_suite(const Suite& suite, const SuiteOptions& options);
+
+// The report: a Markdown table with medians, spread and wall time, and its conditions below.
+std::string suite_markdown(const Suite& suite, const SuiteResults& results, int jobs);
+
+}  // namespace hotloop

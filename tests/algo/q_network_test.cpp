@@ -1,0 +1,116 @@
+#include "algo/q_network.hpp"
+
+#include <gtest/gtest.h>
+
+#include <hotloop/rng.hpp>
+
+#include <cmath>
+#include <vector>
+
+namespace hotloop {
+namespace {
+
+constexpr int kEnvs = 50, kActions = 4, kSteps = 400;
+
+struct Acting {
+  Structure net;
+  QNetwork network;
+  ThreadTeam team{1};
+  std::vector<float> obs = std::vector<float>(kEnvs * 3);
+  std::vector<std::uint8_t> mask = std::vector<std::uint8_t>(kEnvs * kActions, 1);
+  std::vector<std::int32_t> actions = std::vector<std::int32_t>(kEnvs);
+
+  explicit Acting(const NetOptions& options = {.hidden = {8}})
+      : net(make_mlp(3, kActions, options)),
+        network(net, {.actions = kActions}, Initialiser::pytorch, {}, 1, kEnvs, nullptr) {
+    Rng rng(6, Purpose::test, 0, 0);
+    for (float& x : obs) x = static_cast<float>(rng.normal());
+    for (int i = 0; i < kEnvs; ++i) mask[i * kActions + i % kActions] = 0;
+  }
+  const std::vector<std::int32_t>& act(const Exploration& exploration, std::uint64_t step,
+                                       const ActionValues& values = {}) {
+    network.act(obs, mask, exploration, step, team, actions, values);
+    return actions;
+  }
+};
+
+// Epsilon-greedy: a draw per environment, masked actions never, the right share of random actions.
+TEST(QNetwork, ExploresPerEnvironmentWithinTheMask) {
+  Acting a;
+  const std::vector<std::int32_t> greedy = a.act({.epsilon = 0}, 0);
+  int differing = 0, rows_differing_together = 0;
+  for (int t = 0; t < kSteps; ++t) {
+    a.act({.epsilon = 0.3}, t);
+    int now = 0;
+    for (int i = 0; i < kEnvs; ++i) {
+      ASSERT_TRUE(a.mask[i * kActions + a.actions[i]]) << "masked action taken";
+      now += a.actions[i] != greedy[i];
+    }
+    differing += now;
+    rows_differing_together += now == kEnvs;
+  }
+  // Of the random actions a third (three allowed) equal the greedy one: 0.3 * 2/3 = 0.2 differ.
+  EXPECT_NEAR(differing / double{kEnvs * kSteps}, 0.2, 0.015);
+  EXPECT_EQ(rows_differing_together, 0);
+}
+
+// Boltzmann: frequencies follow softmax(Q / temperature) over the allowed actions.
+TEST(QNetwork, BoltzmannFollowsTheSoftmax) {
+  Acting a;
+  constexpr double kTemperature = 0.2;
+  std::vector<float> values(kEnvs), taken(kEnvs);
+  std::vector<double> expected(kEnvs * kActions), q(kEnvs * kActions, -INFINITY);
+  constexpr int kDraws = 4000;
+  std::vector<int> counts(kEnvs * kActions);
+  for (int t = 0; t < kDraws; ++t) {
+    a.act({.kind = Explore::boltzmann, .temperature = kTemperature}, t, {values, taken});
+    for (int i = 0; i < kEnvs; ++i) {
+      const int place = i * kActions + a.actions[i];
+      ASSERT_TRUE(a.mask[place]) << "masked action taken";
+      ++counts[place];
+      q[place] = taken[i];
+      ASSERT_LE(taken[i], values[i]);
+    }
+  }
+  for (int i = 0; i < kEnvs; ++i) {
+    double sum = 0;
+    for (int k = 0; k < kActions; ++k) sum += std::exp(q[i * kActions + k] / kTemperature);
+    for (int k = 0; k < kActions; ++k) {
+      const double p = std::exp(q[i * kActions + k] / kTemperature) / sum;
+      const double bound = 5 * std::sqrt(p * (1 - p) / kDraws) + 1e-9;  // five deviations
+      EXPECT_NEAR(counts[i * kActions + k] / double{kDraws}, p, bound) << i << " " << k;
+    }
+  }
+  // A temperature near zero is greedy.
+  const std::vector<std::int32_t> greedy = a.act({.epsilon = 0}, 0);
+  EXPECT_EQ(greedy, a.act({.kind = Explore::boltzmann, .temperature = 1e-9}, 0));
+}
+
+// Noise is drawn anew for every step and is the only source of exploration when epsilon is 0.
+TEST(QNetwork, NoisyLayersExplore) {
+  Acting a({.hidden = {8}, .noisy = Noisy::all});
+  const std::vector<std::int32_t> first = a.act({.epsilon = 0}, 0);
+  EXPECT_EQ(first, a.act({.epsilon = 0}, 0)) << "the same step draws the same noise";
+  int changed = 0;
+  for (int t = 1; t < 50; ++t) changed += a.act({.epsilon = 0}, t) != first;
+  EXPECT_GT(changed, 25);
+}
+
+TEST(QNetwork, ProbeFindsTheLargestValueAndTheGap) {
+  // No hidden layer, observation one-hot: the weights are the table of values.
+  const Structure net = make_mlp(2, 3, {.hidden = {}});
+  QNetwork network(net, {.actions = 3}, Initialiser::pytorch, {}, 1, 1, nullptr);
+  std::fill(network.online().begin(), network.online().end(), 0.0f);
+  const DenseLayer& layer = std::get<DenseLayer>(net.layers[0]);
+  const float table[2][3] = {{1, 4, 2}, {-9, -3, -2.5f}};
+  for (int s = 0; s < 2; ++s) {
+    for (int a = 0; a < 3; ++a) network.online()[layer.weight + a * layer.stride + s] = table[s][a];
+  }
+  const std::vector<float> rows = {1, 0, 0, 1};
+  const Probe probe = network.probe(rows.data(), 2);
+  EXPECT_NEAR(probe.largest_q, 9, 1e-6);
+  EXPECT_NEAR(probe.action_gap, (2 + 0.5) / 2, 1e-6);
+}
+
+}  // namespace
+}  // namespace hotloop

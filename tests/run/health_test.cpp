@@ -1,0 +1,97 @@
+#include "run/health.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/run/small_spec.hpp"
+
+namespace hotloop {
+namespace {
+
+Health healthy() {
+  return {.largest_q = 60,
+          .q_bound = 100,
+          .action_gap = 1,
+          .terminal_share = 0.02,
+          .target_lag = 0.05,
+          .gradient_norm = 3};
+}
+
+TEST(Health, AHealthyRunIsNotWarnedAbout) {
+  HealthRecord record;
+  for (int row = 0; row < 5; ++row) EXPECT_TRUE(watch(healthy(), small_spec(), record).empty());
+  Health unknown;  // nothing learnt yet
+  unknown.largest_q = 1e9;
+  for (int row = 0; row < 5; ++row) EXPECT_TRUE(watch(unknown, small_spec(), record).empty());
+  EXPECT_TRUE(record.warnings.empty());
+}
+
+TEST(Health, EachBadSignIsSaidInWordsOnceAfterTwoRows) {
+  const auto first_words = [](auto spoil) {
+    HealthRecord record;
+    watch(healthy(), small_spec(), record);
+    Health bad = healthy();
+    spoil(bad);
+    EXPECT_TRUE(watch(bad, small_spec(), record).empty()) << "one bad row may be chance";
+    const std::vector<std::string> raised = watch(bad, small_spec(), record);
+    EXPECT_EQ(raised.size(), 1u);
+    EXPECT_TRUE(watch(bad, small_spec(), record).empty()) << "said already";
+    EXPECT_EQ(record.warnings, raised);
+    return raised.empty() ? std::string() : raised[0];
+  };
+  EXPECT_TRUE(first_words([](Health& h) { h.largest_q = 240; })
+                  .starts_with("Q-values are diverging: 240 where no policy can earn more than 100"));
+  EXPECT_TRUE(first_words([](Health& h) { h.action_gap = 1e-4; })
+                  .starts_with("the network hardly tells actions apart"));
+  EXPECT_TRUE(first_words([](Health& h) { h.terminal_share = 0; })
+                  .starts_with("the memory has run out of failures"));
+  EXPECT_TRUE(first_words([](Health& h) { h.target_lag = 3; }).starts_with("the target network is 3"));
+  EXPECT_TRUE(first_words([](Health& h) { h.gradient_norm = 1e6; })
+                  .starts_with("the mean gradient norm is 1e+06"));
+}
+
+TEST(Health, EpisodesThatNeverEndByThemselvesAreNoRunOutOfFailures) {
+  HealthRecord record;
+  Health h = healthy();
+  h.terminal_share = 0;
+  for (int row = 0; row < 5; ++row) EXPECT_TRUE(watch(h, small_spec(), record).empty());
+}
+
+// A learning rate far too high on squared errors, without a target network: the classic explosion.
+TEST(Health, ADivergingRunIsFound) {
+  TrainSpec spec = small_spec();
+  spec.q.target_every = 0;
+  spec.q.loss = Loss::mse;
+  spec.q.learning_rate = constant(0.3);
+  spec.q.updates_per_step = 2;
+  spec.run.steps = 6000;
+  Trainer trainer(spec);
+  RunRecord record;
+  while (!trainer.done()) {
+    trainer.round();
+    if (trainer.counters().env_steps % 400 == 0) {
+      watch(examine(trainer), spec, record.health);
+      trainer.window() = {};
+    }
+  }
+  EXPECT_FALSE(record.health.warnings.empty());
+}
+
+TEST(Health, ExaminesWithoutTouchingTraining) {
+  const TrainSpec spec = small_spec();
+  Trainer watched(spec), alone(spec);
+  while (!watched.done()) {
+    watched.round();
+    examine(watched);
+    alone.round();
+  }
+  EXPECT_TRUE(std::equal(watched.network().online().begin(), watched.network().online().end(),
+                         alone.network().online().begin()));
+  const Health health = examine(watched);
+  EXPECT_NEAR(health.q_bound, 100, 1e-9);  // rewards are 1, gamma is .99
+  EXPECT_GT(health.largest_q, 0);
+  EXPECT_GT(health.terminal_share, 0.001);
+  EXPECT_GE(health.target_lag, 0);
+}
+
+}  // namespace
+}  // namespace hotloop

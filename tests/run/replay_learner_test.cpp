@@ -1,0 +1,100 @@
+#include "run/replay_learner.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "run/trainer.hpp"
+#include "tests/run/small_spec.hpp"
+
+namespace hotloop {
+namespace {
+
+// Check 6 of SLM-Lab's specification, on its demo: 10,000 frames of one CartPole.
+TEST(ReplayLearner, MakesTheDemosEventsUpdatesBatchesAndBlends) {
+  const TrainSpec spec = load_spec("slm_dqn_cartpole");
+  EXPECT_EQ(declared_updates(spec), 79'744);
+  Trainer trainer(spec);
+  std::int64_t first_update_after = 0;
+  while (!trainer.done()) {
+    trainer.round();
+    if (first_update_after == 0 && trainer.counters().updates > 0) {
+      first_update_after = trainer.counters().env_steps;
+    }
+  }
+  EXPECT_EQ(first_update_after, 33);
+  EXPECT_EQ(trainer.counters().env_steps, 10'000);
+  EXPECT_EQ(trainer.counters().train_events, 2'492);
+  EXPECT_EQ(trainer.counters().updates, 79'744);
+  EXPECT_EQ(trainer.counters().batches, 9'968);
+  EXPECT_EQ(trainer.counters().target_updates, 312);
+}
+
+// Check 7: a round draws all its batches and gathers them in one pass. A plain loop that draws and
+// learns one batch after the other must end with the same bits.
+TEST(ReplayLearner, FusedBatchesAreTheSequentialOnes) {
+  TrainSpec spec = small_spec();
+  spec.q.updates_per_step = 2;
+  spec.q.repeats = 2;
+  spec.q.train_every = 32;  // 64 updates on 32 batches, gathered together
+  spec.q.target_every = 100'000;
+  spec.run.steps = 1024;
+
+  Trainer trainer(spec);
+  ReplayLearner& fused = dynamic_cast<ReplayLearner&>(trainer.learner());
+  Dqn slow(network_structure(spec), spec.net.init, spec.q, spec.optimiser, spec.run.seed, 1);
+  Replay replay(replay_shape(spec), spec.q.batch);
+  ThreadTeam team(1);
+  replay.begin(trainer.env().obs(), {});
+  std::uint64_t batches = 0, updates = 0;
+  ASSERT_TRUE(std::equal(slow.online().begin(), slow.online().end(), fused.dqn().online().begin()));
+  while (!trainer.done()) {
+    const std::int64_t events = trainer.counters().train_events;
+    trainer.round();
+    // The same transitions: a round collects first and learns afterwards.
+    replay.visit([&](const auto& name, auto to) {
+      fused.replay().visit([&](const auto& other, auto from) {
+        if constexpr (std::is_same_v<decltype(to), decltype(from)>) {
+          if (std::string(name) == std::string(other)) std::copy(from.begin(), from.end(), to.begin());
+        }
+      });
+    });
+    if (trainer.counters().train_events == events) continue;
+    for (int i = 0; i < 32; ++i) {
+      replay.sample(1, spec.q.batch, spec.run.seed, batches++);
+      for (int repeat = 0; repeat < 2; ++repeat) {
+        const Batch batch = replay.batch(0);
+        slow.update({&batch, 1}, spec.q.learning_rate.from, updates++, team);
+      }
+    }
+    ASSERT_TRUE(std::equal(slow.online().begin(), slow.online().end(), fused.dqn().online().begin()))
+        << updates << " updates";
+  }
+  EXPECT_GT(updates, 1000u);
+}
+
+// A schedule that counts updates sees every one of them.
+TEST(ReplayLearner, TheLearningRateFollowsTheUpdates) {
+  TrainSpec spec = small_spec();
+  spec.q.learning_rate = {.kind = ScheduleKind::step,
+                          .from = 1e-3,
+                          .factor = 0,
+                          .every = 100,
+                          .count = Count::updates};
+  Trainer trainer(spec);
+  std::vector<float> frozen;
+  while (!trainer.done()) {
+    trainer.round();
+    if (trainer.counters().updates < 100) continue;
+    const std::vector<float> now(trainer.network().online().begin(),
+                                 trainer.network().online().end());
+    if (!frozen.empty()) {
+      ASSERT_EQ(now, frozen) << "the rate is 0 from update 100 on";
+    }
+    frozen = now;
+  }
+  EXPECT_FALSE(frozen.empty());
+}
+
+}  // namespace
+}  // namespace hotloop

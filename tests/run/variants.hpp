@@ -1,0 +1,98 @@
+// Every member of the Q-learning family as a short run: whatever must hold for all of them is tested
+// over this list.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/run/small_spec.hpp"
+
+namespace hotloop {
+
+struct Variant {
+  std::string name;
+  std::function<void(TrainSpec&)> change;
+
+  TrainSpec spec() const {
+    TrainSpec spec = small_spec();
+    spec.name = name;
+    change(spec);
+    return spec;
+  }
+};
+
+inline void become_rollout_learner(TrainSpec& s, Algorithm algorithm) {
+  s.algorithm = algorithm;
+  s.q.rollout = 8;
+  s.q.batch = 16;
+  s.q.epochs = 2;
+  s.q.train_every = s.q.rollout * s.envs;
+  s.q.updates_per_step = 2.0 / 16;
+  s.q.learning_starts = 0;
+  s.q.target_every = 0;
+}
+
+inline std::vector<Variant> variants() {
+  return {
+      {"target", [](TrainSpec&) {}},
+      {"vanilla", [](TrainSpec& s) { s.q.target_every = 0; }},
+      {"polyak", [](TrainSpec& s) { s.q.target_blend = 0.1; }},
+      {"double", [](TrainSpec& s) { s.q.double_q = true; }},
+      {"dueling", [](TrainSpec& s) { s.net.dueling = true; }},
+      {"n_step", [](TrainSpec& s) { s.q.n_step = 3; }},
+      {"prioritised", [](TrainSpec& s) { s.q.prioritised = true; }},
+      {"newest", [](TrainSpec& s) { s.q.newest = true; }},
+      {"noisy", [](TrainSpec& s) { s.net.noisy = Noisy::all; }},
+      {"c51",
+       [](TrainSpec& s) {
+         s.q.head = HeadKind::c51;
+         s.q.atoms = 21;
+       }},
+      {"quantile",
+       [](TrainSpec& s) {
+         s.q.head = HeadKind::quantile;
+         s.q.atoms = 11;
+       }},
+      {"layer_norm", [](TrainSpec& s) { s.net.layer_norm = true; }},
+      {"boltzmann", [](TrainSpec& s) { s.q.explore = Explore::boltzmann; }},
+      {"normalised", [](TrainSpec& s) { s.q.normalise_obs = s.q.normalise_rewards = true; }},
+      {"repeats",
+       [](TrainSpec& s) {
+         s.q.updates_per_step = 1;
+         s.q.repeats = 4;
+       }},
+      {"accumulate", [](TrainSpec& s) { s.q.accumulate = 3; }},
+      {"prioritised_accumulate",
+       [](TrainSpec& s) {
+         s.q.prioritised = true;
+         s.q.accumulate = 2;
+       }},
+      {"rainbow",
+       [](TrainSpec& s) {
+         s.q.double_q = s.q.prioritised = s.net.dueling = true;
+         s.q.n_step = 3;
+         s.q.head = HeadKind::c51;
+         s.q.atoms = 21;
+         s.net.noisy = Noisy::all;
+         s.q.epsilon = constant(0);
+       }},
+      {"pqn",
+       [](TrainSpec& s) {
+         become_rollout_learner(s, Algorithm::pqn);
+         s.net.layer_norm = true;
+       }},
+      {"pqn_normalised",
+       [](TrainSpec& s) {
+         become_rollout_learner(s, Algorithm::pqn);
+         s.q.normalise_obs = s.q.normalise_rewards = true;
+       }},
+      {"sarsa",
+       [](TrainSpec& s) {
+         become_rollout_learner(s, Algorithm::sarsa);
+         s.q.lambda = 0.5;
+       }},
+  };
+}
+
+}  // namespace hotloop
