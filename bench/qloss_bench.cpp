@@ -86,8 +86,8 @@ void add_capacities(const Shape& shape, Json& rows) {
   for (const std::int64_t capacity : {10'000, 100'000, 1'000'000, 10'000'000}) {
     Measurement measurement;
     const auto uniform = std::make_shared<BenchLearner>(shape, QOptions{}, NetOptions{}, capacity);
-    const auto per =
-        std::make_shared<BenchLearner>(shape, QOptions{.prioritised = true}, NetOptions{}, capacity);
+    const auto per = std::make_shared<BenchLearner>(shape, QOptions{.prioritised = true},
+                                                    NetOptions{}, capacity);
     measurement.add("uniform", [uniform] { uniform->update(); });
     measurement.add("per", [per] { per->update(); });
     const auto times = measurement.run(15, 0.01);

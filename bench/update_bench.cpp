@@ -43,7 +43,8 @@ Json update_benchmark() {
     measurement.add("peak", fma_kernel);
     measurement.add("update", [contest] { contest->fast.update(); });
     measurement.add("reference", [contest] { contest->slow_update(); });
-    const std::vector<UpdateProduct> products = update_products(contest->fast.structure, shape.batch);
+    const std::vector<UpdateProduct> products =
+        update_products(contest->fast.structure, shape.batch);
     for (const UpdateProduct& product : products) {
       for (const Contender& c : contenders(product))
         measurement.add(product.name() + "/" + c.library, c.run);

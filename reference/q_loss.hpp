@@ -61,8 +61,7 @@ std::vector<T> project(const QHead& head, const std::vector<T>& p, T reward, T d
   const T spacing = support<T>(head, 1) - support<T>(head, 0);
   for (int i = 0; i < head.atoms; ++i) {
     for (int j = 0; j < head.atoms; ++j) {
-      const T z =
-          std::clamp(reward + discount * support<T>(head, j), T(head.v_min), T(head.v_max));
+      const T z = std::clamp(reward + discount * support<T>(head, j), T(head.v_min), T(head.v_max));
       m[i] += p[j] * std::max(T(0), 1 - std::abs(z - support<T>(head, i)) / spacing);
     }
   }

@@ -1,7 +1,6 @@
 #include "algo/dqn.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace hotloop {
 
@@ -17,26 +16,29 @@ Dqn::Dqn(const Structure& structure, Initialiser init, const QOptions& options,
     target_ = arena_.take<float>(structure.storage);
     std::copy(online().begin(), online().end(), target_.begin());
   }
-  const std::size_t scratch = std::max(values_scratch(network_.head()), loss_scratch(network_.head()));
+  const std::size_t scratch =
+      std::max(values_scratch(network_.head()), loss_scratch(network_.head()));
   for (int first = 0; first < options.batch; first += Shard::kRows) {
     const int rows = std::min(Shard::kRows, options.batch - first);
-    shards_.push_back({{.first = first,
-                        .rows = rows,
-                        .gradient = arena_.take<float>(structure.storage),
-                        .sums = {}},
-                       Workspace(structure, rows, Use::training),
-                       Workspace(structure, rows, Use::inference),
-                       Workspace(structure, options.double_q ? rows : 1, Use::inference),
-                       arena_.take<float>(scratch)});
+    shards_.push_back(
+        {{.first = first,
+          .rows = rows,
+          .gradient = arena_.take<float>(structure.storage),
+          .sums = {}},
+         Workspace(structure, rows, Use::training),
+         Workspace(structure, rows, Use::inference),
+         arena_.take<std::int32_t>(static_cast<std::size_t>(block_count(rows)) * kLanes),
+         arena_.take<float>(scratch)});
   }
   if (options.accumulate > 1) accumulated_ = arena_.take<float>(structure.storage);
 }
 
 UpdateReport Dqn::update(std::span<const Batch> batches, double learning_rate, std::uint64_t index,
-                         ThreadTeam& team) {
+                         ThreadTeam& team, bool again) {
+  const bool fixed_targets = has_target() && !options_.double_q && !network_.is_noisy();
+  const bool keep_next = again && fixed_targets && batches.size() == 1;
   online_now_ = network_.with_noise(online(), 1, index, online_noise_);
-  target_now_ = has_target() ? network_.with_noise(target_, 2, index, target_noise_)
-                             : online_now_;
+  target_now_ = has_target() ? network_.with_noise(target_, 2, index, target_noise_) : online_now_;
   const std::span<float> gradient = accumulated_.empty() ? shards_[0].gradient : accumulated_;
   const auto share = 1.0f / static_cast<float>(batches.size());
   std::fill(accumulated_.begin(), accumulated_.end(), 0.0f);
@@ -46,7 +48,7 @@ UpdateReport Dqn::update(std::span<const Batch> batches, double learning_rate, s
     const Batch& batch = batches[b];
     const std::span<float> errors = errors_.subspan(b * batch.size, batch.size);
     team.run(static_cast<int>(shards_.size()), [&](int first, int last, int) {
-      for (int i = first; i < last; ++i) learn(batch, shards_[i], errors);
+      for (int i = first; i < last; ++i) learn(batch, shards_[i], keep_next, errors);
     });
     for (const Learner& shard : shards_) {
       report.loss += share * shard.sums.loss / batch.size;
@@ -60,51 +62,52 @@ UpdateReport Dqn::update(std::span<const Batch> batches, double learning_rate, s
   return report;
 }
 
-void Dqn::learn(const Batch& batch, Learner& shard, std::span<float> errors) const {
+// Q_target(s', .) into shard.next, and a* = argmax_a Q(s', a) by the network that chooses.
+void Dqn::value_next_states(const Batch& batch, Learner& shard) const {
   const Plan& plan = network_.plan();
   const QHead& head = network_.head();
-  const std::size_t first_obs = static_cast<std::size_t>(shard.first) * plan.structure().inputs;
+  const float* rows =
+      batch.next_obs + static_cast<std::size_t>(shard.first) * plan.structure().inputs;
+  const std::span<const float> chooser = options_.double_q ? online_now_ : target_now_;
 
-  forward(plan, target_now_, batch.next_obs + first_obs, shard.rows, shard.next, network_.scale());
-  forward(plan, online_now_, batch.obs + first_obs, shard.rows, shard.s, network_.scale());
-  if (options_.double_q) {
-    forward(plan, online_now_, batch.next_obs + first_obs, shard.rows, shard.chooser,
-            network_.scale());
+  forward(plan, chooser, rows, shard.rows, shard.next, network_.scale());
+  for (int block = 0; block < block_count(shard.rows); ++block) {
+    const std::size_t row = shard.first + block * kLanes;
+    const float* q = action_values(head, shard.next.outputs(block), block_width(shard.rows, block),
+                                   shard.scratch.data());
+    greedy_actions(q, head.actions, std::min(kLanes, shard.rows - block * kLanes),
+                   batch.next_mask == nullptr ? nullptr : batch.next_mask + row * head.actions,
+                   &shard.next_actions[static_cast<std::size_t>(block) * kLanes]);
   }
+  if (options_.double_q) forward(plan, target_now_, rows, shard.rows, shard.next, network_.scale());
+}
+
+void Dqn::learn(const Batch& batch, Learner& shard, bool keep_next, std::span<float> errors) const {
+  const Plan& plan = network_.plan();
+  if (!keep_next) value_next_states(batch, shard);
+  forward(plan, online_now_,
+          batch.obs + static_cast<std::size_t>(shard.first) * plan.structure().inputs, shard.rows,
+          shard.s, network_.scale());
 
   shard.sums = {};
   for (int block = 0; block < block_count(shard.rows); ++block) {
     const int row = shard.first + block * kLanes;
-    const int rows = std::min(kLanes, shard.rows - block * kLanes);
-    const int width = block_width(shard.rows, block);
-
-    // a* = argmax_a Q(s', a), by the network that chooses
-    const Workspace& chooser = options_.double_q ? shard.chooser : shard.next;
-    const float* next_q =
-        action_values(head, chooser.outputs(block), width, shard.scratch.data());
-    const std::uint8_t* masks =
-        batch.next_mask == nullptr
-            ? nullptr
-            : batch.next_mask + static_cast<std::size_t>(row) * head.actions;
-    std::array<std::int32_t, kLanes> next_actions;
-    greedy_actions(next_q, head.actions, rows, masks, next_actions.data());
-
-    const LossSums sums = q_loss(
-        head, options_.loss,
-        {.rows = rows,
-         .width = width,
-         .actions = batch.actions + row,
-         .rewards = batch.rewards + row,
-         .discounts = batch.discounts + row,
-         .weights = batch.weights == nullptr ? nullptr : batch.weights + row,
-         .next_actions = next_actions.data(),
-         .next = shard.next.outputs(block),
-         .outputs = shard.s.outputs(block),
-         .reward_factor = reward_factor_,
-         .share = 1.0f / static_cast<float>(batch.size),
-         .gradient = shard.s.output_gradient(block),
-         .errors = errors.data() + row},
-        shard.scratch.data());
+    const LossSums sums =
+        q_loss(network_.head(), options_.loss,
+               {.rows = std::min(kLanes, shard.rows - block * kLanes),
+                .width = block_width(shard.rows, block),
+                .actions = batch.actions + row,
+                .rewards = batch.rewards + row,
+                .discounts = batch.discounts + row,
+                .weights = batch.weights == nullptr ? nullptr : batch.weights + row,
+                .next_actions = &shard.next_actions[static_cast<std::size_t>(block) * kLanes],
+                .next = shard.next.outputs(block),
+                .outputs = shard.s.outputs(block),
+                .reward_factor = reward_factor_,
+                .share = 1.0f / static_cast<float>(batch.size),
+                .gradient = shard.s.output_gradient(block),
+                .errors = errors.data() + row},
+               shard.scratch.data());
     shard.sums.loss += sums.loss;
     shard.sums.q += sums.q;
   }

@@ -29,9 +29,11 @@ class Dqn {
 
   // One gradient update: the mean gradient of the batches, one optimiser step. The parameters change
   // only if loss and gradient are finite; the caller looks at the report. `index` is the number of
-  // the update: noise is drawn from it.
+  // the update: noise is drawn from it. `again` says that neither the batches nor the target network
+  // have changed since the last update; what the target network says about s' is then not computed
+  // anew where it must be the same.
   UpdateReport update(std::span<const Batch> batches, double learning_rate, std::uint64_t index,
-                      ThreadTeam& team);
+                      ThreadTeam& team, bool again = false);
   UpdateReport update(const Batch& batch, double learning_rate, ThreadTeam& team) {
     return update({&batch, 1}, learning_rate, 0, team);
   }
@@ -53,13 +55,14 @@ class Dqn {
 
  private:
   struct Learner : Shard {
-    Workspace s;        // online network at s
-    Workspace next;     // target network at s'
-    Workspace chooser;  // Double: online network at s'
+    Workspace s;     // online network at s
+    Workspace next;  // target network at s'; with Double, the online network was there before it
+    std::span<std::int32_t> next_actions;  // [blocks * kLanes] a*
     std::span<float> scratch;
   };
 
-  void learn(const Batch& batch, Learner& shard, std::span<float> errors) const;
+  void value_next_states(const Batch& batch, Learner& shard) const;
+  void learn(const Batch& batch, Learner& shard, bool keep_next, std::span<float> errors) const;
 
   QOptions options_;
   QNetwork network_;

@@ -36,9 +36,9 @@ class ObsNormaliser {
 
  private:
   Arena arena_;
-  std::span<double> count_;       // [1] rows seen
-  std::span<double> exact_mean_;  // [features]
-  std::span<double> squares_;     // [features] sum of squared deviations
+  std::span<double> count_;         // [1] rows seen
+  std::span<double> exact_mean_;    // [features]
+  std::span<double> squares_;       // [features] sum of squared deviations
   std::span<float> mean_, factor_;  // [features] what the network is given
   InputScale scale_;
 };

@@ -43,8 +43,8 @@ Pqn::Pqn(const Structure& structure, Initialiser init, const QOptions& options,
 }
 
 UpdateReport Pqn::update(const Rollout& rollout, std::span<const std::int32_t> places,
-                         std::span<const float> returns, double learning_rate,
-                         std::uint64_t index, ThreadTeam& team) {
+                         std::span<const float> returns, double learning_rate, std::uint64_t index,
+                         ThreadTeam& team) {
   const std::size_t inputs = network_.structure().inputs;
   for (std::size_t i = 0; i < places.size(); ++i) {
     const auto place = static_cast<std::size_t>(places[i]);

@@ -1,14 +1,40 @@
 #include "algo/q_head.hpp"
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <array>
+
+#include "net/lane_arrays.hpp"
 
 namespace hotloop {
 namespace {
 
-using Lanes = Eigen::Map<Eigen::Array<float, Eigen::Dynamic, 1>, Eigen::Aligned32>;
-using ConstLanes = Eigen::Map<const Eigen::Array<float, Eigen::Dynamic, 1>, Eigen::Aligned32>;
+template <int kWidth>
+Eigen::Array<float, kWidth, 1> largest(int count, const float* x) {
+  Eigen::Array<float, kWidth, 1> top = ConstLanes<kWidth>(x);
+  for (int k = 1; k < count; ++k) top = top.max(ConstLanes<kWidth>(x + k * kLanes));
+  return top;
+}
+
+// Q of one action from its atoms [atoms][kLanes].
+template <int kWidth>
+void action_value(const QHead& head, const float* atoms, float* q) {
+  using Array = Eigen::Array<float, kWidth, 1>;
+  Array value = Array::Zero();
+  if (head.kind == HeadKind::quantile) {
+    for (int k = 0; k < head.atoms; ++k) value += ConstLanes<kWidth>(atoms + k * kLanes);
+    value *= 1.0f / static_cast<float>(head.atoms);
+  } else {
+    const Array top = largest<kWidth>(head.atoms, atoms);
+    Array sum = Array::Zero();
+    for (int k = 0; k < head.atoms; ++k) {
+      const Array e = (ConstLanes<kWidth>(atoms + k * kLanes) - top).exp();
+      sum += e;
+      value += head.support(k) * e;
+    }
+    value /= sum;
+  }
+  Lanes<kWidth>{q} = value;
+}
 
 }  // namespace
 
@@ -22,44 +48,32 @@ QHead make_head(const QOptions& options, int actions) {
 }
 
 std::size_t values_scratch(const QHead& head) {
-  return static_cast<std::size_t>(head.actions + head.atoms) * kLanes;
+  return static_cast<std::size_t>(head.actions) * kLanes;
 }
 
 void softmax(int count, int width, float* x) {
-  alignas(64) std::array<float, kLanes> top_lanes, sum_lanes;
-  Lanes top(top_lanes.data(), width), sum(sum_lanes.data(), width);
-  top = ConstLanes(x, width);
-  for (int k = 1; k < count; ++k) top = top.max(ConstLanes(x + k * kLanes, width));
-  sum.setZero();
-  for (int k = 0; k < count; ++k) {
-    Lanes lane(x + k * kLanes, width);
-    lane = (lane - top).exp();
-    sum += lane;
-  }
-  sum = sum.inverse();
-  for (int k = 0; k < count; ++k) Lanes(x + k * kLanes, width) *= sum;
+  with_width(width, [&]<int kWidth>() {
+    using Array = Eigen::Array<float, kWidth, 1>;
+    const Array top = largest<kWidth>(count, x);
+    Array sum = Array::Zero();
+    for (int k = 0; k < count; ++k) {
+      const Array e = (ConstLanes<kWidth>(x + k * kLanes) - top).exp();
+      Lanes<kWidth>{x + k* kLanes} = e;
+      sum += e;
+    }
+    sum = sum.inverse();
+    for (int k = 0; k < count; ++k) Lanes<kWidth>{x + k* kLanes} *= sum;
+  });
 }
 
 const float* action_values(const QHead& head, const float* outputs, int width, float* scratch) {
   if (head.kind == HeadKind::scalar) return outputs;
-  float* q = scratch;
-  float* p = scratch + head.actions * kLanes;
-  for (int a = 0; a < head.actions; ++a) {
-    const float* atoms = outputs + a * head.atoms * kLanes;
-    Lanes value(q + a * kLanes, width);
-    value.setZero();
-    if (head.kind == HeadKind::quantile) {
-      for (int k = 0; k < head.atoms; ++k) value += ConstLanes(atoms + k * kLanes, width);
-      value *= 1.0f / static_cast<float>(head.atoms);
-    } else {
-      std::copy_n(atoms, head.atoms * kLanes, p);
-      softmax(head.atoms, width, p);
-      for (int k = 0; k < head.atoms; ++k) {
-        value += head.support(k) * ConstLanes(p + k * kLanes, width);
-      }
+  with_width(width, [&]<int kWidth>() {
+    for (int a = 0; a < head.actions; ++a) {
+      action_value<kWidth>(head, outputs + a * head.atoms * kLanes, scratch + a * kLanes);
     }
-  }
-  return q;
+  });
+  return scratch;
 }
 
 void greedy_actions(const float* q, int actions, int rows, const std::uint8_t* masks,

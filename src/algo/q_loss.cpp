@@ -1,14 +1,13 @@
 #include "algo/q_loss.hpp"
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "net/lane_arrays.hpp"
+
 namespace hotloop {
 namespace {
-
-using Lanes = Eigen::Map<Eigen::Array<float, Eigen::Dynamic, 1>, Eigen::Aligned32>;
 
 float weight_of(const LossBlock& block, int row) {
   return block.weights == nullptr ? 1.0f : block.weights[row];
@@ -71,26 +70,29 @@ void project(const QHead& head, const LossBlock& block, const float* next, float
 
 LossSums c51_loss(const QHead& head, const LossBlock& block, float* scratch) {
   const int atoms = head.atoms;
-  const int width = block.width;
   float* p = scratch;                       // [atoms][kLanes] predicted
   float* next = scratch + atoms * kLanes;   // [atoms][kLanes] at s'
   float* m = scratch + 2 * atoms * kLanes;  // [atoms][kLanes] the target
   gather_atoms(head, block.outputs, block.actions, block.rows, p);
   gather_atoms(head, block.next, block.next_actions, block.rows, next);
-  softmax(atoms, width, p);
-  softmax(atoms, width, next);
+  softmax(atoms, block.width, p);
+  softmax(atoms, block.width, next);
   project(head, block, next, m);
 
-  alignas(64) std::array<float, kLanes> divergence_lanes, q_lanes;
-  Lanes divergence(divergence_lanes.data(), width), q(q_lanes.data(), width);
-  divergence.setZero();
-  q.setZero();
-  constexpr float kTiny = 1e-30f;  // 0 log 0 = 0
-  for (int k = 0; k < atoms; ++k) {
-    const Lanes predicted(p + k * kLanes, width), wanted(m + k * kLanes, width);
-    divergence += wanted * ((wanted + kTiny).log() - (predicted + kTiny).log());
-    q += head.support(k) * predicted;
-  }
+  alignas(64) std::array<float, kLanes> divergence, q;
+  with_width(block.width, [&]<int kWidth>() {
+    using Array = Eigen::Array<float, kWidth, 1>;
+    constexpr float kTiny = 1e-30f;  // 0 log 0 = 0
+    Array divergence_sum = Array::Zero(), q_sum = Array::Zero();
+    for (int k = 0; k < atoms; ++k) {
+      const Array predicted = ConstLanes<kWidth>(p + k * kLanes);
+      const Array wanted = ConstLanes<kWidth>(m + k * kLanes);
+      divergence_sum += wanted * ((wanted + kTiny).log() - (predicted + kTiny).log());
+      q_sum += head.support(k) * predicted;
+    }
+    Lanes<kWidth>{divergence.data()} = divergence_sum;
+    Lanes<kWidth>{q.data()} = q_sum;
+  });
   LossSums sums;
   for (int row = 0; row < block.rows; ++row) {
     const float weight = weight_of(block, row);
@@ -105,42 +107,50 @@ LossSums c51_loss(const QHead& head, const LossBlock& block, float* scratch) {
   return sums;
 }
 
-// Adds to `slope` and `loss` [width] what the target quantile T_j does to quantile i.
-inline void add_pair(int width, float tau, const float* __restrict target,
-                     const float* __restrict quantile, float* __restrict slope,
-                     float* __restrict loss) {
-  for (int lane = 0; lane < width; ++lane) {
-    const float u = target[lane] - quantile[lane];
-    const float asymmetry = u < 0 ? 1 - tau : tau;
-    const float clipped = std::min(std::max(u, -1.0f), 1.0f);
-    slope[lane] -= asymmetry * clipped;
-    loss[lane] += asymmetry * clipped * (u - 0.5f * clipped);  // Huber: both branches in one formula
+// What all targets [atoms][kLanes] do to one quantile: its slope, and its share of the loss. The sums
+// stay in registers.
+template <int kWidth>
+void add_pairs(int atoms, float tau, const float* targets, const float* quantile, float* slope,
+               float* loss) {
+  using Array = Eigen::Array<float, kWidth, 1>;
+  const Array theta = ConstLanes<kWidth>(quantile);
+  Array slope_sum = Array::Zero();
+  Array loss_sum = ConstLanes<kWidth>(loss);
+  for (int j = 0; j < atoms; ++j) {
+    const Array u = ConstLanes<kWidth>(targets + j * kLanes) - theta;
+    // |tau - [u < 0]| clip(u): tau above zero, 1 - tau below, without a comparison.
+    const Array above = u.max(0.0f).min(1.0f), below = u.min(0.0f).max(-1.0f);
+    const Array weighted = tau * above + (1 - tau) * below;
+    slope_sum -= weighted;
+    loss_sum += weighted * (u - 0.5f * (above + below));  // Huber: both branches in one formula
   }
+  Lanes<kWidth>{slope} = slope_sum;
+  Lanes<kWidth>{loss} = loss_sum;
 }
 
 LossSums quantile_loss(const QHead& head, const LossBlock& block, float* scratch) {
   const int atoms = head.atoms;
-  float* quantiles = scratch;                     // [atoms][kLanes] of the action taken
-  float* targets = scratch + atoms * kLanes;      // [atoms][kLanes]
-  float* loss = scratch + 2 * atoms * kLanes;     // [kLanes]
-  float* slope = loss + kLanes;                   // [kLanes] of one quantile
+  float* quantiles = scratch;                  // [atoms][kLanes] of the action taken
+  float* targets = scratch + atoms * kLanes;   // [atoms][kLanes]
+  float* loss = scratch + 2 * atoms * kLanes;  // [kLanes]
+  float* slope = loss + kLanes;                // [kLanes] of one quantile
   gather_atoms(head, block.outputs, block.actions, block.rows, quantiles);
   gather_atoms(head, block.next, block.next_actions, block.rows, targets);
   for (int j = 0; j < atoms; ++j) {
     float* target = targets + j * kLanes;
     for (int row = 0; row < block.rows; ++row) {
       const float reward = block.rewards[row] * block.reward_factor;
-      target[row] = block.discounts[row] == 0 ? reward : reward + block.discounts[row] * target[row];
+      target[row] =
+          block.discounts[row] == 0 ? reward : reward + block.discounts[row] * target[row];
     }
   }
   std::fill_n(loss, kLanes, 0.0f);
   const float mean = 1 / static_cast<float>(atoms);
   for (int i = 0; i < atoms; ++i) {
-    std::fill_n(slope, kLanes, 0.0f);
     const float tau = (static_cast<float>(i) + 0.5f) * mean;
-    for (int j = 0; j < atoms; ++j) {
-      add_pair(block.width, tau, targets + j * kLanes, quantiles + i * kLanes, slope, loss);
-    }
+    with_width(block.width, [&]<int kWidth>() {
+      add_pairs<kWidth>(atoms, tau, targets, quantiles + i * kLanes, slope, loss);
+    });
     for (int row = 0; row < block.rows; ++row) {
       block.gradient[(block.actions[row] * atoms + i) * kLanes + row] =
           weight_of(block, row) * block.share * mean * slope[row];

@@ -23,8 +23,8 @@ struct LossTerm {
 LossTerm td_loss(Loss loss, float error);
 
 struct LossBlock {
-  int rows = 0;   // transitions, at most kLanes
-  int width = 0;  // rows, rounded up to kLaneStep
+  int rows = 0;                                // transitions, at most kLanes
+  int width = 0;                               // rows, rounded up to kLaneStep
   const std::int32_t* actions = nullptr;       // [rows]
   const float* rewards = nullptr;              // [rows]
   const float* discounts = nullptr;            // [rows]

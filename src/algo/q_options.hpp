@@ -41,8 +41,8 @@ struct QOptions {
   double updates_per_step = 1;           // gradient updates per env step from then on
   std::int64_t train_every = 1;          // env steps in a round; its updates follow at once
   std::int64_t train_offset = 0;         // rounds end this many env steps after the multiples
-  int repeats = 1;     // updates in a row on each drawn batch
-  int accumulate = 1;  // batches whose mean gradient makes one update
+  int repeats = 1;                       // updates in a row on each drawn batch
+  int accumulate = 1;                    // batches whose mean gradient makes one update
 
   // What is learnt (dqn).
   bool double_q = false;
@@ -62,9 +62,9 @@ struct QOptions {
   Schedule beta = linear(0.4, 1, 100'000);  // exponent of the importance weights
 
   // On-policy learning (pqn, sarsa).
-  int rollout = 32;       // vector steps in a round
-  int epochs = 2;         // passes over a round's transitions, in batches
-  double lambda = 0.65;   // mixes one-step and longer returns
+  int rollout = 32;      // vector steps in a round
+  int epochs = 2;        // passes over a round's transitions, in batches
+  double lambda = 0.65;  // mixes one-step and longer returns
 };
 
 }  // namespace hotloop

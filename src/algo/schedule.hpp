@@ -21,11 +21,11 @@ inline constexpr std::array<std::string_view, 2> kCountNames = {"steps", "update
 
 struct Schedule {
   ScheduleKind kind = ScheduleKind::constant;
-  double from = 0;          // value at 0
-  double to = 0;            // value from `over` on; not of constant, linear_to_zero and step
-  std::int64_t over = 1;    // env steps or updates; not of constant and step
-  double factor = 1;        // step: multiplies the value ...
-  std::int64_t every = 1;   // step: ... whenever this many env steps or updates have passed
+  double from = 0;         // value at 0
+  double to = 0;           // value from `over` on; not of constant, linear_to_zero and step
+  std::int64_t over = 1;   // env steps or updates; not of constant and step
+  double factor = 1;       // step: multiplies the value ...
+  std::int64_t every = 1;  // step: ... whenever this many env steps or updates have passed
   Count count = Count::steps;
 
   double at(std::int64_t env_steps, std::int64_t updates) const {

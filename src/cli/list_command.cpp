@@ -45,8 +45,9 @@ Rows list_names(const std::array<std::string_view, N>& names) {
 }  // namespace
 
 int list_command(const std::string& what, bool json) {
-  constexpr std::array<std::string_view, 8> kLists = {
-      "envs", "specs", "suites", "algorithms", "activations", "initialisers", "optimisers", "schedules"};
+  constexpr std::array<std::string_view, 8> kLists = {"envs",       "specs",       "suites",
+                                                      "algorithms", "activations", "initialisers",
+                                                      "optimisers", "schedules"};
   Rows rows;
   if (what == "envs")
     rows = list_envs();

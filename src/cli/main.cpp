@@ -71,7 +71,8 @@ int run(int argc, char** argv) {
   std::string list_what;
   bool list_json = false;
   auto* list_app = app.add_subcommand(
-      "list", "list envs, specs, suites, algorithms, activations, initialisers, optimisers or schedules");
+      "list",
+      "list envs, specs, suites, algorithms, activations, initialisers, optimisers or schedules");
   list_app->add_option("WHAT", list_what, "what to list")->required();
   list_app->add_flag("--json", list_json, "print a JSON array");
   list_app->callback([&] { code = list_command(list_what, list_json); });
@@ -86,11 +87,15 @@ int run(int argc, char** argv) {
 
   SuiteArguments suite;
   auto* suite_app = app.add_subcommand("suite", "run many specs over many seeds; prints one table");
-  suite_app->add_option("SUITE", suite.suite, "a ready-made suite (see: hotloop list suites) or a YAML file")
+  suite_app
+      ->add_option("SUITE", suite.suite,
+                   "a ready-made suite (see: hotloop list suites) or a YAML file")
       ->required();
   suite_app->add_option("--seeds", suite.seeds, "seeds per row, instead of the suite's own number")
       ->check(CLI::Range(1, 1'000'000));
-  suite_app->add_option("--jobs", suite.jobs, "runs at a time; above 1, wall times are those of a busy machine")
+  suite_app
+      ->add_option("--jobs", suite.jobs,
+                   "runs at a time; above 1, wall times are those of a busy machine")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   suite_app->add_option("--out", suite.out, "folder that holds the run folders")

@@ -17,18 +17,19 @@ namespace hotloop {
 namespace {
 
 void print_plan(const TrainSpec& spec, const std::string& run_dir) {
-  std::string memory = fmt::format("rollouts of {} x {}, {} epochs", spec.q.rollout, spec.envs,
-                                   spec.q.epochs);
+  std::string memory =
+      fmt::format("rollouts of {} x {}, {} epochs", spec.q.rollout, spec.envs, spec.q.epochs);
   if (spec.algorithm == Algorithm::dqn) {
     const double bytes = Replay::bytes_per_transition(replay_shape(spec));
-    memory = fmt::format("replay {} transitions x {:.1f} bytes = {:.1f} MiB",
-                         spec.q.replay_capacity, bytes,
-                         bytes * static_cast<double>(spec.q.replay_capacity) / 0x1p20);
+    memory =
+        fmt::format("replay {} transitions x {:.1f} bytes = {:.1f} MiB", spec.q.replay_capacity,
+                    bytes, bytes * static_cast<double>(spec.q.replay_capacity) / 0x1p20);
   }
-  fmt::print(stderr,
-             "{} seed {}  {}\n  {} x {}, {}\n  net {}\n  {}, {:.4g} updates per env step, batch {}\n",
-             spec.name, spec.run.seed, run_dir, spec.envs, spec.env, describe_algorithm(spec),
-             network_structure(spec).describe(), memory, spec.q.updates_per_step, spec.q.batch);
+  fmt::print(
+      stderr,
+      "{} seed {}  {}\n  {} x {}, {}\n  net {}\n  {}, {:.4g} updates per env step, batch {}\n",
+      spec.name, spec.run.seed, run_dir, spec.envs, spec.env, describe_algorithm(spec),
+      network_structure(spec).describe(), memory, spec.q.updates_per_step, spec.q.batch);
 }
 
 void print_summary(const TrainResult& r) {

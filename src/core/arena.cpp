@@ -1,5 +1,7 @@
 #include "core/arena.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -9,8 +11,22 @@
 
 namespace hotloop {
 namespace {
+
 constexpr std::size_t kBlockBytes = std::size_t{1} << 18;
+
+// Large blocks lie on large pages where the system has them: random draws from a memory of many
+// megabytes would otherwise spend more on finding pages than on reading them.
+constexpr std::size_t kHugePage = std::size_t{1} << 21;
+
+void* allocate(std::size_t bytes) {
+  const bool large = bytes >= 2 * kHugePage;
+  void* block = std::aligned_alloc(large ? kHugePage : kCacheLine, bytes);
+  if (block == nullptr) throw std::bad_alloc();
+  if (large) madvise(block, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+  return block;
 }
+
+}  // namespace
 
 Arena::Arena(Arena&& other) noexcept
     : blocks_(std::exchange(other.blocks_, {})),
@@ -37,8 +53,7 @@ void* Arena::take_bytes(std::size_t count, std::size_t size) {
   if (wanted > left_) {
     const std::size_t block_bytes = std::max(wanted, kBlockBytes);
     blocks_.reserve(blocks_.size() + 1);
-    void* block = std::aligned_alloc(kCacheLine, block_bytes);
-    if (block == nullptr) throw std::bad_alloc();
+    void* block = allocate(block_bytes);
     blocks_.push_back(block);
     std::memset(block, 0, block_bytes);
     next_ = static_cast<std::byte*>(block);

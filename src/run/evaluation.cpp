@@ -33,9 +33,9 @@ Evaluation Evaluator::run(const Plan& plan, std::span<const float> parameters,
       for (int block = first; block < last; ++block) {
         const std::size_t row = static_cast<std::size_t>(block) * kLanes;
         const int rows = std::min(kLanes, episodes - block * kLanes);
-        const float* q = action_values(head_, workspace_.outputs(block),
-                                       block_width(episodes, block),
-                                       scratch_.data() + values_scratch(head_) * block);
+        const float* q =
+            action_values(head_, workspace_.outputs(block), block_width(episodes, block),
+                          scratch_.data() + values_scratch(head_) * block);
         std::array<std::int32_t, kLanes> greedy;
         greedy_actions(q, head_.actions, rows,
                        env_.has_mask() ? &env_.mask()[row * head_.actions] : nullptr,

@@ -12,7 +12,7 @@ enum Sign { kDiverging, kNoGap, kNoFailures, kTargetLag, kGradient, kSigns };
 
 // Bounds found on healthy and on failing runs of the classic worlds; docs/health.md has the figures.
 constexpr double kMostOfBound = 1.25;
-constexpr double kLeastGap = 1e-4;       // of the largest |Q|
+constexpr double kLeastGap = 1e-4;        // of the largest |Q|
 constexpr double kFewestFailures = 2e-4;  // one transition in 5,000
 constexpr double kMostLag = 1;
 constexpr double kMostGradient = 1e4;
@@ -21,7 +21,8 @@ std::string describe(Sign sign, const Health& h, const TrainSpec& spec) {
   switch (sign) {
     case kDiverging:
       return fmt::format(
-          "Q-values are diverging: {:.3g} where no policy can earn more than {:.3g} (largest reward "
+          "Q-values are diverging: {:.3g} where no policy can earn more than {:.3g} (largest "
+          "reward "
           "/ (1 - gamma)). Try algo.double, a smaller optimiser.learning_rate or a larger "
           "algo.target.every",
           h.largest_q, h.q_bound);
@@ -42,10 +43,10 @@ std::string describe(Sign sign, const Health& h, const TrainSpec& spec) {
           "smaller algo.target.every or a smaller optimiser.learning_rate",
           h.target_lag);
     default:
-      return fmt::format("the mean gradient norm is {:.3g}; try {} a smaller "
-                         "optimiser.learning_rate, or algo.loss huber",
-                         h.gradient_norm,
-                         spec.optimiser.clip_norm > 0 ? "" : "optimiser.clip_norm 10,");
+      return fmt::format(
+          "the mean gradient norm is {:.3g}; try {} a smaller "
+          "optimiser.learning_rate, or algo.loss huber",
+          h.gradient_norm, spec.optimiser.clip_norm > 0 ? "" : "optimiser.clip_norm 10,");
   }
 }
 
@@ -55,14 +56,14 @@ Health examine(Trainer& trainer) {
   const Signs signs = trainer.learner().signs(trainer.counters());
   const double gamma = trainer.spec().q.gamma;
   const Window& window = trainer.window();
-  return {.largest_q = signs.probe.largest_q,
-          .q_bound = gamma < 1 ? trainer.largest_reward() * signs.reward_factor / (1 - gamma) : kNone,
-          .action_gap = signs.probe.action_gap,
-          .terminal_share = signs.terminal_share,
-          .target_lag = signs.target_lag,
-          .gradient_norm = window.updates > 0
-                               ? window.gradient_norm / static_cast<double>(window.updates)
-                               : kNone};
+  return {
+      .largest_q = signs.probe.largest_q,
+      .q_bound = gamma < 1 ? trainer.largest_reward() * signs.reward_factor / (1 - gamma) : kNone,
+      .action_gap = signs.probe.action_gap,
+      .terminal_share = signs.terminal_share,
+      .target_lag = signs.target_lag,
+      .gradient_norm =
+          window.updates > 0 ? window.gradient_norm / static_cast<double>(window.updates) : kNone};
 }
 
 std::uint32_t bad_signs(const Health& h, const TrainSpec& spec) {
@@ -88,7 +89,8 @@ std::vector<std::string> watch(const Health& health, const TrainSpec& spec, Heal
   record.raised |= raised;
   std::vector<std::string> warnings;
   for (int sign = 0; sign < kSigns; ++sign) {
-    if ((raised >> sign & 1) != 0) warnings.push_back(describe(static_cast<Sign>(sign), health, spec));
+    if ((raised >> sign & 1) != 0)
+      warnings.push_back(describe(static_cast<Sign>(sign), health, spec));
   }
   record.warnings.insert(record.warnings.end(), warnings.begin(), warnings.end());
   return warnings;

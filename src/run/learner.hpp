@@ -53,8 +53,9 @@ struct Signs {
   double reward_factor = 1;   // by which rewards are multiplied before learning
 };
 
-using Array = std::variant<std::span<float>, std::span<double>, std::span<std::uint8_t>,
-                           std::span<std::int32_t>, std::span<std::int64_t>, std::span<std::uint64_t>>;
+using Array =
+    std::variant<std::span<float>, std::span<double>, std::span<std::uint8_t>,
+                 std::span<std::int32_t>, std::span<std::int64_t>, std::span<std::uint64_t>>;
 using ArrayVisitor = std::function<void(const std::string& name, Array array)>;
 
 class Learner {

@@ -16,7 +16,8 @@ int group_size(const TrainSpec& spec) {
   constexpr double kGatherBytes = 1 << 18;
   const double per_round =
       std::ceil(static_cast<double>(spec.q.train_every) * spec.q.updates_per_step / spec.q.repeats);
-  const double bytes = static_cast<double>(draw_size(spec.q)) * replay_shape(spec).obs * 2 * sizeof(float);
+  const double bytes =
+      static_cast<double>(draw_size(spec.q)) * replay_shape(spec).obs * 2 * sizeof(float);
   return static_cast<int>(std::max(1.0, std::min(per_round, std::floor(kGatherBytes / bytes))));
 }
 
@@ -29,7 +30,8 @@ Batch part(Batch batch, const ReplayShape& shape, int first, int size) {
   batch.rewards += first;
   batch.discounts += first;
   if (batch.weights != nullptr) batch.weights += first;
-  if (batch.next_mask != nullptr) batch.next_mask += static_cast<std::size_t>(first) * shape.actions;
+  if (batch.next_mask != nullptr)
+    batch.next_mask += static_cast<std::size_t>(first) * shape.actions;
   return batch;
 }
 
@@ -87,9 +89,12 @@ void ReplayLearner::update(int draw, Training& training) {
   for (int i = 0; i < q.accumulate; ++i) {
     batches_[i] = part(replay_.batch(draw), replay_.shape(), i * q.batch, q.batch);
   }
+  std::int64_t target_then = -1;
   for (int repeat = 0; repeat < q.repeats; ++repeat) {
-    const UpdateReport report =
-        dqn_.update(batches_, learning_rate(c), static_cast<std::uint64_t>(c.updates), training.team);
+    const bool again = c.target_updates == target_then;
+    target_then = c.target_updates;
+    const UpdateReport report = dqn_.update(
+        batches_, learning_rate(c), static_cast<std::uint64_t>(c.updates), training.team, again);
     record(report, training);
     if (q.target_count == Count::updates) follow(c.updates - 1, c.updates, c);
   }
@@ -110,7 +115,8 @@ Signs ReplayLearner::signs(const Counters& counters) {
   signs.target_lag = std::nan("");
   signs.reward_factor = reward_factor();
   // Draws of the complement of the seed: training's own are left alone.
-  const int rows = static_cast<int>(std::min<std::int64_t>(draw_size(spec_.q), QNetwork::kProbeRows));
+  const int rows =
+      static_cast<int>(std::min<std::int64_t>(draw_size(spec_.q), QNetwork::kProbeRows));
   replay_.sample(1, rows, ~spec_.run.seed, static_cast<std::uint64_t>(counters.env_steps));
   signs.probe = network().probe(replay_.batch(0).obs, rows);
   signs.terminal_share =

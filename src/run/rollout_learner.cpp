@@ -67,8 +67,8 @@ void RolloutLearner::value_last_state(const Counters& counters, ThreadTeam& team
   const std::size_t row = lanes * spec_.q.rollout;
   const RolloutShape& shape = rollout_.shape();
   const auto obs = rollout_.obs().subspan(row * shape.obs);
-  const auto mask = shape.masks ? rollout_.mask().subspan(row * shape.actions)
-                                : std::span<const std::uint8_t>();
+  const auto mask =
+      shape.masks ? rollout_.mask().subspan(row * shape.actions) : std::span<const std::uint8_t>();
   if (is_sarsa()) {
     network().act(obs, mask, exploration(counters), static_cast<std::uint64_t>(vector_step_[0]),
                   team, next_action_, {best_.subspan(row, lanes), taken_.subspan(row, lanes)});
@@ -81,7 +81,8 @@ void RolloutLearner::value_last_state(const Counters& counters, ThreadTeam& team
 void RolloutLearner::compute_returns() {
   const std::size_t lanes = spec_.envs;
   const std::span<const float> values = is_sarsa() ? taken_ : best_;
-  std::copy(values.begin() + static_cast<std::ptrdiff_t>(lanes), values.end(), next_values_.begin());
+  std::copy(values.begin() + static_cast<std::ptrdiff_t>(lanes), values.end(),
+            next_values_.begin());
   const RolloutShape& shape = rollout_.shape();
   for (std::size_t place = 0; place < next_values_.size(); ++place) {
     if (rollout_.truncated()[place] == 0) continue;

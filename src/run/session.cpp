@@ -179,29 +179,30 @@ class Session {
   TrainResult result(bool interrupted) {
     record_.seconds = elapsed();
     const TrainSpec& spec = trainer_.spec();
-    return {.spec = spec.name,
-            .seed = spec.run.seed,
-            .env_steps = trainer_.counters().env_steps,
-            .updates = trainer_.counters().updates,
-            .declared_updates = declared_updates(spec),
-            .updates_per_step = spec.q.updates_per_step,
-            .train_events = trainer_.counters().train_events,
-            .batches = trainer_.counters().batches * spec.q.accumulate,
-            .target_updates = trainer_.counters().target_updates,
-            .episodes = trainer_.counters().episodes,
-            .threads = spec.run.threads,
-            .wall_seconds = record_.seconds,
-            .eval_return_mean = record_.greedy_return,
-            .eval_return_std = record_.greedy_deviation,
-            .best_return_mean = record_.best_return,
-            .solved = record_.solved,
-            .solved_env_steps = record_.solved_env_steps,
-            .solved_seconds = record_.solved_seconds,
-            .params_hash = parameters_hash(trainer_.network().structure(), trainer_.network().online()),
-            .run_dir = run_dir_,
-            .cpu = cpu_name(),
-            .interrupted = interrupted,
-            .warnings = record_.health.warnings};
+    return {
+        .spec = spec.name,
+        .seed = spec.run.seed,
+        .env_steps = trainer_.counters().env_steps,
+        .updates = trainer_.counters().updates,
+        .declared_updates = declared_updates(spec),
+        .updates_per_step = spec.q.updates_per_step,
+        .train_events = trainer_.counters().train_events,
+        .batches = trainer_.counters().batches * spec.q.accumulate,
+        .target_updates = trainer_.counters().target_updates,
+        .episodes = trainer_.counters().episodes,
+        .threads = spec.run.threads,
+        .wall_seconds = record_.seconds,
+        .eval_return_mean = record_.greedy_return,
+        .eval_return_std = record_.greedy_deviation,
+        .best_return_mean = record_.best_return,
+        .solved = record_.solved,
+        .solved_env_steps = record_.solved_env_steps,
+        .solved_seconds = record_.solved_seconds,
+        .params_hash = parameters_hash(trainer_.network().structure(), trainer_.network().online()),
+        .run_dir = run_dir_,
+        .cpu = cpu_name(),
+        .interrupted = interrupted,
+        .warnings = record_.health.warnings};
   }
 
   Clock::time_point start_;

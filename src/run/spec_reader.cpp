@@ -367,6 +367,8 @@ class SpecReader {
       fail(where(prefix + std::string(sub)), prefix + std::string(sub),
            fmt::format("does not belong here; {}", parts_of(to.kind)));
     }
+    if (!schedule_has(to.kind, "to")) to.to = Schedule{}.to;
+    if (!schedule_has(to.kind, "over")) to.over = Schedule{}.over;
     const auto needed = [&](std::string_view sub) {
       const bool kept = before != ScheduleKind::constant && schedule_has(before, sub);
       return schedule_has(to.kind, sub) && !kept;

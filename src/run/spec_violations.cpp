@@ -63,27 +63,31 @@ class Checker {
     const double draws = per_round / q_.repeats;
     if (q_.repeats > 1 && draws != static_cast<double>(static_cast<std::int64_t>(draws))) {
       blame("algo.repeats",
-            fmt::format("a round makes {:g} updates (algo.train_every * algo.updates_per_step), which "
-                        "is not a multiple of {}",
-                        per_round, q_.repeats));
+            fmt::format(
+                "a round makes {:g} updates (algo.train_every * algo.updates_per_step), which "
+                "is not a multiple of {}",
+                per_round, q_.repeats));
     }
     if (q_.double_q && q_.target_every == 0) {
-      blame("algo.double",
-            "needs a target network: without one (algo.target.every: 0) the network that chooses is "
-            "the network that values");
+      blame(
+          "algo.double",
+          "needs a target network: without one (algo.target.every: 0) the network that chooses is "
+          "the network that values");
     }
     if (q_.head == HeadKind::c51 && !(q_.v_min < q_.v_max)) {
       blame("algo.v_min", fmt::format("{} is not below algo.v_max ({})", q_.v_min, q_.v_max));
     }
     const std::int64_t draw = std::int64_t{q_.batch} * q_.accumulate;
     if (q_.replay_capacity < envs) {
-      blame("replay.capacity", fmt::format("{} is less than env.count ({})", q_.replay_capacity, envs));
-    } else if (const std::int64_t usable = q_.replay_capacity / envs * envs; usable < draw) {
       blame("replay.capacity",
-            fmt::format("{}{} is less than algo.batch ({}){}", usable,
-                        usable < q_.replay_capacity ? " (rounded down)" : "", q_.batch,
-                        q_.accumulate > 1 ? fmt::format(" times algo.accumulate ({})", q_.accumulate)
-                                          : ""));
+            fmt::format("{} is less than env.count ({})", q_.replay_capacity, envs));
+    } else if (const std::int64_t usable = q_.replay_capacity / envs * envs; usable < draw) {
+      blame(
+          "replay.capacity",
+          fmt::format(
+              "{}{} is less than algo.batch ({}){}", usable,
+              usable < q_.replay_capacity ? " (rounded down)" : "", q_.batch,
+              q_.accumulate > 1 ? fmt::format(" times algo.accumulate ({})", q_.accumulate) : ""));
     }
   }
 
@@ -91,9 +95,10 @@ class Checker {
     const std::string_view name = kAlgorithmNames[static_cast<std::size_t>(spec_.algorithm)];
     const auto only_dqn = [&](bool given, std::string_view path) {
       if (given) {
-        blame(path, fmt::format("belongs to algo.name: dqn; {} learns from its latest rollout alone, "
-                                "without replay or target network",
-                                name));
+        blame(path,
+              fmt::format("belongs to algo.name: dqn; {} learns from its latest rollout alone, "
+                          "without replay or target network",
+                          name));
       }
     };
     only_dqn(q_.target_every != 0, "algo.target.every");
@@ -109,20 +114,20 @@ class Checker {
 
     const std::int64_t transitions = std::int64_t{q_.rollout} * spec_.envs;
     if (transitions % q_.batch != 0) {
-      blame("algo.batch", fmt::format("{} does not divide a rollout of {} transitions (algo.rollout "
-                                      "{} times env.count {})",
-                                      q_.batch, transitions, q_.rollout, spec_.envs));
+      blame("algo.batch",
+            fmt::format("{} does not divide a rollout of {} transitions (algo.rollout "
+                        "{} times env.count {})",
+                        q_.batch, transitions, q_.rollout, spec_.envs));
     }
     if (q_.train_every != transitions) {
-      blame("algo.train_every",
-            fmt::format("{} is not a rollout of {} transitions; leave it out", q_.train_every,
-                        transitions));
+      blame("algo.train_every", fmt::format("{} is not a rollout of {} transitions; leave it out",
+                                            q_.train_every, transitions));
     }
     const double updates = updates_per_step_of_rollouts(q_);
     if (q_.updates_per_step != updates) {
       blame("algo.updates_per_step",
-            fmt::format("{} is not algo.epochs / algo.batch = {}; leave it out", q_.updates_per_step,
-                        updates));
+            fmt::format("{} is not algo.epochs / algo.batch = {}; leave it out",
+                        q_.updates_per_step, updates));
     }
   }
 

@@ -41,9 +41,9 @@ SuiteRow read_row(const YAML::Node& node, const std::string& path) {
   constexpr std::array<std::string_view, 4> kKeys = {"title", "spec", "set", "bar"};
   check_keys(node, kKeys, path);
   SuiteRow row;
-  row.spec = load_spec(node["spec"].as<std::string>(),
-                       node["set"] ? node["set"].as<std::vector<std::string>>()
-                                   : std::vector<std::string>{});
+  row.spec = load_spec(
+      node["spec"].as<std::string>(),
+      node["set"] ? node["set"].as<std::vector<std::string>>() : std::vector<std::string>{});
   row.title = node["title"] ? node["title"].as<std::string>() : row.spec.name;
   row.bar = node["bar"] ? node["bar"].as<double>() : solved_threshold(row.spec);
   check_feasible(row.spec);
@@ -63,7 +63,8 @@ template <class Get>
 std::vector<double> collect(const std::vector<TrainResult>& results, Get&& get) {
   std::vector<double> values;
   for (const TrainResult& r : results) {
-    if (const double value = get(r); !r.run_dir.empty() && !std::isnan(value)) values.push_back(value);
+    if (const double value = get(r); !r.run_dir.empty() && !std::isnan(value))
+      values.push_back(value);
   }
   return values;
 }
@@ -71,21 +72,21 @@ std::vector<double> collect(const std::vector<TrainResult>& results, Get&& get) 
 std::string markdown_row(const SuiteRow& row, const std::vector<TrainResult>& results) {
   const auto returns = collect(results, [](const auto& r) { return r.eval_return_mean; });
   const auto best = collect(results, [](const auto& r) { return r.best_return_mean; });
-  const auto solved = collect(
-      results, [](const auto& r) { return r.solved ? r.solved_seconds : std::nan(""); });
+  const auto solved =
+      collect(results, [](const auto& r) { return r.solved ? r.solved_seconds : std::nan(""); });
   const auto wall = collect(results, [](const auto& r) { return r.wall_seconds; });
   const auto reached =
       std::count_if(returns.begin(), returns.end(), [&](double r) { return r >= row.bar; });
-  const std::string first_solved =
-      solved.empty() ? "never"
-                     : fmt::format("{:.2f} s ({} of {})", quantile(solved, 0.5), solved.size(),
-                                   returns.size());
-  return fmt::format("| {} | `{}` | {} | {:.4g} | {:.1f} | {:.1f} to {:.1f} | {:.1f} | {:g}: {} of {} | "
-                     "{} | {:.2f} s |\n",
-                     row.title, row.spec.name, row.spec.run.steps, row.spec.q.updates_per_step,
-                     quantile(returns, 0.5), quantile(returns, 0), quantile(returns, 1),
-                     quantile(best, 0.5), row.bar, reached, returns.size(), first_solved,
-                     quantile(wall, 0.5));
+  const std::string first_solved = solved.empty()
+                                       ? "never"
+                                       : fmt::format("{:.2f} s ({} of {})", quantile(solved, 0.5),
+                                                     solved.size(), returns.size());
+  return fmt::format(
+      "| {} | `{}` | {} | {:.4g} | {:.1f} | {:.1f} to {:.1f} | {:.1f} | {:g}: {} of {} | "
+      "{} | {:.2f} s |\n",
+      row.title, row.spec.name, row.spec.run.steps, row.spec.q.updates_per_step,
+      quantile(returns, 0.5), quantile(returns, 0), quantile(returns, 1), quantile(best, 0.5),
+      row.bar, reached, returns.size(), first_solved, quantile(wall, 0.5));
 }
 
 }  // namespace
@@ -97,8 +98,8 @@ Suite load_suite(const std::string& name_or_path) {
     std::vector<std::string> names;
     for (const SpecInfo& info : ready_made_suites()) names.push_back(info.name);
     const std::vector<std::string_view> views(names.begin(), names.end());
-    throw UsageError(
-        fmt::format("{}: no such suite or file; {}", name_or_path, suggestion(name_or_path, views)));
+    throw UsageError(fmt::format("{}: no such suite or file; {}", name_or_path,
+                                 suggestion(name_or_path, views)));
   }
   try {
     constexpr std::array<std::string_view, 3> kKeys = {"about", "seeds", "rows"};
@@ -156,10 +157,12 @@ SuiteResults run_suite(const Suite& suite, const SuiteOptions& options) {
 
 std::string suite_markdown(const Suite& suite, const SuiteResults& results, int jobs) {
   std::string text =
-      "| run | spec | env steps | updates per step | greedy return, median | lowest to highest | best "
+      "| run | spec | env steps | updates per step | greedy return, median | lowest to highest | "
+      "best "
       "evaluation, median | bar: seeds at it | solved after, median | wall time, median |\n"
       "|---|---|---|---|---|---|---|---|---|---|\n";
-  for (std::size_t i = 0; i < suite.rows.size(); ++i) text += markdown_row(suite.rows[i], results[i]);
+  for (std::size_t i = 0; i < suite.rows.size(); ++i)
+    text += markdown_row(suite.rows[i], results[i]);
   text += fmt::format(
       "\n{} seeds (1 to {}); greedy returns are means over each spec's evaluation episodes, of the "
       "final parameters unless the spec stops when solved; {} run{} at a time, one thread each, on "

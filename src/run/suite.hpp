@@ -40,8 +40,8 @@ Suite load_suite(const std::string& name_or_path);
 std::vector<SpecInfo> ready_made_suites();
 
 struct SuiteOptions {
-  int jobs = 1;               // runs at a time, each on its own thread
-  std::string out = "runs";   // the run folders go to <out>/<suite>
+  int jobs = 1;              // runs at a time, each on its own thread
+  std::string out = "runs";  // the run folders go to <out>/<suite>
   const std::atomic<bool>* stop = nullptr;
   std::function<void(const SuiteRow&, const TrainResult&)> on_result;  // one call at a time
 };

@@ -149,8 +149,8 @@ TEST(Dqn, MasksTheTargetsMaximumAndDoublesChoice) {
 // Check 7: two one-sample batches with targets 1 then 3, one weight, rate 0.1: sequential = 0.76.
 TEST(Dqn, UpdatesAreSequential) {
   const Structure net = make_mlp(1, 1, {.hidden = {}});
-  Dqn dqn(net, Initialiser::pytorch, {.loss = Loss::mse, .batch = 1},
-          {.kind = OptimiserKind::sgd}, 1, 1);
+  Dqn dqn(net, Initialiser::pytorch, {.loss = Loss::mse, .batch = 1}, {.kind = OptimiserKind::sgd},
+          1, 1);
   std::fill(dqn.online().begin(), dqn.online().end(), 0.0f);
   ThreadTeam team(1);
   for (float target : {1.0f, 3.0f}) {  // the observation is 0, so Q is the bias alone

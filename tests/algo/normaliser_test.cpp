@@ -40,7 +40,8 @@ TEST(ObsNormaliser, EqualsTheTwoPassStatistics) {
   for (int f = 0; f < 3; ++f) {
     double mean = 0, variance = 0;
     for (double x : seen[f]) mean += x / static_cast<double>(seen[f].size());
-    for (double x : seen[f]) variance += (x - mean) * (x - mean) / static_cast<double>(seen[f].size());
+    for (double x : seen[f])
+      variance += (x - mean) * (x - mean) / static_cast<double>(seen[f].size());
     EXPECT_NEAR(n.mean()[f], mean, 1e-6 * (1 + std::abs(mean)));
     EXPECT_NEAR(n.factor()[f], 1 / std::sqrt(variance), 1e-5);
   }
@@ -55,7 +56,8 @@ TEST(RewardNormaliser, ByHand) {
   n.add(std::vector<float>{1}, yes, no);
   n.add(std::vector<float>{2}, no, no);
   const double mean = (1 + 1.5 + 2) / 3;
-  const double variance = (std::pow(1 - mean, 2) + std::pow(1.5 - mean, 2) + std::pow(2 - mean, 2)) / 3;
+  const double variance =
+      (std::pow(1 - mean, 2) + std::pow(1.5 - mean, 2) + std::pow(2 - mean, 2)) / 3;
   EXPECT_NEAR(n.factor(), 1 / std::sqrt(variance), 1e-5);
 }
 

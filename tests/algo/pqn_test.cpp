@@ -54,8 +54,8 @@ TEST(LambdaReturns, EndsCutTheReturn) {
 }
 
 TEST(LambdaReturns, LanesAreIndependentAndRewardsScaled) {
-  const auto both = returns_of(2, 2, 0.5, 0.5, {1, 10, 2, 20}, {0, 0, 0, 1}, {0, 0, 0, 0},
-                               {1, 2, 3, 4}, 0.5f);
+  const auto both =
+      returns_of(2, 2, 0.5, 0.5, {1, 10, 2, 20}, {0, 0, 0, 1}, {0, 0, 0, 0}, {1, 2, 3, 4}, 0.5f);
   const auto left = returns_of(2, 1, 0.5, 0.5, {1, 2}, {0, 0}, {0, 0}, {1, 3}, 0.5f);
   const auto right = returns_of(2, 1, 0.5, 0.5, {10, 20}, {0, 1}, {0, 0}, {2, 4}, 0.5f);
   EXPECT_EQ(both, (std::vector<float>{left[0], right[0], left[1], right[1]}));
@@ -86,7 +86,8 @@ TEST(Pqn, UpdateFollowsTheGradientOfTheMeanLoss) {
       rollout.push({actions, rewards, no, no, obs, {}, obs, {}});
     }
     std::vector<float> returns;
-    for (int i = 0; i < kSteps * kLanesOf; ++i) returns.push_back(static_cast<float>(2 * rng.normal()));
+    for (int i = 0; i < kSteps * kLanesOf; ++i)
+      returns.push_back(static_cast<float>(2 * rng.normal()));
     const std::vector<std::int32_t> places = {7, 0, 11, 3, 4, 9};
 
     const std::vector<double> before(pqn.network().online().begin(), pqn.network().online().end());
@@ -122,7 +123,8 @@ TEST(Pqn, ValuesAreTheMaximumOverAllowedActions) {
   std::vector<std::uint8_t> masks(120, 1);
   for (int i = 0; i < 40; ++i) masks[i * 3 + i % 3] = 0;
   std::vector<float> best(40);
-  const std::vector<double> parameters(pqn.network().online().begin(), pqn.network().online().end());
+  const std::vector<double> parameters(pqn.network().online().begin(),
+                                       pqn.network().online().end());
   for (const bool masked : {false, true}) {
     pqn.values(rows.data(), masked ? masks.data() : nullptr, 40, best);
     for (int i = 0; i < 40; ++i) {

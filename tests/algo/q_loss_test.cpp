@@ -174,9 +174,9 @@ TEST(QLoss, EqualsItsSlowTwin) {
     for (int row = 0; row < block.rows; ++row) {
       const std::vector<double> outputs(block.outputs[row].begin(), block.outputs[row].end());
       const std::vector<double> next(block.next[row].begin(), block.next[row].end());
-      const auto slow = reference::row_loss<double>(
-          block.head, loss, outputs, block.actions[row], next, block.next_actions[row],
-          block.rewards[row], block.discounts[row]);
+      const auto slow = reference::row_loss<double>(block.head, loss, outputs, block.actions[row],
+                                                    next, block.next_actions[row],
+                                                    block.rewards[row], block.discounts[row]);
       const double weight = block.weights.empty() ? 1 : block.weights[row];
       total += weight * slow.loss;
       q += reference::action_value(block.head, outputs, block.actions[row]);
@@ -227,9 +227,9 @@ TEST(QHead, ActionValuesEqualTheTwinAndGreedyRespectsMasks) {
       for (auto& m : masks) m = static_cast<std::uint8_t>(rng.below(2));
       for (int row = 0; row < rows; ++row) masks[row * head.actions + rng.below(5)] = 1;
       std::vector<float> y, scratch;
-      const float* q = action_values(head, Block::lanes(outputs, head.outputs(), y),
-                                     round_up(rows, kLaneStep),
-                                     Block::aligned(scratch, values_scratch(head)));
+      const float* q =
+          action_values(head, Block::lanes(outputs, head.outputs(), y), round_up(rows, kLaneStep),
+                        Block::aligned(scratch, values_scratch(head)));
       std::array<std::int32_t, kLanes> free, masked;
       greedy_actions(q, head.actions, rows, nullptr, free.data());
       greedy_actions(q, head.actions, rows, masks.data(), masked.data());

@@ -38,15 +38,20 @@ TEST(Health, EachBadSignIsSaidInWordsOnceAfterTwoRows) {
     EXPECT_EQ(record.warnings, raised);
     return raised.empty() ? std::string() : raised[0];
   };
-  EXPECT_TRUE(first_words([](Health& h) { h.largest_q = 240; })
-                  .starts_with("Q-values are diverging: 240 where no policy can earn more than 100"));
-  EXPECT_TRUE(first_words([](Health& h) { h.action_gap = 1e-4; })
-                  .starts_with("the network hardly tells actions apart"));
-  EXPECT_TRUE(first_words([](Health& h) { h.terminal_share = 0; })
-                  .starts_with("the memory has run out of failures"));
-  EXPECT_TRUE(first_words([](Health& h) { h.target_lag = 3; }).starts_with("the target network is 3"));
-  EXPECT_TRUE(first_words([](Health& h) { h.gradient_norm = 1e6; })
-                  .starts_with("the mean gradient norm is 1e+06"));
+  EXPECT_TRUE(first_words([](Health& h) {
+                h.largest_q = 240;
+              }).starts_with("Q-values are diverging: 240 where no policy can earn more than 100"));
+  EXPECT_TRUE(first_words([](Health& h) {
+                h.action_gap = 1e-4;
+              }).starts_with("the network hardly tells actions apart"));
+  EXPECT_TRUE(first_words([](Health& h) {
+                h.terminal_share = 0;
+              }).starts_with("the memory has run out of failures"));
+  EXPECT_TRUE(
+      first_words([](Health& h) { h.target_lag = 3; }).starts_with("the target network is 3"));
+  EXPECT_TRUE(first_words([](Health& h) {
+                h.gradient_norm = 1e6;
+              }).starts_with("the mean gradient norm is 1e+06"));
 }
 
 TEST(Health, EpisodesThatNeverEndByThemselvesAreNoRunOutOfFailures) {

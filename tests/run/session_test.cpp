@@ -62,8 +62,6 @@ std::map<std::string, std::vector<std::byte>> contents(const std::string& path) 
       copy(static_cast<std::int64_t*>(nullptr));
     else if (file.dtype(name) == Dtype::u64)
       copy(static_cast<std::uint64_t*>(nullptr));
-    else if (file.dtype(name) == Dtype::i64)
-      copy(static_cast<std::int64_t*>(nullptr));
     else
       copy(static_cast<std::uint8_t*>(nullptr));
   }
@@ -215,8 +213,8 @@ TEST_F(SessionTest, TheModelFileGivesTheEvaluationAgain) {
   for (const char* variant : {"target", "normalised", "rainbow", "pqn_normalised"}) {
     SCOPED_TRACE(variant);
     const std::vector<Variant> all = variants();
-    const auto found = std::find_if(all.begin(), all.end(),
-                                    [&](const Variant& v) { return v.name == variant; });
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const Variant& v) { return v.name == variant; });
     const std::string dir = run_dir();
     const TrainResult result = start_run(found->spec(), dir, {});
     for (const auto& [name, mean] : {std::pair{"best", result.best_return_mean},
@@ -227,8 +225,9 @@ TEST_F(SessionTest, TheModelFileGivesTheEvaluationAgain) {
       Evaluator evaluator(model.spec.env, model.spec.evaluation, model.spec.run.seed,
                           model.structure, make_head(model.spec.q, 2));
       ThreadTeam team(2);
-      EXPECT_EQ(evaluator.run(Plan(model.structure), model.parameters,
-                              model.input_mean.empty() ? nullptr : &scale, team)
+      EXPECT_EQ(evaluator
+                    .run(Plan(model.structure), model.parameters,
+                         model.input_mean.empty() ? nullptr : &scale, team)
                     .mean,
                 mean)
           << name;

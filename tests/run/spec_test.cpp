@@ -194,8 +194,7 @@ TEST(Spec, WrittenSpecsAreReadBackToTheBit) {
     spec.q.train_every *= spec.envs;
     spec.q.train_every %= 1'000'000 * spec.envs;
     spec.q.train_every += spec.envs;
-    spec.q.replay_capacity =
-        (70'000 / spec.envs + 1 + spec.q.replay_capacity % 3'000) * spec.envs;
+    spec.q.replay_capacity = (70'000 / spec.envs + 1 + spec.q.replay_capacity % 3'000) * spec.envs;
     spec.q.learning_starts = std::min(spec.q.learning_starts, spec.run.steps);
     spec.evaluation.every += 1;
     spec.algorithm = Algorithm::dqn;
@@ -227,9 +226,10 @@ TEST(Spec, WritesOneReadableLinePerKey) {
 
 TEST(Spec, UnknownKeysNameTheNearest) {
   EXPECT_EQ(second_line("algo: {batchsize: 5}"),
-            "2: algo.batchsize: unknown key; did you mean algo.batch? (allowed: name, gamma, "
-            "batch, loss, "
-            "learning_starts, updates_per_step, train_every, target, epsilon)");
+            "2: algo.batchsize: unknown key; did you mean algo.batch? (allowed: name, gamma, loss, "
+            "batch, learning_starts, updates_per_step, train_every, train_offset, repeats, "
+            "accumulate, double, n_step, head, atoms, v_min, v_max, target, explore, epsilon, "
+            "temperature, rollout, epochs, lambda, normalise)");
   EXPECT_EQ(second_line("optimizer: {}"),
             "2: optimizer: unknown key; did you mean optimiser? (allowed: name, about, env, algo, "
             "replay, "
@@ -239,8 +239,10 @@ TEST(Spec, UnknownKeysNameTheNearest) {
             "count, blend)");
   EXPECT_EQ(second_line("replay: {learning_rate: 5}"),
             "2: replay.learning_rate: unknown key; did you mean optimiser.learning_rate? (allowed: "
-            "capacity)");
-  EXPECT_EQ(second_line("replay: {zzz: 5}"), "2: replay.zzz: unknown key; allowed: capacity");
+            "capacity, newest, prioritised, alpha, epsilon, beta)");
+  EXPECT_EQ(
+      second_line("replay: {zzz: 5}"),
+      "2: replay.zzz: unknown key; allowed: capacity, newest, prioritised, alpha, epsilon, beta");
   EXPECT_EQ(second_line("algo: {epsilon: {form: 1}}"),
             "2: algo.epsilon.form: unknown key; did you mean algo.epsilon.from? (allowed: kind, "
             "from, to, over, factor, every, count)");
@@ -430,14 +432,16 @@ TEST(Spec, EveryKindOfScheduleHasItsOwnParts) {
   EXPECT_EQ(step.every, 1000);
   EXPECT_EQ(step.count, Count::updates);
   EXPECT_EQ(rate("{kind: linear_to_zero, from: 0.02, over: 10}").at(10, 0), 0);
-  EXPECT_EQ(second_line("optimiser: {learning_rate: {kind: step, from: 1, to: 0, over: 5}}"),
-            "2: optimiser.learning_rate.to: does not belong here; a schedule of kind step has kind, "
-            "from, factor, every, count");
+  EXPECT_EQ(
+      second_line("optimiser: {learning_rate: {kind: step, from: 1, to: 0, over: 5}}"),
+      "2: optimiser.learning_rate.to: does not belong here; a schedule of kind step has kind, "
+      "from, factor, every, count");
   EXPECT_EQ(second_line("optimiser: {learning_rate: {kind: step, from: 1, factor: 0.5}}"),
             "2: optimiser.learning_rate.every: missing; a schedule of kind step has kind, from, "
             "factor, every, count");
   // Epsilon's default is linear: going to zero keeps its start and its length.
-  const Schedule epsilon = read("env: {name: a}\nalgo: {epsilon: {kind: linear_to_zero}}").q.epsilon;
+  const Schedule epsilon =
+      read("env: {name: a}\nalgo: {epsilon: {kind: linear_to_zero}}").q.epsilon;
   EXPECT_EQ(epsilon.from, 1);
   EXPECT_EQ(epsilon.over, 10'000);
 }

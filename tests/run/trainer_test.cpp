@@ -101,8 +101,8 @@ TEST(Trainer, MakesExactlyTheDeclaredUpdates) {
     EXPECT_EQ(declared_updates(spec), std::llround(std::floor(rounds * every * per_step + 1e-6)));
   }
   TrainSpec zoo = small_spec();
-  zoo.envs = 1, zoo.q.train_every = 256, zoo.q.updates_per_step = 0.5,
-  zoo.q.learning_starts = 1000, zoo.run.steps = 50'000;
+  zoo.envs = 1, zoo.q.train_every = 256, zoo.q.updates_per_step = 0.5, zoo.q.learning_starts = 1000,
+  zoo.run.steps = 50'000;
   EXPECT_EQ(declared_updates(zoo), 192 * 128);  // rounds 4 to 195
 }
 
@@ -116,7 +116,7 @@ TEST(Trainer, SameSeedSameBitsOtherSeedOtherBits) {
 
 TEST(Trainer, ResultDoesNotDependOnThreads) {
   TrainSpec spec = small_spec();
-  spec.envs = 100;       // four blocks of lanes to act on
+  spec.envs = 100;     // four blocks of lanes to act on
   spec.q.batch = 260;  // three shards to learn on
   spec.q.train_every = 100;
   spec.q.updates_per_step = 0.1;
@@ -136,8 +136,7 @@ TEST(Trainer, CountsCountWhatTheySay) {
   Trainer never(spec);
   const std::vector<float> start(never.network().online().begin(), never.network().online().end());
   while (!never.done()) never.round();
-  EXPECT_EQ(start,
-            std::vector<float>(target_of(never).begin(), target_of(never).end()));
+  EXPECT_EQ(start, std::vector<float>(target_of(never).begin(), target_of(never).end()));
   spec.q.target_every = 1;
   Trainer always(spec);
   while (!always.done()) always.round();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,10 @@ struct Variant {
     return spec;
   }
 };
+
+inline std::ostream& operator<<(std::ostream& out, const Variant& variant) {
+  return out << variant.name;
+}
 
 inline void become_rollout_learner(TrainSpec& s, Algorithm algorithm) {
   s.algorithm = algorithm;
