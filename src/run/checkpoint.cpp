@@ -40,7 +40,7 @@ Json to_state(const Trainer& trainer, const RunRecord& r) {
           {"solved_env_steps", r.solved_env_steps},
           {"solved_seconds", number(r.solved_seconds)},
           {"metrics_bytes", r.metrics_bytes},
-          {"health", {r.health.bad, r.health.raised, r.health.had_failures}},
+          {"health", {r.health.bad, r.health.raised, r.health.had_endings}},
           {"warnings", r.health.warnings}};
 }
 
@@ -135,7 +135,7 @@ void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& recor
   record.metrics_bytes = state.at("metrics_bytes");
   record.health.bad = state.at("health")[0];
   record.health.raised = state.at("health")[1];
-  record.health.had_failures = state.at("health")[2];
+  record.health.had_endings = state.at("health")[2];
   record.health.warnings = state.at("warnings").get<std::vector<std::string>>();
 
   std::vector<std::byte> env(trainer.env().state_bytes());

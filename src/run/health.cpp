@@ -8,12 +8,12 @@
 namespace hotloop {
 namespace {
 
-enum Sign { kDiverging, kNoGap, kNoFailures, kTargetLag, kGradient, kSigns };
+enum Sign { kDiverging, kNoGap, kNoEndings, kTargetLag, kGradient, kSigns };
 
 // Bounds found on healthy and on failing runs of the classic worlds; docs/health.md has the figures.
 constexpr double kMostOfBound = 1.25;
-constexpr double kLeastGap = 1e-4;        // of the largest |Q|
-constexpr double kFewestFailures = 2e-4;  // one transition in 5,000
+constexpr double kLeastGap = 2e-5;        // of the largest |Q|
+constexpr double kFewestEndings = 2e-4;  // one transition in 5,000
 constexpr double kMostLag = 1;
 constexpr double kMostGradient = 1e4;
 
@@ -31,11 +31,12 @@ std::string describe(Sign sign, const Health& h, const TrainSpec& spec) {
           "the network hardly tells actions apart: best and second best differ by {:.2g} where "
           "values reach {:.3g}. Try algo.n_step, a smaller algo.gamma or a larger network",
           h.action_gap, h.largest_q);
-    case kNoFailures:
+    case kNoEndings:
       return fmt::format(
-          "the memory has run out of failures: {:.2g} % of its transitions ended an episode. The "
-          "policy may collapse once their values are forgotten; try a larger replay.capacity or a "
-          "higher final algo.epsilon",
+          "the memory has run out of episodes that ended by themselves: {:.2g} % of its "
+          "transitions "
+          "did. What leads to an end may be forgotten, and the policy with it; try algo.n_step, a "
+          "larger algo.target.every, or a higher final algo.epsilon",
           100 * h.terminal_share);
     case kTargetLag:
       return fmt::format(
@@ -73,7 +74,7 @@ std::uint32_t bad_signs(const Health& h, const TrainSpec& spec) {
   // Fresh random networks may say anything while rewards are still unknown.
   mark(kDiverging, h.q_bound > 0 && h.largest_q > kMostOfBound * h.q_bound + 1);
   mark(kNoGap, h.largest_q > 1 && h.action_gap < kLeastGap * h.largest_q);
-  mark(kNoFailures, spec.algorithm == Algorithm::dqn && h.terminal_share < kFewestFailures);
+  mark(kNoEndings, spec.algorithm == Algorithm::dqn && h.terminal_share < kFewestEndings);
   mark(kTargetLag, h.target_lag > kMostLag);
   mark(kGradient, h.gradient_norm > kMostGradient);
   return bad;
@@ -81,9 +82,9 @@ std::uint32_t bad_signs(const Health& h, const TrainSpec& spec) {
 
 std::vector<std::string> watch(const Health& health, const TrainSpec& spec, HealthRecord& record) {
   std::uint32_t bad = bad_signs(health, spec);
-  // An environment whose episodes have never ended by themselves has no failures to run out of.
-  record.had_failures |= health.terminal_share >= kFewestFailures;
-  if (!record.had_failures) bad &= ~(1u << kNoFailures);
+  // An environment whose episodes have never ended by themselves has none to run out of.
+  record.had_endings |= health.terminal_share >= kFewestEndings;
+  if (!record.had_endings) bad &= ~(1u << kNoEndings);
   const std::uint32_t raised = bad & record.bad & ~record.raised;
   record.bad = bad;
   record.raised |= raised;

@@ -4,9 +4,10 @@
 //   largest_q       |Q(s, a)| over a probe of stored states, against the most that any policy can
 //                   earn: largest reward / (1 - gamma). Above it, values are diverging.
 //   action_gap      mean of best minus second best Q(s, a). Near zero, the policy hangs on noise.
-//   terminal_share  of the stored transitions. When failures have left the memory, nothing holds
-//                   their values down, and the policy is forgotten while the loss stays quiet.
-//   target_lag      |online - target| / |online|. Large, the targets belong to another network.
+//   terminal_share  of the stored transitions. When endings have left the memory, nothing holds
+//                   their values in place, and the policy is forgotten while the loss stays quiet.
+//   target_lag      |online - target| / |online| just before the target network follows. Large, the
+//                   targets belong to another network.
 //   gradient_norm   mean over the updates since the last row, before clipping.
 //
 // A sign must be bad in two rows in a row before a warning is raised, and is raised once per run.

@@ -14,7 +14,7 @@ inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 struct HealthRecord {
   std::uint32_t bad = 0;     // signs that were bad in the last row
   std::uint32_t raised = 0;  // signs that were warned about
-  bool had_failures = false;
+  bool had_endings = false;
   std::vector<std::string> warnings;  // all of the run
 };
 

@@ -43,7 +43,8 @@ ReplayLearner::ReplayLearner(const TrainSpec& spec)
            scale()),
       group_(group_size(spec)),
       replay_(replay_shape(spec), group_ * draw_size(spec.q)),
-      batches_(spec.q.accumulate) {}
+      batches_(spec.q.accumulate),
+      lag_(std::nan("")) {}
 
 void ReplayLearner::begin(std::span<const float> obs, std::span<const std::uint8_t> mask) {
   observe(obs);
@@ -106,13 +107,13 @@ void ReplayLearner::update(int draw, Training& training) {
 void ReplayLearner::follow(std::int64_t before, std::int64_t now, Counters& counters) {
   const std::int64_t every = spec_.q.target_every;
   if (every == 0 || before / every == now / every) return;
+  if (std::isnan(lag_)) lag_ = target_lag();
   dqn_.update_target();
   ++counters.target_updates;
 }
 
 Signs ReplayLearner::signs(const Counters& counters) {
   Signs signs;
-  signs.target_lag = std::nan("");
   signs.reward_factor = reward_factor();
   // Draws of the complement of the seed: training's own are left alone.
   const int rows =
@@ -121,22 +122,28 @@ Signs ReplayLearner::signs(const Counters& counters) {
   signs.probe = network().probe(replay_.batch(0).obs, rows);
   signs.terminal_share =
       static_cast<double>(replay_.terminals()) / static_cast<double>(replay_.size());
-  if (dqn_.has_target()) {
-    double apart = 0, size = 0;
-    const std::span<const float> online = dqn_.online();
-    for (std::size_t i = 0; i < online.size(); ++i) {
-      const double gap = online[i] - dqn_.target()[i];
-      apart += gap * gap;
-      size += static_cast<double>(online[i]) * online[i];
-    }
-    signs.target_lag = std::sqrt(apart / size);
-  }
+  signs.target_lag = std::isnan(lag_) ? target_lag() : lag_;
+  lag_ = std::nan("");
   return signs;
+}
+
+// |online - target| / |online|
+double ReplayLearner::target_lag() {
+  if (!dqn_.has_target()) return std::nan("");
+  double apart = 0, size = 0;
+  const std::span<const float> online = dqn_.online();
+  for (std::size_t i = 0; i < online.size(); ++i) {
+    const double gap = online[i] - dqn_.target()[i];
+    apart += gap * gap;
+    size += static_cast<double>(online[i]) * online[i];
+  }
+  return std::sqrt(apart / size);
 }
 
 void ReplayLearner::visit(const ArrayVisitor& visitor) {
   visit_shared(network(), visitor);
   if (dqn_.has_target()) visitor("target", dqn_.target());
+  visitor("target_lag", std::span<double>(&lag_, 1));
   replay_.visit([&](const std::string& name, auto array) { visitor("replay." + name, array); });
 }
 

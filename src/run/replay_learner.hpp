@@ -27,12 +27,14 @@ class ReplayLearner final : public QLearner {
 
  private:
   void update(int draw, Training& training);
+  double target_lag();
   void follow(std::int64_t before, std::int64_t now, Counters& counters);
 
   Dqn dqn_;
   int group_;  // draws that are gathered together
   Replay replay_;
   std::vector<Batch> batches_;  // [accumulate] the parts of one draw
+  double lag_;  // of the target, when it first followed since somebody asked; or NaN
 };
 
 }  // namespace hotloop

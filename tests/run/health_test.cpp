@@ -42,11 +42,11 @@ TEST(Health, EachBadSignIsSaidInWordsOnceAfterTwoRows) {
                 h.largest_q = 240;
               }).starts_with("Q-values are diverging: 240 where no policy can earn more than 100"));
   EXPECT_TRUE(first_words([](Health& h) {
-                h.action_gap = 1e-4;
+                h.action_gap = 1e-5;
               }).starts_with("the network hardly tells actions apart"));
   EXPECT_TRUE(first_words([](Health& h) {
                 h.terminal_share = 0;
-              }).starts_with("the memory has run out of failures"));
+              }).starts_with("the memory has run out of episodes"));
   EXPECT_TRUE(
       first_words([](Health& h) { h.target_lag = 3; }).starts_with("the target network is 3"));
   EXPECT_TRUE(first_words([](Health& h) {
@@ -54,7 +54,7 @@ TEST(Health, EachBadSignIsSaidInWordsOnceAfterTwoRows) {
               }).starts_with("the mean gradient norm is 1e+06"));
 }
 
-TEST(Health, EpisodesThatNeverEndByThemselvesAreNoRunOutOfFailures) {
+TEST(Health, EpisodesThatNeverEndByThemselvesAreNotMissed) {
   HealthRecord record;
   Health h = healthy();
   h.terminal_share = 0;
@@ -95,7 +95,7 @@ TEST(Health, ExaminesWithoutTouchingTraining) {
   EXPECT_NEAR(health.q_bound, 100, 1e-9);  // rewards are 1, gamma is .99
   EXPECT_GT(health.largest_q, 0);
   EXPECT_GT(health.terminal_share, 0.001);
-  EXPECT_GE(health.target_lag, 0);
+  EXPECT_GT(health.target_lag, 0);
 }
 
 }  // namespace
