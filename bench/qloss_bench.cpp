@@ -35,7 +35,7 @@ std::vector<Variant> family() {
           {"noisy", {}, {.noisy = Noisy::all}}};
 }
 
-// The twin draws from the same replay. Noise is drawn and applied one number at a time.
+// The twin draws from the same replay.
 struct Contest {
   BenchLearner fast;
   reference::Dqn<float> slow;
@@ -44,7 +44,7 @@ struct Contest {
       : fast(shape, variant.q, variant.net, kCapacity),
         slow(fast.structure, fast.options, fast.adam, fast.dqn.online()) {}
 
-  void slow_update() { slow.update(fast.draw(), 1e-4f); }
+  void slow_update() { slow.update(fast.draw(), 1e-4f, fast.updates); }
 };
 
 void add_shape(const Shape& shape, Json& rows) {

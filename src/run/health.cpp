@@ -10,9 +10,9 @@ namespace {
 
 enum Sign { kDiverging, kNoGap, kNoEndings, kTargetLag, kGradient, kSigns };
 
-// Bounds found on healthy and on failing runs of the classic worlds; docs/health.md has the figures.
+// Bounds found on healthy and on failing runs of the classic worlds; docs/algorithms.md has the figures.
 constexpr double kMostOfBound = 1.25;
-constexpr double kLeastGap = 2e-5;        // of the largest |Q|
+constexpr double kLeastGap = 2e-5;       // of the largest |Q|
 constexpr double kFewestEndings = 2e-4;  // one transition in 5,000
 constexpr double kMostLag = 1;
 constexpr double kMostGradient = 1e4;

@@ -41,6 +41,8 @@ SuiteRow read_row(const YAML::Node& node, const std::string& path) {
   constexpr std::array<std::string_view, 4> kKeys = {"title", "spec", "set", "bar"};
   check_keys(node, kKeys, path);
   SuiteRow row;
+  if (!node["spec"])
+    throw UsageError(fmt::format("{}:{}: a row needs a spec", path, node.Mark().line + 1));
   row.spec = load_spec(
       node["spec"].as<std::string>(),
       node["set"] ? node["set"].as<std::vector<std::string>>() : std::vector<std::string>{});
@@ -109,6 +111,7 @@ Suite load_suite(const std::string& name_or_path) {
     suite.name = fs::path(path).stem().string();
     suite.about = root["about"].as<std::string>("");
     suite.seeds = root["seeds"].as<int>(suite.seeds);
+    if (suite.seeds < 1) throw UsageError(fmt::format("{}: seeds: must be at least 1", path));
     for (const YAML::Node& row : root["rows"]) suite.rows.push_back(read_row(row, path));
     if (suite.rows.empty()) throw UsageError(fmt::format("{}: rows: missing or empty", path));
     return suite;

@@ -226,7 +226,7 @@ TEST(Dqn, StaysWithItsSlowTwinOverAThousandUpdates) {
   struct Case {
     const char* name;
     QOptions options;
-    bool dueling = false, layer_norm = false;
+    bool dueling = false, layer_norm = false, noisy = false;
   };
   const std::vector<Case> cases = {
       {"mse", {.loss = Loss::mse}},
@@ -237,6 +237,7 @@ TEST(Dqn, StaysWithItsSlowTwinOverAThousandUpdates) {
       {"layer norm", {.loss = Loss::huber}, false, true},
       {"c51", {.double_q = true, .head = HeadKind::c51, .atoms = 9, .v_min = -5, .v_max = 5}, true},
       {"quantile", {.head = HeadKind::quantile, .atoms = 7}},
+      {"noisy", {.loss = Loss::huber, .double_q = true}, true, false, true},
   };
   for (Case c : cases) {
     c.options.batch = 21;
@@ -244,17 +245,19 @@ TEST(Dqn, StaysWithItsSlowTwinOverAThousandUpdates) {
                                    {.hidden = {24, 16},
                                     .activation = Activation::tanh,
                                     .layer_norm = c.layer_norm,
-                                    .dueling = c.dueling},
+                                    .dueling = c.dueling,
+                                    .noisy = c.noisy ? Noisy::all : Noisy::none},
                                    make_head(c.options, 3).atoms);
     const OptimiserOptions adam{.clip_norm = 1.0f};
     Dqn fast(net, Initialiser::pytorch, c.options, adam, 5, 1);
-    reference::Dqn<double> slow(net, c.options, adam, fast.online());
+    reference::Dqn<double> slow(net, c.options, adam, fast.online(), 5);
     ThreadTeam team(1);
     Rng rng(4, Purpose::test, 0, 0);
     for (int u = 0; u < 1000; ++u) {
       const OwnedBatch batch = random_batch(21, 4, 3, rng, true, true);
-      const double loss_fast = fast.update(batch.view(), 1e-3, team).loss;
-      const double loss_slow = slow.update(batch.view(), 1e-3);
+      const Batch view = batch.view();
+      const double loss_fast = fast.update({&view, 1}, 1e-3, u, team).loss;
+      const double loss_slow = slow.update(view, 1e-3, u);
       ASSERT_NEAR(loss_fast, loss_slow, 2e-3 * (1 + loss_slow)) << c.name << ", update " << u;
       if (fast.has_target() && u % 50 == 0) {
         fast.update_target();

@@ -28,6 +28,10 @@ expect 2 "did you mean algo.batch?" "$hotloop" train cartpole_dqn --set algo.bac
 expect 2 "algo.gamma" "$hotloop" train cartpole_dqn --set algo.gamma=1.5
 expect 2 "algo.batch" "$hotloop" train cartpole_dqn --set algo.batch=many
 expect 2 "did you mean cartpole?" "$hotloop" train cartpole_dqn --set env.name=cartpol
+expect 2 "takes actions from a box" "$hotloop" train cartpole_dqn --set env.name=pendulum
+expect 2 "needs a target network" "$hotloop" train cartpole_dqn --set algo.double=true --set algo.target.every=0
+expect 2 "belongs to algo.name: dqn" "$hotloop" train cartpole_pqn --set algo.n_step=3
+expect 2 "did you mean classic?" "$hotloop" suite clasic
 memory=$(awk '/MemTotal/ { printf "%d", $2 * 1024 }' /proc/meminfo)
 if [ "$memory" -lt 90000000000 ]; then
   expect 2 "GiB" "$hotloop" train cartpole_dqn --set replay.capacity=4000000000
