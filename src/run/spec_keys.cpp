@@ -110,7 +110,7 @@ std::vector<Key> spec_keys(TrainSpec& s) {
        "the newest transition of every environment is in every batch (Zhang & Sutton 2017)"},
       {"replay.prioritised", &q.prioritised, {},
        "draws in proportion to priority, with importance weights (Schaul et al. 2016)"},
-      {"replay.alpha", &q.priority_alpha, kShare, "priority = (|error| + epsilon) ^ alpha"},
+      {"replay.alpha", &q.priority_alpha, kShare, "priority = (size of the error + epsilon) ^ alpha"},
       {"replay.epsilon", &q.priority_epsilon, {0, 1e6, true}, "see alpha"},
       {"replay.beta", &q.beta, kShare,
        "importance weight = (size * probability) ^ -beta, by the largest of the batch"},
