@@ -14,7 +14,7 @@ enum Sign { kDiverging, kNoGap, kNoEndings, kTargetLag, kGradient, kSigns };
 constexpr double kMostOfBound = 1.25;
 constexpr double kLeastGap = 2e-5;       // of the largest |Q|
 constexpr double kFewestEndings = 2e-4;  // one transition in 5,000
-constexpr double kMostLag = 1;
+constexpr double kMostLag = 0.5;
 constexpr double kMostGradient = 1e4;
 
 std::string describe(Sign sign, const Health& h, const TrainSpec& spec) {
