@@ -5,6 +5,9 @@
 //
 //   G_t = r_t + gamma (lambda G_{t+1} + (1 - lambda) V(s_{t+1})),   cut to gamma V where an episode
 //   was truncated or the rollout ends, to nothing where it terminated;   L = mean loss(G - Q(s, a))
+//
+// The value of a truncated episode's final observation is max_a Q in both: nothing was done there.
+// With noisy layers the values seen while acting carry that step's noise, the others none.
 #pragma once
 
 #include <cstdint>

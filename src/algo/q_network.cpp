@@ -130,14 +130,17 @@ Probe QNetwork::probe(const float* rows, int count) {
   count = std::min(count, kProbeRows);
   forward(plan_, online_, rows, count, probing_, scale_);
   Probe result;
+  const float* q = nullptr;
   for (int row = 0; row < count; ++row) {
-    const int block = row / kLanes;
-    const float* q = row % kLanes + action_values(head_, probing_.outputs(block),
-                                                  block_width(count, block), scratch_.data());
+    const int lane = row % kLanes;
+    if (lane == 0) {
+      q = action_values(head_, probing_.outputs(row / kLanes), block_width(count, row / kLanes),
+                        scratch_.data());
+    }
     float best = -std::numeric_limits<float>::infinity();
     float second = best;
     for (int a = 0; a < head_.actions; ++a) {
-      const float value = q[a * kLanes];
+      const float value = q[a * kLanes + lane];
       result.largest_q = std::max(result.largest_q, std::abs(static_cast<double>(value)));
       second = std::max(second, std::min(best, value));
       best = std::max(best, value);

@@ -1,5 +1,5 @@
 // Every hyper-parameter of the Q-learning family, documented where it is declared. The switches are
-// independent of each other; spec_violations (src/run/spec_keys.cpp) refuses what makes no sense.
+// independent of each other; spec_violations (src/run) refuses what makes no sense.
 #pragma once
 
 #include <array>

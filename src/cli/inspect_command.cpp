@@ -23,6 +23,11 @@ Json describe_file(const std::string& path) {
   Json tensors = Json::object();
   for (const std::string& name : file.names()) {
     tensors[name] = {{"dtype", dtype_name(file.dtype(name))}, {"shape", file.shape(name)}};
+    // Statistics are few, and worth seeing.
+    if (!name.starts_with("normaliser.") || file.dtype(name) != Dtype::f32) continue;
+    std::vector<float> values(static_cast<std::size_t>(file.shape(name).at(0)));
+    file.copy(name, std::span(values));
+    tensors[name]["values"] = values;
   }
   Json json = {{"file", path}, {"bytes", fs::file_size(path)}, {"intact", true}};
   for (const auto& [key, value] : file.metadata()) {
@@ -73,7 +78,8 @@ void print_file(const Json& file) {
                file.value("greedy_return", ""));
   }
   for (const auto& [name, tensor] : file["tensors"].items()) {
-    fmt::print("  {:18} {} {}\n", name, tensor["dtype"].get<std::string>(), tensor["shape"].dump());
+    fmt::print("  {:18} {} {} {}\n", name, tensor["dtype"].get<std::string>(),
+               tensor["shape"].dump(), tensor.contains("values") ? tensor["values"].dump() : "");
   }
 }
 

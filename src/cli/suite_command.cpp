@@ -12,18 +12,26 @@ namespace hotloop {
 int suite_command(const SuiteArguments& arguments) {
   Suite suite = load_suite(arguments.suite);
   if (arguments.seeds) suite.seeds = *arguments.seeds;
+  int failures = 0;
   const SuiteResults results = run_suite(
       suite, {.jobs = arguments.jobs,
               .out = arguments.out,
               .stop = &stop_requested(),
-              .on_result = [&](const SuiteRow& row, const TrainResult& result) {
-                if (arguments.json) fmt::print("{}\n", to_json(result));
-                if (arguments.quiet) return;
-                fmt::print(stderr, "{:28} seed {:2}  greedy return {:7.1f}  {:6.2f} s\n", row.title,
-                           result.seed, result.eval_return_mean, result.wall_seconds);
-              }});
+              .on_result =
+                  [&](const SuiteRow& row, const TrainResult& result) {
+                    if (arguments.json) fmt::print("{}\n", to_json(result));
+                    if (arguments.quiet) return;
+                    fmt::print(stderr, "{:28} seed {:2}  greedy return {:7.1f}  {:6.2f} s\n",
+                               row.title, result.seed, result.eval_return_mean,
+                               result.wall_seconds);
+                  },
+              .on_failure =
+                  [&](const SuiteRow& row, std::uint64_t seed, const std::string& what) {
+                    fmt::print(stderr, "{:28} seed {:2}  FAILED: {}\n", row.title, seed, what);
+                    ++failures;
+                  }});
   if (!arguments.json) fmt::print("{}", suite_markdown(suite, results, arguments.jobs));
-  return stop_requested() ? 1 : 0;
+  return stop_requested() || failures > 0 ? 1 : 0;
 }
 
 }  // namespace hotloop

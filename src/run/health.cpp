@@ -55,16 +55,22 @@ std::string describe(Sign sign, const Health& h, const TrainSpec& spec) {
 
 Health examine(Trainer& trainer) {
   const Signs signs = trainer.learner().signs(trainer.counters());
-  const double gamma = trainer.spec().q.gamma;
+  const QOptions& q = trainer.spec().q;
+  double bound = kNone;
+  if (q.gamma < 1) {
+    bound = trainer.largest_reward() * trainer.learner().reward_factor() / (1 - q.gamma);
+  }
+  // A distribution starts around the middle of its support, and can never leave it.
+  if (q.head == HeadKind::c51) bound = std::max({std::abs(q.v_min), std::abs(q.v_max), bound});
   const Window& window = trainer.window();
-  return {
-      .largest_q = signs.probe.largest_q,
-      .q_bound = gamma < 1 ? trainer.largest_reward() * signs.reward_factor / (1 - gamma) : kNone,
-      .action_gap = signs.probe.action_gap,
-      .terminal_share = signs.terminal_share,
-      .target_lag = signs.target_lag,
-      .gradient_norm =
-          window.updates > 0 ? window.gradient_norm / static_cast<double>(window.updates) : kNone};
+  return {.largest_q = signs.probe.largest_q,
+          .q_bound = bound,
+          .action_gap = signs.probe.action_gap,
+          .terminal_share = signs.terminal_share,
+          .target_lag = signs.target_lag,
+          .gradient_norm = window.updates > 0
+                               ? window.gradient_norm / static_cast<double>(window.updates)
+                               : kNone};
 }
 
 std::uint32_t bad_signs(const Health& h, const TrainSpec& spec) {

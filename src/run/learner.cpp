@@ -30,6 +30,15 @@ ReplayShape replay_shape(const TrainSpec& spec) {
           .priority_epsilon = q.priority_epsilon};
 }
 
+RolloutShape rollout_shape(const TrainSpec& spec) {
+  const EnvEntry& env = find_env(spec.env);
+  return {.steps = spec.q.rollout,
+          .lanes = spec.envs,
+          .obs = env.spec->obs,
+          .actions = env.spec->actions,
+          .masks = env.make(1)->has_mask()};
+}
+
 Structure network_structure(const TrainSpec& spec) {
   const EnvSpec& env = *find_env(spec.env).spec;
   return make_mlp(env.obs, env.actions, spec.net, make_head(spec.q, env.actions).atoms);

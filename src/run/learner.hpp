@@ -16,6 +16,7 @@
 #include "core/phase_clock.hpp"
 #include "core/thread_team.hpp"
 #include "memory/replay.hpp"
+#include "memory/rollout.hpp"
 #include "run/spec.hpp"
 
 namespace hotloop {
@@ -50,7 +51,6 @@ struct Signs {
   Probe probe;
   double terminal_share = 0;  // of the stored transitions
   double target_lag = 0;      // |online - target| / |online|
-  double reward_factor = 1;   // by which rewards are multiplied before learning
 };
 
 using Array =
@@ -75,6 +75,7 @@ class Learner {
 
   virtual Signs signs(const Counters& counters) = 0;
   virtual QNetwork& network() = 0;
+  virtual float reward_factor() const = 0;  // rewards are multiplied by this before learning
   // Arrays whose size depends on others are visited after them.
   virtual void visit(const ArrayVisitor& visitor) = 0;
 };
@@ -83,6 +84,7 @@ std::unique_ptr<Learner> make_learner(const TrainSpec& spec);
 
 // What the spec makes of its environment.
 ReplayShape replay_shape(const TrainSpec& spec);
+RolloutShape rollout_shape(const TrainSpec& spec);
 Structure network_structure(const TrainSpec& spec);
 
 // Updates owed after this many train events: a fraction left over by one is carried to the next.

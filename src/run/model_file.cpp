@@ -36,6 +36,7 @@ Shape shape_of(const TensorInfo& info) {
 
 constexpr const char* kMean = "normaliser.mean";
 constexpr const char* kFactor = "normaliser.factor";
+constexpr const char* kRewardFactor = "normaliser.reward_factor";
 
 }  // namespace
 
@@ -50,6 +51,9 @@ void save_model(const std::string& path, const Model& model) {
   if (!model.input_mean.empty()) {
     views.push_back(tensor(kMean, std::span<const float>(model.input_mean)));
     views.push_back(tensor(kFactor, std::span<const float>(model.input_factor)));
+  }
+  if (model.spec.q.normalise_rewards) {
+    views.push_back(tensor(kRewardFactor, std::span<const float>(&model.reward_factor, 1)));
   }
   write_safetensors(
       path, views,
@@ -89,6 +93,7 @@ Model load_model(const std::string& path) {
     file.copy(kMean, std::span<float>(model.input_mean));
     file.copy(kFactor, std::span<float>(model.input_factor));
   }
+  if (file.contains(kRewardFactor)) file.copy(kRewardFactor, std::span(&model.reward_factor, 1));
   return model;
 }
 

@@ -11,6 +11,9 @@
 namespace hotloop {
 
 class QLearner : public Learner {
+ public:
+  float reward_factor() const final { return rewards_ ? rewards_->factor() : 1.0f; }
+
  protected:
   explicit QLearner(const TrainSpec& spec);
 
@@ -19,7 +22,6 @@ class QLearner : public Learner {
     return spec_.q.learning_rate.at(counters.env_steps, counters.updates);
   }
   const InputScale* scale() const { return obs_ ? obs_->scale() : nullptr; }
-  float reward_factor() const { return rewards_ ? rewards_->factor() : 1.0f; }
 
   void observe(std::span<const float> obs);
   void observe(const Transitions& step);

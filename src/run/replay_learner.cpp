@@ -72,7 +72,7 @@ void ReplayLearner::learn(Training training) {
   const QOptions& q = spec_.q;
   dqn_.set_reward_factor(reward_factor());
   std::int64_t owed = owed_updates(q, c.train_events) - c.updates;
-  while (owed > 0) {
+  while (owed >= q.repeats) {
     const int draws = static_cast<int>(std::min<std::int64_t>(group_, owed / q.repeats));
     training.clock.enter_part(Phase::sample);
     replay_.sample(draws, static_cast<int>(draw_size(q)), spec_.run.seed, c.batches,
@@ -114,7 +114,6 @@ void ReplayLearner::follow(std::int64_t before, std::int64_t now, Counters& coun
 
 Signs ReplayLearner::signs(const Counters& counters) {
   Signs signs;
-  signs.reward_factor = reward_factor();
   // Draws of the complement of the seed: training's own are left alone.
   const int rows =
       static_cast<int>(std::min<std::int64_t>(draw_size(spec_.q), QNetwork::kProbeRows));

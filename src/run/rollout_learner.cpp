@@ -4,22 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "env/registry.hpp"
-
 namespace hotloop {
-namespace {
-
-RolloutShape rollout_shape(const TrainSpec& spec) {
-  const EnvEntry& env = find_env(spec.env);
-  return {.steps = spec.q.rollout,
-          .lanes = spec.envs,
-          .obs = env.spec->obs,
-          .actions = env.spec->actions,
-          .masks = env.make(1)->has_mask()};
-}
-
-}  // namespace
-
 RolloutLearner::RolloutLearner(const TrainSpec& spec)
     : QLearner(spec),
       pqn_(network_structure(spec), spec.net.init, spec.q, spec.optimiser, spec.run.seed, spec.envs,
@@ -86,7 +71,7 @@ void RolloutLearner::compute_returns() {
   const RolloutShape& shape = rollout_.shape();
   for (std::size_t place = 0; place < next_values_.size(); ++place) {
     if (rollout_.truncated()[place] == 0) continue;
-    // Nothing was done in a final state: its value is that of the best action.
+    // Nothing was done in a final state; also for SARSA its value is that of the best action.
     pqn_.values(rollout_.final_obs().data() + place * shape.obs,
                 shape.masks ? rollout_.final_mask().data() + place * shape.actions : nullptr, 1,
                 next_values_.subspan(place, 1));
@@ -130,8 +115,7 @@ Signs RolloutLearner::signs(const Counters&) {
   const auto ended = std::count(terminated.begin(), terminated.end(), 1);
   return {.probe = network().probe(rollout_.obs().data(), rows),
           .terminal_share = static_cast<double>(ended) / static_cast<double>(terminated.size()),
-          .target_lag = std::nan(""),
-          .reward_factor = reward_factor()};
+          .target_lag = std::nan("")};
 }
 
 void RolloutLearner::visit(const ArrayVisitor& visitor) {

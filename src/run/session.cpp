@@ -137,11 +137,12 @@ class Session {
     trainer_.clock().enter(Phase::other);
   }
 
-  // All that an evaluation depends on: the flat parameters, then the statistics that normalise
-  // observations, if there are any.
+  // All that a model holds, in one array: the factor of rewards, the flat parameters, then the
+  // statistics that normalise observations, if there are any.
   std::vector<float> snapshot() {
     const QNetwork& network = trainer_.network();
-    std::vector<float> all(network.online().begin(), network.online().end());
+    std::vector<float> all = {trainer_.learner().reward_factor()};
+    all.insert(all.end(), network.online().begin(), network.online().end());
     if (const InputScale* scale = network.scale()) {
       const int inputs = network.structure().inputs;
       all.insert(all.end(), scale->mean, scale->mean + inputs);
@@ -153,14 +154,16 @@ class Session {
   void save_model_file(const char* name, const std::vector<float>& all, std::int64_t env_steps,
                        double greedy_return) {
     const Structure& structure = trainer_.network().structure();
-    const auto statistics = all.begin() + static_cast<std::ptrdiff_t>(structure.storage);
+    const auto parameters = all.begin() + 1;
+    const auto statistics = parameters + static_cast<std::ptrdiff_t>(structure.storage);
     const auto middle = statistics + (all.end() - statistics) / 2;
     save_model(fmt::format("{}/model-{}.safetensors", run_dir_, name),
                {.spec = trainer_.spec(),
                 .structure = structure,
-                .parameters = {all.begin(), statistics},
+                .parameters = {parameters, statistics},
                 .input_mean = {statistics, middle},
                 .input_factor = {middle, all.end()},
+                .reward_factor = all[0],
                 .env_steps = env_steps,
                 .greedy_return = greedy_return});
   }

@@ -78,8 +78,9 @@ std::vector<Key> spec_keys(TrainSpec& s) {
        "dqn: what is learnt of an action: its value, a distribution over fixed returns (Bellemare et "
        "al. 2017) or quantiles of the return (Dabney et al. 2018)"},
       {"algo.atoms", &q.atoms, {2, 1'000}, "c51, quantile: outputs per action"},
-      {"algo.v_min", &q.v_min, {}, "c51: the smallest return"},
-      {"algo.v_max", &q.v_max, {}, "c51: the largest return"},
+      {"algo.v_min", &q.v_min, {-1e30, 1e30},
+       "c51: the smallest return, in the units of normalised rewards if these are on"},
+      {"algo.v_max", &q.v_max, {-1e30, 1e30}, "c51: the largest return, likewise"},
       {.path = "algo.target.every", .field = &q.target_every, .range = {0, kMany},
        .about = "how often the target network follows the online one; 0 = there is none",
        .default_text = "`500`, on-policy `0`"},
@@ -90,7 +91,9 @@ std::vector<Key> spec_keys(TrainSpec& s) {
 
       {"algo.explore", choice(q.explore, kExploreNames), {},
        "random actions now and then, or all by softmax(Q / temperature); a draw per environment"},
-      {"algo.epsilon", &q.epsilon, kShare, "epsilon_greedy: probability of a random action"},
+      {.path = "algo.epsilon", .field = &q.epsilon, .range = kShare,
+       .about = "epsilon_greedy: probability of a random action; with noisy layers 0 unless given",
+       .default_text = "`{kind: linear, from: 1, to: 0.05, over: 10000}`"},
       {"algo.temperature", &q.temperature, {0, 1e9, true}, "boltzmann: flattens the choice"},
 
       {"algo.rollout", &q.rollout, {1, 1'000'000}, "pqn, sarsa: vector steps in a round"},
@@ -125,8 +128,9 @@ std::vector<Key> spec_keys(TrainSpec& s) {
       {"net.dueling", &s.net.dueling, {},
        "Q = V + A - mean A from the last hidden layer (Wang et al. 2016)"},
       {"net.noisy", choice(s.net.noisy, kNoisyNames), {},
-       "layers that explore by noise of learnt size (Fortunato et al. 2018); set `algo.epsilon` to 0"},
-      {"net.noisy_sigma", &s.net.noisy_sigma, {0, 100}, "noise at the start, times sqrt(inputs)"},
+       "layers that explore by noise of learnt size (Fortunato et al. 2018)"},
+      {"net.noisy_sigma", &s.net.noisy_sigma, {0, 100},
+       "the deviations of the noise start at this, divided by sqrt(inputs)"},
 
       {"optimiser.name", choice(o.kind, kOptimiserNames), {}, "how gradients become steps"},
       {"optimiser.learning_rate", &q.learning_rate, {0, 10}, "size of a step"},

@@ -396,6 +396,10 @@ class SpecReader {
     const auto otherwise = [&](std::string_view path, auto& field, auto value) {
       if (!entries_.contains(path)) field = value;
     };
+    const auto epsilon = entries_.lower_bound("algo.epsilon");
+    const bool has_epsilon =
+        epsilon != entries_.end() && epsilon->first.starts_with("algo.epsilon");
+    if (spec_.net.noisy != Noisy::none && !has_epsilon) q.epsilon = constant(0);
     if (spec_.algorithm == Algorithm::dqn) {
       otherwise("algo.train_every", q.train_every, std::int64_t{spec_.envs});
       return;

@@ -1,10 +1,17 @@
 // What is wrong with a spec whose keys are each in range: combinations that make no sense.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
+#include "algo/q_head.hpp"
 #include "run/spec_keys.hpp"
 
 namespace hotloop {
 namespace {
+
+// Numbers that one random stream can be asked for, and that fit their counters.
+constexpr std::int64_t kMostDraws = std::int64_t{1} << 25;
 
 class Checker {
  public:
@@ -21,7 +28,11 @@ class Checker {
     check_schedule("algo.temperature", q_.temperature);
     check_schedule("replay.beta", q_.beta);
     check_schedule("optimiser.learning_rate", q_.learning_rate);
-    if (q_.temperature.kind == ScheduleKind::linear_to_zero) {
+    check_growth("algo.epsilon", q_.epsilon);
+    check_growth("replay.beta", q_.beta);
+    const Schedule& t = q_.temperature;
+    const bool stops = t.kind == ScheduleKind::step && t.factor == 0;
+    if (t.kind == ScheduleKind::linear_to_zero || stops) {
       blame("algo.temperature", "must stay above 0; use kind linear with a small `to`");
     }
     return std::move(found_);
@@ -61,7 +72,7 @@ class Checker {
     }
     const double per_round = static_cast<double>(q_.train_every) * q_.updates_per_step;
     const double draws = per_round / q_.repeats;
-    if (q_.repeats > 1 && draws != static_cast<double>(static_cast<std::int64_t>(draws))) {
+    if (q_.repeats > 1 && std::abs(draws - std::round(draws)) > 1e-6) {
       blame("algo.repeats",
             fmt::format(
                 "a round makes {:g} updates (algo.train_every * algo.updates_per_step), which "
@@ -74,10 +85,26 @@ class Checker {
           "needs a target network: without one (algo.target.every: 0) the network that chooses is "
           "the network that values");
     }
-    if (q_.head == HeadKind::c51 && !(q_.v_min < q_.v_max)) {
-      blame("algo.v_min", fmt::format("{} is not below algo.v_max ({})", q_.v_min, q_.v_max));
+    if (const QHead head = make_head(q_, 1); head.kind == HeadKind::c51) {
+      const float largest = std::max(std::abs(head.v_min), std::abs(head.v_max));
+      if (!(q_.v_min < q_.v_max) || !(head.spacing() > 1e-6f * largest)) {
+        blame("algo.v_min",
+              fmt::format("{} is not below algo.v_max ({}), or too close to it for {} "
+                          "atoms in single precision",
+                          q_.v_min, q_.v_max, q_.atoms));
+      }
     }
     const std::int64_t draw = std::int64_t{q_.batch} * q_.accumulate;
+    if (draw > kMostDraws) {
+      blame("algo.accumulate", fmt::format("{} times algo.batch ({}) is more than {} transitions",
+                                           q_.accumulate, q_.batch, kMostDraws));
+    }
+    if (q_.newest && envs >= draw) {
+      blame("replay.newest",
+            fmt::format("env.count ({}) leaves no room for older transitions in a batch of {}; "
+                        "allowed: fewer environments than the batch",
+                        envs, draw));
+    }
     if (q_.replay_capacity < envs) {
       blame("replay.capacity",
             fmt::format("{} is less than env.count ({})", q_.replay_capacity, envs));
@@ -113,6 +140,10 @@ class Checker {
     only_dqn(q_.newest, "replay.newest");
 
     const std::int64_t transitions = std::int64_t{q_.rollout} * spec_.envs;
+    if (transitions > kMostDraws) {
+      blame("algo.rollout", fmt::format("{} times env.count ({}) is more than {} transitions",
+                                        q_.rollout, spec_.envs, kMostDraws));
+    }
     if (transitions % q_.batch != 0) {
       blame("algo.batch",
             fmt::format("{} does not divide a rollout of {} transitions (algo.rollout "
@@ -128,6 +159,14 @@ class Checker {
       blame("algo.updates_per_step",
             fmt::format("{} is not algo.epochs / algo.batch = {}; leave it out",
                         q_.updates_per_step, updates));
+    }
+  }
+
+  // A share that a step schedule multiplies must not leave [0, 1].
+  void check_growth(std::string_view path, const Schedule& schedule) {
+    if (schedule.kind == ScheduleKind::step && schedule.factor > 1) {
+      blame(path, fmt::format("a factor of {} leaves the range; allowed: 0 <= factor <= 1",
+                              schedule.factor));
     }
   }
 

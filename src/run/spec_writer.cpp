@@ -133,6 +133,7 @@ std::string describe_algorithm(const TrainSpec& spec) {
   text += kAlgorithmNames[static_cast<std::size_t>(spec.algorithm)];
   if (q.prioritised) text += ", prioritised";
   if (q.newest) text += ", newest included";
+  if (q.explore == Explore::boltzmann) text += ", boltzmann";
   return text;
 }
 

@@ -37,18 +37,37 @@ void check_keys(const YAML::Node& map, const std::array<std::string_view, N>& al
   }
 }
 
+template <class T>
+T value_of(const YAML::Node& map, const std::string& key, std::string_view expected,
+           const std::string& path) {
+  try {
+    return map[key].as<T>();
+  } catch (const YAML::Exception&) {
+    throw UsageError(
+        fmt::format("{}:{}: {}: expected {}", path, map[key].Mark().line + 1, key, expected));
+  }
+}
+
 SuiteRow read_row(const YAML::Node& node, const std::string& path) {
   constexpr std::array<std::string_view, 4> kKeys = {"title", "spec", "set", "bar"};
   check_keys(node, kKeys, path);
+  const std::string place = fmt::format("{}:{}", path, node.Mark().line + 1);
+  if (!node["spec"]) throw UsageError(fmt::format("{}: a row needs a spec", place));
   SuiteRow row;
-  if (!node["spec"])
-    throw UsageError(fmt::format("{}:{}: a row needs a spec", path, node.Mark().line + 1));
-  row.spec = load_spec(
-      node["spec"].as<std::string>(),
-      node["set"] ? node["set"].as<std::vector<std::string>>() : std::vector<std::string>{});
+  std::vector<std::string> overrides;
+  if (node["set"]) {
+    overrides =
+        value_of<std::vector<std::string>>(node, "set", "a list such as [run.steps=1000]", path);
+  }
+  try {
+    row.spec = load_spec(node["spec"].as<std::string>(), overrides);
+    check_feasible(row.spec);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}", place, error.what()));
+  }
   row.title = node["title"] ? node["title"].as<std::string>() : row.spec.name;
-  row.bar = node["bar"] ? node["bar"].as<double>() : solved_threshold(row.spec);
-  check_feasible(row.spec);
+  row.bar =
+      node["bar"] ? value_of<double>(node, "bar", "a number", path) : solved_threshold(row.spec);
   return row;
 }
 
@@ -73,6 +92,9 @@ std::vector<double> collect(const std::vector<TrainResult>& results, Get&& get) 
 
 std::string markdown_row(const SuiteRow& row, const std::vector<TrainResult>& results) {
   const auto returns = collect(results, [](const auto& r) { return r.eval_return_mean; });
+  const std::string start = fmt::format("| {} | `{}` | {} | {:.4g} | ", row.title, row.spec.name,
+                                        row.spec.run.steps, row.spec.q.updates_per_step);
+  if (returns.empty()) return start + "- | - | - | - | - | - |\n";
   const auto best = collect(results, [](const auto& r) { return r.best_return_mean; });
   const auto solved =
       collect(results, [](const auto& r) { return r.solved ? r.solved_seconds : std::nan(""); });
@@ -83,12 +105,11 @@ std::string markdown_row(const SuiteRow& row, const std::vector<TrainResult>& re
                                        ? "never"
                                        : fmt::format("{:.2f} s ({} of {})", quantile(solved, 0.5),
                                                      solved.size(), returns.size());
-  return fmt::format(
-      "| {} | `{}` | {} | {:.4g} | {:.1f} | {:.1f} to {:.1f} | {:.1f} | {:g}: {} of {} | "
-      "{} | {:.2f} s |\n",
-      row.title, row.spec.name, row.spec.run.steps, row.spec.q.updates_per_step,
-      quantile(returns, 0.5), quantile(returns, 0), quantile(returns, 1), quantile(best, 0.5),
-      row.bar, reached, returns.size(), first_solved, quantile(wall, 0.5));
+  return start +
+         fmt::format("{:.1f} | {:.1f} to {:.1f} | {:.1f} | {:g}: {} of {} | {} | {:.2f} s |\n",
+                     quantile(returns, 0.5), quantile(returns, 0), quantile(returns, 1),
+                     quantile(best, 0.5), row.bar, reached, results.size(), first_solved,
+                     quantile(wall, 0.5));
 }
 
 }  // namespace
@@ -103,6 +124,7 @@ Suite load_suite(const std::string& name_or_path) {
     throw UsageError(fmt::format("{}: no such suite or file; {}", name_or_path,
                                  suggestion(name_or_path, views)));
   }
+  if (fs::is_directory(path)) throw UsageError(fmt::format("{}: is a folder", path));
   try {
     constexpr std::array<std::string_view, 3> kKeys = {"about", "seeds", "rows"};
     const YAML::Node root = YAML::Load(std::string(read_file(path).text()));
@@ -110,10 +132,12 @@ Suite load_suite(const std::string& name_or_path) {
     Suite suite;
     suite.name = fs::path(path).stem().string();
     suite.about = root["about"].as<std::string>("");
-    suite.seeds = root["seeds"].as<int>(suite.seeds);
+    if (root["seeds"]) suite.seeds = value_of<int>(root, "seeds", "a whole number", path);
     if (suite.seeds < 1) throw UsageError(fmt::format("{}: seeds: must be at least 1", path));
+    if (!root["rows"].IsDefined() || !root["rows"].IsSequence() || root["rows"].size() == 0) {
+      throw UsageError(fmt::format("{}: rows: missing, empty or not a list", path));
+    }
     for (const YAML::Node& row : root["rows"]) suite.rows.push_back(read_row(row, path));
-    if (suite.rows.empty()) throw UsageError(fmt::format("{}: rows: missing or empty", path));
     return suite;
   } catch (const YAML::Exception& error) {
     throw UsageError(fmt::format("{}:{}: {}", path, error.mark.line + 1, error.msg));
@@ -127,7 +151,6 @@ SuiteResults run_suite(const Suite& suite, const SuiteOptions& options) {
   const std::size_t total = suite.rows.size() * suite.seeds;
   std::atomic<std::size_t> next = 0;
   std::mutex reporting;
-  std::exception_ptr failure;
   const auto stopped = [&] { return options.stop != nullptr && options.stop->load(); };
   const auto work = [&] {
     for (std::size_t i = next++; i < total && !stopped(); i = next++) {
@@ -143,10 +166,9 @@ SuiteResults run_suite(const Suite& suite, const SuiteOptions& options) {
         if (result.interrupted) continue;
         results[i / suite.seeds][i % suite.seeds] = result;
         if (options.on_result) options.on_result(row, result);
-      } catch (...) {
+      } catch (const std::exception& error) {
         const std::lock_guard lock(reporting);
-        if (!failure) failure = std::current_exception();
-        next = total;
+        if (options.on_failure) options.on_failure(row, spec.run.seed, error.what());
       }
     }
   };
@@ -154,7 +176,6 @@ SuiteResults run_suite(const Suite& suite, const SuiteOptions& options) {
     std::vector<std::jthread> workers;
     for (int i = 0; i < options.jobs; ++i) workers.emplace_back(work);
   }
-  if (failure) std::rethrow_exception(failure);
   return results;
 }
 
@@ -168,8 +189,7 @@ std::string suite_markdown(const Suite& suite, const SuiteResults& results, int 
     text += markdown_row(suite.rows[i], results[i]);
   text += fmt::format(
       "\n{} seeds (1 to {}); greedy returns are means over each spec's evaluation episodes, of the "
-      "final parameters unless the spec stops when solved; {} run{} at a time, one thread each, on "
-      "{}; hotloop {}.\n",
+      "final parameters unless the spec stops when solved; {} run{} at a time on {}; hotloop {}.\n",
       suite.seeds, suite.seeds, jobs, jobs == 1 ? "" : "s", cpu_name(), HOTLOOP_VERSION);
   return text;
 }

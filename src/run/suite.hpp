@@ -43,10 +43,13 @@ struct SuiteOptions {
   int jobs = 1;              // runs at a time, each on its own thread
   std::string out = "runs";  // the run folders go to <out>/<suite>
   const std::atomic<bool>* stop = nullptr;
-  std::function<void(const SuiteRow&, const TrainResult&)> on_result;  // one call at a time
+  // One call at a time.
+  std::function<void(const SuiteRow&, const TrainResult&)> on_result;
+  std::function<void(const SuiteRow&, std::uint64_t seed, const std::string& what)> on_failure;
 };
 
-// results[row][seed - 1]; those that were not run have an empty run_dir.
+// results[row][seed - 1]; those that were not run, or failed, have an empty run_dir. A run that fails
+// does not stop the others.
 using SuiteResults = std::vector<std::vector<TrainResult>>;
 SuiteResults run_suite(const Suite& suite, const SuiteOptions& options);
 

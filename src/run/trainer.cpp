@@ -48,19 +48,26 @@ void check_feasible(const TrainSpec& spec) {
         spec.env, env.action_size, env.action_size == 1 ? "" : "s",
         kAlgorithmNames[static_cast<std::size_t>(spec.algorithm)]));
   }
-  if (spec.algorithm != Algorithm::dqn) return;
+  const double available = static_cast<double>(memory_bytes());
+  constexpr double kShare = 0.9;
+  if (spec.algorithm != Algorithm::dqn) {
+    const double needed = static_cast<double>(Rollout::bytes_needed(rollout_shape(spec)));
+    if (needed <= kShare * available) return;
+    throw UsageError(fmt::format(
+        "algo.rollout: {} vector steps of {} environments need {:.1f} GiB, but this machine has "
+        "{:.1f} GiB of memory",
+        spec.q.rollout, spec.envs, needed / 0x1p30, available / 0x1p30));
+  }
   const ReplayShape shape = replay_shape(spec);
   const double bytes = Replay::bytes_per_transition(shape);
   const double needed = bytes * static_cast<double>(shape.capacity);
-  const double memory = static_cast<double>(memory_bytes());
-  constexpr double kShare = 0.9;
-  if (needed <= kShare * memory) return;
+  if (needed <= kShare * available) return;
   throw UsageError(
       fmt::format("replay.capacity: {} transitions of {:.1f} bytes need {:.1f} GiB, but this "
                   "machine has {:.1f} GiB of memory; "
                   "at most {} fit",
-                  shape.capacity, bytes, needed / 0x1p30, memory / 0x1p30,
-                  static_cast<std::int64_t>(kShare * memory / bytes)));
+                  shape.capacity, bytes, needed / 0x1p30, available / 0x1p30,
+                  static_cast<std::int64_t>(kShare * available / bytes)));
 }
 
 std::int64_t declared_updates(const TrainSpec& spec) {

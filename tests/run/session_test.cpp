@@ -250,14 +250,18 @@ TEST_F(SessionTest, AnUnwritableFolderIsAnErrorThatNamesIt) {
   }
 }
 
-// Learning as learning: the ready-made spec must solve CartPole on each of three seeds. The figures over
-// many seeds are in docs/results.md.
+// Learning as learning: these ready-made specs must solve CartPole on each of three seeds. The figures
+// over many seeds are in docs/results.md.
 TEST_F(SessionTest, CartPoleIsLearnt) {
-  for (std::uint64_t seed : {1u, 2u, 3u}) {
-    const std::vector<std::string> overrides = {"run.seed=" + std::to_string(seed)};
-    const TrainSpec spec = load_spec("cartpole_dqn", overrides);
-    const TrainResult result = start_run(spec, run_dir(), {});
-    EXPECT_TRUE(result.solved) << "seed " << seed << " reached " << result.best_return_mean;
+  for (const char* name : {"cartpole_dqn", "cartpole_ddqn_per", "cartpole_dueling", "cartpole_c51",
+                           "cartpole_rainbow", "cartpole_pqn", "cartpole_sarsa"}) {
+    for (std::uint64_t seed : {1u, 2u, 3u}) {
+      const std::vector<std::string> overrides = {"run.seed=" + std::to_string(seed),
+                                                  "evaluation.stop_when_solved=true"};
+      const TrainResult result = start_run(load_spec(name, overrides), run_dir(), {});
+      EXPECT_TRUE(result.solved) << name << ", seed " << seed << " reached "
+                                 << result.best_return_mean;
+    }
   }
 }
 

@@ -110,7 +110,7 @@ struct Randomise {
     *x = Schedule{.kind = kind, .from = x->from};
     if (schedule_has(kind, "to")) x->to = real(key.range.low, key.range.high);
     if (schedule_has(kind, "over")) x->over = 1 + rng.below(1'000'000);
-    if (schedule_has(kind, "factor")) x->factor = rng.uniform();
+    if (schedule_has(kind, "factor")) x->factor = 0.001 + 0.999 * rng.uniform();
     if (schedule_has(kind, "every")) x->every = 1 + rng.below(1'000'000);
     x->count = static_cast<Count>(rng.below(2));
   }
@@ -201,6 +201,7 @@ TEST(Spec, WrittenSpecsAreReadBackToTheBit) {
     spec.q.train_offset = spec.q.train_every / spec.envs / 2 * spec.envs;
     spec.q.repeats = 1;
     spec.q.accumulate = 1;
+    spec.q.newest = spec.q.newest && spec.envs < spec.q.batch;
     spec.q.target_every += 1;
     if (spec.q.v_min > spec.q.v_max) std::swap(spec.q.v_min, spec.q.v_max);
     spec.q.temperature = i % 2 == 0 ? linear(5, 0.5, 4000) : constant(0.1);
@@ -480,6 +481,20 @@ TEST(Spec, CombinationsThatMakeNoSenseAreRefused) {
             std::string::npos);
   EXPECT_NE(refused({"algo.head=c51", "algo.v_min=5", "algo.v_max=5"}).find("not below algo.v_max"),
             std::string::npos);
+  EXPECT_EQ(refused({"algo.repeats=2", "algo.train_every=50", "algo.updates_per_step=0.28"}),
+            "accepted")
+      << "14 updates, whatever the rounding says";
+  EXPECT_NE(
+      refused({"algo.head=c51", "algo.v_min=100", "algo.v_max=100.0000001"}).find("too close"),
+      std::string::npos);
+  EXPECT_NE(refused({"replay.newest=true", "env.count=64", "algo.batch=64"}).find("no room"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.epsilon={kind: step, from: 0.5, factor: 3, every: 9}"})
+                .find("leaves the range"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.temperature={kind: step, from: 1, factor: 0, every: 9}"})
+                .find("must stay above 0"),
+            std::string::npos);
   EXPECT_NE(refused({"algo.repeats=3", "algo.train_every=4"}).find("not a multiple of 3"),
             std::string::npos);
   EXPECT_NE(refused({"algo.train_offset=4", "algo.train_every=4"}).find("below algo.train_every"),
@@ -490,6 +505,12 @@ TEST(Spec, CombinationsThatMakeNoSenseAreRefused) {
   EXPECT_NE(refused({"algo.batch=64", "algo.accumulate=4", "replay.capacity=200"})
                 .find("times algo.accumulate (4)"),
             std::string::npos);
+}
+
+TEST(Spec, NoisyLayersExploreAloneUnlessEpsilonIsGiven) {
+  EXPECT_EQ(read("env: {name: a}\nnet: {noisy: all}").q.epsilon.at(0, 0), 0);
+  EXPECT_EQ(
+      read("env: {name: a}\nnet: {noisy: all}\nalgo: {epsilon: {to: 0.1}}").q.epsilon.at(0, 0), 1);
 }
 
 TEST(Spec, AlgorithmsAreDescribedInWords) {

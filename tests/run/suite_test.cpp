@@ -49,14 +49,22 @@ TEST_F(SuiteTest, ReadyMadeSuitesAreRight) {
 
 TEST_F(SuiteTest, BadSuitesAreNamed) {
   EXPECT_NE(complaint("rowz: []").find("did you mean rows?"), std::string::npos);
-  EXPECT_NE(complaint("seeds: 3").find("rows: missing or empty"), std::string::npos);
+  EXPECT_NE(complaint("seeds: 3").find("rows: missing, empty or not a list"), std::string::npos);
   EXPECT_NE(complaint("rows: [{spec: cartpole_dnq}]").find("did you mean cartpole_dqn?"),
             std::string::npos);
   EXPECT_NE(complaint("rows: [{title: x}]").find("spec"), std::string::npos);
   EXPECT_NE(complaint("rows: [{spec: cartpole_dqn, sett: []}]").find("did you mean set?"),
             std::string::npos);
   EXPECT_NE(complaint("seeds: 0\nrows: [{spec: cartpole_dqn}]").find("seeds"), std::string::npos);
+  const std::string row = "rows: [{spec: cartpole_dqn";
+  EXPECT_NE(complaint("seeds: ten\n" + row + "}]").find("seeds: expected a whole number"),
+            std::string::npos);
+  EXPECT_NE(complaint(row + ", set: run.steps=5}]").find("set: expected a list"),
+            std::string::npos);
+  EXPECT_NE(complaint(row + ", bar: high}]").find("bar: expected a number"), std::string::npos);
+  EXPECT_NE(complaint(row + ", set: [algo.bach=5]}]").find("s.yaml:1: --set"), std::string::npos);
   EXPECT_THROW(load_suite("clasic"), UsageError);
+  EXPECT_THROW(load_suite(folder_), UsageError);
 }
 
 // Runs every row and seed once, the same results one at a time or two, and reports the medians.
@@ -82,6 +90,21 @@ TEST_F(SuiteTest, RunsEverySeedAndReportsMedians) {
     }
   }
   EXPECT_NE(one[0][0].params_hash, one[1][0].params_hash);
+  // A run that fails is named and does not take the others with it.
+  suite.rows[0].spec.q.learning_rate = constant(1e6);
+  suite.rows[0].spec.q.loss = Loss::mse;
+  suite.rows[0].spec.optimiser.kind = OptimiserKind::sgd;
+  int failed = 0;
+  options.on_failure = [&](const SuiteRow& row, std::uint64_t, const std::string& what) {
+    EXPECT_EQ(row.title, "first row");
+    EXPECT_NE(what.find("non-finite"), std::string::npos);
+    ++failed;
+  };
+  const SuiteResults partly = run_suite(suite, options);
+  EXPECT_EQ(failed, 3);
+  EXPECT_EQ(partly[1][2].params_hash, one[1][2].params_hash);
+  EXPECT_NE(suite_markdown(suite, partly, 1).find("| 0.5 | - | - |"), std::string::npos);
+
   const std::string table = suite_markdown(suite, one, 1);
   EXPECT_NE(table.find("| first row | `small` | 2800 | 0.5 |"), std::string::npos) << table;
   EXPECT_NE(table.find("| 5: 3 of 3 |"), std::string::npos) << table;
