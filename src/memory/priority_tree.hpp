@@ -1,70 +1,133 @@
-// A sum tree over a flat array: draws leaves in proportion to their priorities, as prioritised
-// replay needs (Schaul et al. 2016), and changes whole batches of them.
+// A sum tree over flat arrays: draws leaves in proportion to their priorities, as prioritised replay
+// needs (Schaul et al. 2016), and changes whole batches of them.
 //
-// Eight children make a node, and a node is one cache line: the inclusive prefix sums of its
-// children. The child that a point falls into is the number of prefixes not above the point, eight
-// comparisons without a branch; a child's own sum is the difference of neighbours. A batch of draws
-// descends level by level, not draw by draw, so that its cache misses overlap. A batch of changes
-// climbs leaf by leaf: what was drawn is in the cache, and near the root, where neighbours of the
-// batch share nodes, each level's chain of additions runs beside the others'.
+// The lowest nodes are the leaves, a cache line of floats each; in the nodes above, each child has the
+// sum of its earlier siblings, in 64-bit numbers (priority_node.hpp). The lowest of these levels, the
+// largest by far, has nodes of one cache line too; the others have two; the root is as wide as it
+// must be. A batch of draws descends level by level, not draw by draw, so that its cache misses
+// overlap. A batch of changes climbs leaf by leaf: what was drawn is in the cache. Only the root waits
+// for all of them.
 //
-// Priorities are fixed-point numbers. Integer sums are exact in any order, so the tree is a pure
+// Priorities are whole numbers of units. Integer sums are exact in any order, so the tree is a pure
 // function of its leaves: it does not drift, however often it is changed, and a tree rebuilt from
-// its leaves is the same to the bit. The sum of all leaves stays within 2^62.
+// its leaves is the same to the bit. Floats hold every whole number up to 2^24, which is a priority
+// of 1.0, and above that seven digits. The sum of all leaves stays within 2^62.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 
 #include "core/arena.hpp"
+#include "memory/priority_node.hpp"
 
 namespace hotloop {
 
 class PriorityTree {
  public:
-  static constexpr std::int64_t kFan = 8;
   static constexpr std::int64_t kOne = std::int64_t{1} << 24;  // units in a priority of 1.0
 
   // All leaves are 0. A tree of no leaves takes no memory and can do nothing.
   PriorityTree(Arena& arena, std::int64_t leaves);
   static std::size_t bytes_needed(std::int64_t leaves);
 
-  // The largest priority of a leaf, in units. A leaf of 0 is never drawn.
-  std::int64_t limit() const { return (std::int64_t{1} << 62) / leaves_; }
-  std::int64_t total() const { return levels_[depth_ - 1][kFan - 1]; }
-  std::int64_t operator[](std::int64_t leaf) const {
-    const std::int64_t* prefix = levels_[0] + leaf;
-    return leaf % kFan == 0 ? prefix[0] : prefix[0] - prefix[-1];
+  // The largest priority of a leaf, in units: a power of two. A leaf of 0 is never drawn.
+  std::int64_t limit() const {
+    constexpr auto kAll = std::uint64_t{1} << 62, kLeaf = std::uint64_t{1} << 48;
+    return static_cast<std::int64_t>(
+        std::min(kLeaf, std::bit_floor(kAll / static_cast<std::uint64_t>(count_))));
   }
+  std::int64_t total() const { return total_; }
+  float operator[](std::int64_t leaf) const { return leaves_[priority_node::position(leaf)]; }
 
-  // leaf <- priority for each of a batch; where a leaf comes twice, the last one counts.
-  void set(std::span<const std::int64_t> leaves, std::span<const std::int64_t> priorities);
+  // leaf <- priority for each of a batch, whole numbers up to the limit; where a leaf comes twice, the
+  // last one counts.
+  void set(std::span<const std::int64_t> leaves, std::span<const float> priorities);
   // `count` neighbours at once; costs far less than one by one.
-  void fill(std::int64_t first, std::int64_t count, std::int64_t priority);
+  void fill(std::int64_t first, std::int64_t count, float priority);
 
   // B stratified draws, one for each of B random numbers u < 2^64: number k falls into the stratum
   // [total * k / B, total * (k + 1) / B), bounds rounded down, u / 2^64 of the way through it. Gives
-  // the leaves, in ascending order, and their priorities. The total must be positive.
-  void draw(std::span<const std::uint64_t> random, std::span<std::int64_t> leaves,
-            std::span<std::int64_t> priorities) const;
+  // the leaves, in ascending order, and their priorities, and calls found(leaf) for each as soon as it
+  // is known. The numbers are used up. The total must be positive.
+  template <class Found>
+  void draw(std::span<std::uint64_t> random, std::span<std::int64_t> leaves,
+            std::span<float> priorities, Found&& found) const {
+    descend(random, leaves);
+    const std::size_t count = random.size();
+    for (std::size_t i = 0; i < count + kLag; ++i) {
+      if (i < count) {
+        step<kLowest>(levels_[0], random[i], leaves[i]);
+        __builtin_prefetch(leaves_ + leaves[i] * kLeaves);
+      }
+      if (i < kLag) continue;
+      std::int64_t& leaf = leaves[i - kLag];
+      const float* node = leaves_ + leaf * kLeaves;
+      const auto bound = static_cast<std::int64_t>(random[i - kLag]);
+      const std::int64_t child = priority_node::leaf_of(node, static_cast<double>(bound));
+      leaf = leaf * kLeaves + child;
+      priorities[i - kLag] = node[priority_node::position(child)];
+      found(leaf);
+    }
+  }
 
-  // For checkpoints: the levels by name, as far as the first `leaves` leaves reach.
+  // For checkpoints: all levels by name, as far as the first `leaves` leaves reach.
   template <class Visitor>
   void visit(std::int64_t leaves, Visitor&& v) {
+    v("priorities.total", std::span(&total_, 1));
+    v("priorities.root", std::span(root_, static_cast<std::size_t>(width_)));
+    std::int64_t nodes = nodes_above(leaves, kLeaves);
+    v("priorities.leaves", std::span(leaves_, static_cast<std::size_t>(nodes * kLeaves)));
     for (int level = 0; level < depth_; ++level) {
-      leaves = (leaves + kFan - 1) / kFan;
+      nodes = nodes_above(nodes, fan(level));
       v("priorities." + std::to_string(level),
-        std::span(levels_[level], static_cast<std::size_t>(leaves * kFan)));
+        std::span(levels_[level], static_cast<std::size_t>(nodes * fan(level))));
     }
   }
 
  private:
-  std::int64_t leaves_;
-  int depth_ = 0;
-  std::array<std::int64_t*, 21> levels_{};  // [ceil(leaves / 8^(level + 1)), 8] each; 0 is lowest
+  static constexpr std::int64_t kLeaves = 16;  // in a lowest node
+  static constexpr std::int64_t kLowest = 8;   // children of a node above those
+  static constexpr std::int64_t kFan = 16;     // ... and of one still higher
+  static constexpr std::int64_t kRoot = 64;    // at most
+  // Draws that have left level 0 before the first of them looks at its leaves: the misses of the two
+  // and those that `found` asks for overlap.
+  static constexpr std::size_t kLag = 12;
+  static constexpr std::int64_t fan(int level) { return level == 0 ? kLowest : kFan; }
+  static constexpr std::int64_t nodes_above(std::int64_t count, std::int64_t fan) {
+    return (count + fan - 1) / fan;
+  }
+  static std::int64_t width_for(std::int64_t nodes) {
+    return nodes == 0 ? 0 : std::bit_ceil(std::max<std::uint64_t>(nodes, 16));
+  }
+
+  // One level down for one draw: `bound` is its point within the node, plus 1, because the vector unit
+  // knows "less" but not "less or equal".
+  template <int kChildren>
+  static void step(const std::int64_t* level, std::uint64_t& bound, std::int64_t& node) {
+    const std::int64_t* sums = level + node * kChildren;
+    const std::int64_t child =
+        priority_node::child_of<kChildren>(sums, static_cast<std::int64_t>(bound));
+    bound -= static_cast<std::uint64_t>(sums[child]);
+    node = node * kChildren + child;
+  }
+  // Random numbers become bounds, and descend from the root to the nodes of level 0.
+  void descend(std::span<std::uint64_t> random, std::span<std::int64_t> nodes) const;
+  // The sum of a lowest node has changed; gives the child of the root that has changed with it.
+  std::int64_t climb(std::int64_t node, std::int64_t difference);
+  void grow_root(std::span<const std::int64_t> differences);  // [kRoot]
+
+  std::int64_t count_;
+  std::int64_t total_ = 0;
+  int depth_ = 0;                           // levels between root and leaves, at least one
+  float* leaves_ = nullptr;                 // [nodes, 4, 4]
+  std::array<std::int64_t*, 16> levels_{};  // [nodes, fan(level)] each; 0 is the lowest
+  std::int64_t* root_ = nullptr;            // [width]
+  std::int64_t width_ = 0;                  // 16, 32 or 64
 };
 
 }  // namespace hotloop

@@ -9,11 +9,13 @@
 namespace hotloop {
 namespace {
 
-// Eight blocks side by side, each of four draws of 32 bits.
-constexpr int kBlocks = 8;
+// Sixteen blocks side by side, each of four draws of 32 bits, four blocks in a register. A draw has
+// the low half of 64 bits; what a product leaves in the high half is ignored.
+constexpr int kBlocks = 16;
+constexpr int kRegisters = 4;
 constexpr std::size_t kWords = 2 * kBlocks;
-using Half = std::uint32_t __attribute__((vector_size(32)));   // [8]
-using Whole = std::uint64_t __attribute__((vector_size(32)));  // [4]
+using Whole = std::uint64_t __attribute__((vector_size(32), may_alias));  // [4]
+using Stored = std::uint64_t __attribute__((vector_size(32), aligned(8), may_alias));
 constexpr std::uint64_t kLow = 0xffffffff;
 
 // The low halves of a and b multiplied. GCC does not see by itself that one instruction does it.
@@ -26,35 +28,34 @@ inline Whole multiply(Whole a, Whole b) {
 #endif
 }
 
-struct Product {
-  Half high, low;
-};
-inline Product multiply(Half x, std::uint32_t factor) {
-  const Whole pairs = reinterpret_cast<Whole>(x), factors = Whole{} + factor;
-  const Whole even = multiply(pairs, factors), odd = multiply(pairs >> 32, factors);
-  return {reinterpret_cast<Half>(even >> 32 | (odd & ~kLow)),
-          reinterpret_cast<Half>((even & kLow) | odd << 32)};
-}
-
-// Philox 4x32-10 (Salmon et al. 2011) of the counters (first + i, lane, step), i < 8.
+// Philox 4x32-10 (Salmon et al. 2011) of the counters (first + i, lane, step), i < 16.
 void philox(std::uint64_t seed, std::uint32_t first, std::uint32_t lane, std::uint64_t step,
             std::uint64_t* words) {
-  Half x0 = Half{0, 1, 2, 3, 4, 5, 6, 7} + first, x1 = Half{} + lane;
-  Half x2 = Half{} + static_cast<std::uint32_t>(step);
-  Half x3 = Half{} + static_cast<std::uint32_t>(step >> 32);
+  Whole x0[kRegisters], x1[kRegisters], x2[kRegisters], x3[kRegisters];
+  for (int r = 0; r < kRegisters; ++r) {
+    x0[r] = Whole{0, 1, 2, 3} + first + 4 * r;
+    x1[r] = Whole{} + lane;
+    x2[r] = Whole{} + step;
+    x3[r] = Whole{} + (step >> 32);
+  }
   auto key0 = static_cast<std::uint32_t>(seed), key1 = static_cast<std::uint32_t>(seed >> 32);
   for (int round = 0; round < 10; ++round) {
-    const Product a = multiply(x0, PHILOX_M4x32_0), b = multiply(x2, PHILOX_M4x32_1);
-    x0 = b.high ^ x1 ^ key0;
-    x1 = b.low;
-    x2 = a.high ^ x3 ^ key1;
-    x3 = a.low;
+    for (int r = 0; r < kRegisters; ++r) {
+      const Whole a = multiply(x0[r], Whole{} + PHILOX_M4x32_0);
+      const Whole b = multiply(x2[r], Whole{} + PHILOX_M4x32_1);
+      x0[r] = b >> 32 ^ x1[r] ^ key0;
+      x1[r] = b;
+      x2[r] = a >> 32 ^ x3[r] ^ key1;
+      x3[r] = a;
+    }
     key0 += PHILOX_W32_0;
     key1 += PHILOX_W32_1;
   }
-  for (int i = 0; i < kBlocks; ++i) {
-    words[2 * i] = std::uint64_t{x0[i]} << 32 | x1[i];
-    words[2 * i + 1] = std::uint64_t{x2[i]} << 32 | x3[i];
+  for (int r = 0; r < kRegisters; ++r) {
+    const Whole even = x0[r] << 32 | (x1[r] & kLow), odd = x2[r] << 32 | (x3[r] & kLow);
+    Stored* to = reinterpret_cast<Stored*>(words + 8 * r);
+    to[0] = __builtin_shufflevector(even, odd, 0, 4, 1, 5);
+    to[1] = __builtin_shufflevector(even, odd, 2, 6, 3, 7);
   }
 }
 

@@ -29,7 +29,7 @@ std::size_t Replay::bytes_needed(const ReplayShape& s, std::int64_t draws) {
       (slots_of(s) + 1) * (small + obs_bytes(s)) + aside_of(s) * obs_bytes(s);
   std::size_t gathered =
       2 * obs_bytes(s) + sizeof(std::int32_t) + 2 * sizeof(float) + sizeof(std::int64_t);
-  if (s.prioritised) gathered += 2 * sizeof(float) + 2 * sizeof(std::int64_t);
+  if (s.prioritised) gathered += 2 * sizeof(float) + sizeof(std::uint64_t);
   return stored * s.lanes + PriorityTree::bytes_needed(leaves_of(s)) + gathered * draws;
 }
 
@@ -60,11 +60,10 @@ Replay::Replay(const ReplayShape& shape, std::int64_t draws)
   for (int k = 1; k <= shape.steps; ++k) powers_[k] = powers_[k - 1] * shape.gamma;
   if (!shape.prioritised) return;
   random_ = arena_.take<std::uint64_t>(draws);
-  priorities_ = arena_.take<std::int64_t>(draws);
   constexpr std::int64_t kVector = 16;
   const std::int64_t padded = (draws + kVector - 1) / kVector * kVector;
+  priorities_ = arena_.take<float>(padded);
   batch_weights_ = arena_.take<float>(padded);
-  powered_ = arena_.take<float>(padded);
 }
 
 void Replay::copy_obs(std::int64_t slot, std::span<const float> obs,

@@ -99,7 +99,7 @@ class Replay {
     v("final_obs", final_obs_);
     v("final_mask", final_mask_);
     if (!shape_.prioritised) return;
-    v("largest_priority", std::span<std::int64_t>(&largest_priority_, 1));
+    v("largest_priority", std::span<float>(&largest_priority_, 1));
     tree_.visit(slots * shape_.lanes, v);
   }
 
@@ -140,16 +140,17 @@ class Replay {
   void draw_uniformly(Rng rng, std::span<std::int64_t> places) const;
   template <bool kOneStep>
   void gather(std::int64_t draws);
+  template <bool kOneStep>
   void draw_by_priority(std::uint64_t seed, std::uint64_t stream, std::int64_t drawn);
   void weigh(double beta);
 
   ReplayShape shape_;
-  std::int64_t slots_;                                  // vector steps that fit
-  std::int64_t ring_;                                   // slots and the head
-  std::int64_t aside_;                                  // final observations per lane
-  std::int64_t pushed_ = 0;                             // vector steps ever pushed
-  std::int64_t terminals_ = 0;                          // stored transitions that terminated
-  std::int64_t largest_priority_ = PriorityTree::kOne;  // given so far
+  std::int64_t slots_;                           // vector steps that fit
+  std::int64_t ring_;                            // slots and the head
+  std::int64_t aside_;                           // final observations per lane
+  std::int64_t pushed_ = 0;                      // vector steps ever pushed
+  std::int64_t terminals_ = 0;                   // stored transitions that terminated
+  float largest_priority_ = PriorityTree::kOne;  // given so far, in units of the tree
   int batch_size_ = 0;
   std::int64_t sampled_at_ = 0;  // `pushed_` at the last sample
   Arena arena_;
@@ -168,8 +169,8 @@ class Replay {
   // Only if prioritised, [draws]. Floats are padded to whole vectors, so that no number is computed
   // by another instruction, with other last bits, because of its place in the batch.
   std::span<std::uint64_t> random_;
-  std::span<std::int64_t> priorities_;  // in units of the tree
-  std::span<float> batch_weights_, powered_;
+  std::span<float> priorities_;  // in units of the tree
+  std::span<float> batch_weights_;
 };
 
 }  // namespace hotloop

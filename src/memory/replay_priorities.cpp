@@ -1,9 +1,8 @@
-// Replay by priority: drawing with importance weights, and new priorities from errors.
+// Replay by priority: importance weights, and new priorities from errors.
 #include <Eigen/Core>
 #include <algorithm>
 #include <cassert>
 
-#include "memory/random_words.hpp"
 #include "memory/replay.hpp"
 
 namespace hotloop {
@@ -21,21 +20,13 @@ Vectors padded(std::span<float> values, std::int64_t count, float padding) {
 
 }  // namespace
 
-// Fills the first `drawn` places; the others stand already.
-void Replay::draw_by_priority(std::uint64_t seed, std::uint64_t stream, std::int64_t drawn) {
-  random_words(seed, Purpose::replay, 0, stream, random_.first(drawn));
-  tree_.draw(random_.first(drawn), places_.first(drawn), priorities_.first(drawn));
-  for (std::int64_t i = drawn; i < batch_size_; ++i) priorities_[i] = tree_[places_[i]];
-}
-
 // The largest weight of a batch belongs to its smallest priority, so that the number of transitions
 // and the sum of priorities cancel: (size P_i)^-beta / max_j (size P_j)^-beta = (min_j p_j / p_i)^beta.
 void Replay::weigh(double beta) {
-  for (std::int64_t i = 0; i < batch_size_; ++i)
-    batch_weights_[i] = static_cast<float>(priorities_[i]);
-  Vectors weights = padded(batch_weights_, batch_size_, batch_weights_[0]);
-  const float least = weights.minCoeff();
-  weights = (static_cast<float>(beta) * (least / weights).log()).exp();
+  const Vectors priorities = padded(priorities_, batch_size_, priorities_[0]);
+  const float least = priorities.minCoeff();
+  padded(batch_weights_, batch_size_, 1) =
+      (static_cast<float>(beta) * (least / priorities).log()).exp();
 }
 
 void Replay::set_priorities([[maybe_unused]] int index, std::span<const float> errors) {
@@ -43,17 +34,18 @@ void Replay::set_priorities([[maybe_unused]] int index, std::span<const float> e
   assert(static_cast<int>(errors.size()) == batch_size_);
   const std::int64_t size = batch_size_;
   const auto epsilon = static_cast<float>(shape_.priority_epsilon);
-  for (std::int64_t i = 0; i < size; ++i) powered_[i] = errors[i] + epsilon;
-  Vectors powered = padded(powered_, size, 1);
-  powered = float{PriorityTree::kOne} * (static_cast<float>(shape_.alpha) * powered.log()).exp();
+  for (std::int64_t i = 0; i < size; ++i) priorities_[i] = errors[i] + epsilon;
+  Vectors priorities = padded(priorities_, size, 1);
+  priorities =
+      (float{PriorityTree::kOne} * (static_cast<float>(shape_.alpha) * priorities.log()).exp())
+          .floor();
 
-  const std::int64_t limit = tree_.limit();
-  constexpr float kLargest = 0x1p62f;
-  std::int64_t largest = largest_priority_;
+  const auto limit = static_cast<float>(tree_.limit());
+  float largest = largest_priority_;
   for (std::int64_t i = 0; i < size; ++i) {
     // At least one unit, so that every stored transition can be drawn; NaN counts as that.
-    const float units = powered_[i] >= 1 ? std::min(powered_[i], kLargest) : 1.0f;
-    priorities_[i] = std::min(static_cast<std::int64_t>(units), limit);
+    const float units = priorities_[i] < limit ? priorities_[i] : limit;
+    priorities_[i] = priorities_[i] >= 1 ? units : 1.0f;
     largest = std::max(largest, priorities_[i]);
   }
   largest_priority_ = largest;

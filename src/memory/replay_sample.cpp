@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstring>
 
+#include "memory/random_words.hpp"
 #include "memory/replay.hpp"
 
 namespace hotloop {
@@ -39,6 +40,18 @@ void Replay::draw_uniformly(Rng rng, std::span<std::int64_t> places) const {
     place = at >= end ? at - end : at;
     prefetch<kOneStep>(place);
   }
+}
+
+// Fills the first `drawn` places; the others stand already.
+template <bool kOneStep>
+void Replay::draw_by_priority(std::uint64_t seed, std::uint64_t stream, std::int64_t drawn) {
+  for (std::int64_t i = drawn; i < batch_size_; ++i) {
+    priorities_[i] = tree_[places_[i]];
+    prefetch<kOneStep>(places_[i]);
+  }
+  const std::span<std::uint64_t> random = random_.first(drawn);
+  random_words(seed, Purpose::replay, 0, stream, random);
+  tree_.draw(random, places_, priorities_, [&](std::int64_t place) { prefetch<kOneStep>(place); });
 }
 
 template <bool kOneStep>
@@ -104,8 +117,7 @@ void Replay::sample_windows(int batches, int size, std::uint64_t seed, std::uint
       draw_uniformly<kOneStep>(Rng(seed, Purpose::replay, 0, first + k), places.first(drawn));
       continue;
     }
-    draw_by_priority(seed, first + k, drawn);
-    for (const std::int64_t place : places) prefetch<kOneStep>(place);
+    draw_by_priority<kOneStep>(seed, first + k, drawn);
     weigh(beta);
   }
   gather<kOneStep>(std::int64_t{batches} * size);

@@ -102,7 +102,7 @@ TEST(PrioritisedReplay, OddErrorsAreClamped) {
   const double unit = 1.0 / PriorityTree::kOne;
   give_priorities(replay, {0, 1e30f, std::nanf(""), INFINITY});
   EXPECT_EQ(replay.priority(0), unit);
-  EXPECT_EQ(replay.priority(1), std::ldexp(1.0, 62) / 12 * unit);
+  EXPECT_EQ(replay.priority(1), std::ldexp(1.0, 48) * unit);
   EXPECT_EQ(replay.priority(2), unit);
   EXPECT_EQ(replay.priority(3), replay.priority(1));
   replay.sample(1, 4, 1, 1);

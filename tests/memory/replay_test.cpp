@@ -182,7 +182,7 @@ TEST(Replay, BytesAreWhatTheArraysTake) {
   // s; a, r and end in a word; s' is free
   EXPECT_NEAR(Replay::bytes_per_transition(shape), 4 * 4 + 8, 0.1);
   shape.prioritised = true;
-  EXPECT_NEAR(Replay::bytes_per_transition(shape), 4 * 4 + 8 + 8 * 8 / 7.0, 0.1);
+  EXPECT_NEAR(Replay::bytes_per_transition(shape), 4 * 4 + 8 + 4 + 8 / 16.0 + 8 / 128.0, 0.1);
   shape.capacity = 1000;
   for (const bool prioritised : {false, true}) {
     shape.prioritised = prioritised;
