@@ -96,7 +96,7 @@ class PriorityTree {
   static constexpr std::int64_t kRoot = 64;    // at most
   // Draws that have left level 0 before the first of them looks at its leaves: the misses of the two
   // and those that `found` asks for overlap.
-  static constexpr std::size_t kLag = 12;
+  static constexpr std::size_t kLag = 6;
   static constexpr std::int64_t fan(int level) { return level == 0 ? kLowest : kFan; }
   static constexpr std::int64_t nodes_above(std::int64_t count, std::int64_t fan) {
     return (count + fan - 1) / fan;
