@@ -27,7 +27,8 @@ inline void Replay::prefetch(std::int64_t place) const {
   const int steps = kOneStep ? 1 : shape_.steps;
   __builtin_prefetch(obs_.data() + place * d);
   __builtin_prefetch(obs_.data() + (place + steps * n) * d);
-  for (int k = 0; k < steps; ++k) __builtin_prefetch(outcomes_.data() + place + k * n);
+  // A long window is read in order; its first words are enough to set it going.
+  for (int k = 0; k < std::min(steps, 8); ++k) __builtin_prefetch(outcomes_.data() + place + k * n);
 }
 
 template <bool kOneStep>
