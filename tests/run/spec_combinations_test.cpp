@@ -1,0 +1,104 @@
+// What keys make of each other: schedules, derived defaults, and combinations that are refused.
+#include "tests/run/spec_text.hpp"
+
+namespace hotloop {
+namespace {
+
+TEST(Spec, EveryKindOfScheduleHasItsOwnParts) {
+  const auto rate = [](const std::string& text) {
+    return read("env: {name: a}\noptimiser: {learning_rate: " + text + "}").q.learning_rate;
+  };
+  const Schedule step = rate("{kind: step, from: 0.02, factor: 0.9, every: 1000, count: updates}");
+  EXPECT_EQ(step.factor, 0.9);
+  EXPECT_EQ(step.every, 1000);
+  EXPECT_EQ(step.count, Count::updates);
+  EXPECT_EQ(rate("{kind: linear_to_zero, from: 0.02, over: 10}").at(10, 0), 0);
+  EXPECT_EQ(
+      second_line("optimiser: {learning_rate: {kind: step, from: 1, to: 0, over: 5}}"),
+      "2: optimiser.learning_rate.to: does not belong here; a schedule of kind step has kind, "
+      "from, factor, every, count");
+  EXPECT_EQ(second_line("optimiser: {learning_rate: {kind: step, from: 1, factor: 0.5}}"),
+            "2: optimiser.learning_rate.every: missing; a schedule of kind step has kind, from, "
+            "factor, every, count");
+  // Epsilon's default is linear: going to zero keeps its start and its length.
+  const Schedule epsilon =
+      read("env: {name: a}\nalgo: {epsilon: {kind: linear_to_zero}}").q.epsilon;
+  EXPECT_EQ(epsilon.from, 1);
+  EXPECT_EQ(epsilon.over, 10'000);
+}
+
+// On-policy algorithms follow their rollout; what they have no use for is refused.
+TEST(Spec, RolloutLearnersDeriveTheirRatios) {
+  const std::string text = "env: {name: a, count: 8}\nalgo: {name: pqn, rollout: 16, batch: 32}";
+  const TrainSpec spec = read(text);
+  EXPECT_EQ(spec.q.train_every, 128);
+  EXPECT_EQ(spec.q.updates_per_step, 2.0 / 32);
+  EXPECT_EQ(spec.q.learning_starts, 0);
+  EXPECT_EQ(spec.q.target_every, 0);
+  EXPECT_EQ(spec.q.lambda, 0.65);
+  EXPECT_EQ(to_yaml(read(to_yaml(spec))), to_yaml(spec));
+  EXPECT_EQ(read(text, {"algo.name=sarsa"}).q.lambda, 0);
+  EXPECT_EQ(read(text, {"algo.name=sarsa", "algo.lambda=0.9"}).q.lambda, 0.9);
+  const auto refused = [&](const std::string& override) { return complaint(text, {override}); };
+  EXPECT_NE(refused("algo.batch=48").find("48 does not divide a rollout of 128 transitions"),
+            std::string::npos);
+  for (const char* override :
+       {"algo.double=true", "algo.n_step=3", "algo.head=c51", "algo.repeats=2", "algo.accumulate=2",
+        "algo.target.every=10", "algo.learning_starts=5", "replay.prioritised=true",
+        "replay.newest=true", "algo.train_offset=8"}) {
+    EXPECT_NE(refused(override).find("belongs to algo.name: dqn"), std::string::npos)
+        << override << ": " << refused(override);
+  }
+  EXPECT_NE(refused("algo.updates_per_step=1").find("leave it out"), std::string::npos);
+  EXPECT_NE(refused("algo.train_every=8").find("leave it out"), std::string::npos);
+}
+
+TEST(Spec, CombinationsThatMakeNoSenseAreRefused) {
+  const auto refused = [](const std::vector<std::string>& overrides) {
+    return complaint("env: {name: a}", overrides);
+  };
+  EXPECT_NE(refused({"algo.double=true", "algo.target.every=0"}).find("needs a target network"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.head=c51", "algo.v_min=5", "algo.v_max=5"}).find("not below algo.v_max"),
+            std::string::npos);
+  EXPECT_EQ(refused({"algo.repeats=2", "algo.train_every=50", "algo.updates_per_step=0.28"}),
+            "accepted")
+      << "14 updates, whatever the rounding says";
+  EXPECT_NE(
+      refused({"algo.head=c51", "algo.v_min=100", "algo.v_max=100.0000001"}).find("too close"),
+      std::string::npos);
+  EXPECT_NE(refused({"replay.newest=true", "env.count=64", "algo.batch=64"}).find("no room"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.epsilon={kind: step, from: 0.5, factor: 3, every: 9}"})
+                .find("leaves the range"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.temperature={kind: step, from: 1, factor: 0, every: 9}"})
+                .find("must stay above 0"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.repeats=3", "algo.train_every=4"}).find("not a multiple of 3"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.train_offset=4", "algo.train_every=4"}).find("below algo.train_every"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.temperature={kind: linear_to_zero, from: 1, over: 5}"})
+                .find("must stay above 0"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.batch=64", "algo.accumulate=4", "replay.capacity=200"})
+                .find("times algo.accumulate (4)"),
+            std::string::npos);
+}
+
+TEST(Spec, NoisyLayersExploreAloneUnlessEpsilonIsGiven) {
+  EXPECT_EQ(read("env: {name: a}\nnet: {noisy: all}").q.epsilon.at(0, 0), 0);
+  EXPECT_EQ(
+      read("env: {name: a}\nnet: {noisy: all}\nalgo: {epsilon: {to: 0.1}}").q.epsilon.at(0, 0), 1);
+}
+
+TEST(Spec, AlgorithmsAreDescribedInWords) {
+  EXPECT_EQ(describe_algorithm(read("env: {name: a}")), "dqn");
+  EXPECT_EQ(describe_algorithm(read("env: {name: a}\nalgo: {target: {every: 0}}")), "vanilla dqn");
+  EXPECT_EQ(describe_algorithm(load_spec("cartpole_rainbow")),
+            "double dueling noisy 3-step c51 dqn, prioritised");
+}
+
+}  // namespace
+}  // namespace hotloop
