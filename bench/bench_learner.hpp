@@ -37,11 +37,15 @@ struct BenchLearner {
     replay.sample(1, options.batch, 1, updates++, 0.5);
     return replay.batch(0);
   }
-  // Draw, gather, learn, and hand back the priorities if there are any.
+  // Draw, gather, learn, and hand back the priorities if there are any, in the order of a learner.
   void update() {
     const Batch batch = draw();
-    dqn.update({&batch, 1}, 1e-4, updates, team);
-    if (options.prioritised) replay.set_priorities(0, dqn.errors());
+    const auto reprioritise = [this] {
+      replay.set_priorities(0, dqn.errors());
+      replay.draw_ahead(options.batch, 1, updates);
+    };
+    dqn.update({&batch, 1}, 1e-4, updates, team, false,
+               options.prioritised ? std::function<void()>(reprioritise) : std::function<void()>());
   }
 };
 

@@ -34,7 +34,7 @@ Dqn::Dqn(const Structure& structure, Initialiser init, const QOptions& options,
 }
 
 UpdateReport Dqn::update(std::span<const Batch> batches, double learning_rate, std::uint64_t index,
-                         ThreadTeam& team, bool again) {
+                         ThreadTeam& team, bool again, const std::function<void()>& after_loss) {
   const bool fixed_targets = has_target() && !options_.double_q && !network_.is_noisy();
   const bool keep_next = again && fixed_targets && batches.size() == 1;
   online_now_ = network_.with_noise(online(), 1, index, online_noise_);
@@ -47,8 +47,15 @@ UpdateReport Dqn::update(std::span<const Batch> batches, double learning_rate, s
   for (std::size_t b = 0; b < batches.size(); ++b) {
     const Batch& batch = batches[b];
     const std::span<float> errors = errors_.subspan(b * batch.size, batch.size);
-    team.run(static_cast<int>(shards_.size()), [&](int first, int last, int) {
+    const int shards = static_cast<int>(shards_.size());
+    team.run(shards, [&](int first, int last, int) {
       for (int i = first; i < last; ++i) learn(batch, shards_[i], keep_next, errors);
+    });
+    if (after_loss && b + 1 == batches.size()) after_loss();
+    team.run(shards, [&](int first, int last, int) {
+      for (int i = first; i < last; ++i) {
+        backward(network_.plan(), online_now_, shards_[i].rows, shards_[i].s, shards_[i].gradient);
+      }
     });
     for (const Learner& shard : shards_) {
       report.loss += share * shard.sums.loss / batch.size;
@@ -111,7 +118,6 @@ void Dqn::learn(const Batch& batch, Learner& shard, bool keep_next, std::span<fl
     shard.sums.loss += sums.loss;
     shard.sums.q += sums.q;
   }
-  backward(plan, online_now_, shard.rows, shard.s, shard.gradient);
 }
 
 void Dqn::update_target() {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -31,9 +32,11 @@ class Dqn {
   // only if loss and gradient are finite; the caller looks at the report. `index` is the number of
   // the update: noise is drawn from it. `again` says that neither the batches nor the target network
   // have changed since the last update; what the target network says about s' is then not computed
-  // anew where it must be the same.
+  // anew where it must be the same. `after_loss` is called as soon as errors() are known, while the
+  // gradient is still to be computed; the batches are not read any more from then on.
   UpdateReport update(std::span<const Batch> batches, double learning_rate, std::uint64_t index,
-                      ThreadTeam& team, bool again = false);
+                      ThreadTeam& team, bool again = false,
+                      const std::function<void()>& after_loss = {});
   UpdateReport update(const Batch& batch, double learning_rate, ThreadTeam& team) {
     return update({&batch, 1}, learning_rate, 0, team);
   }

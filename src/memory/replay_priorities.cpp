@@ -30,7 +30,7 @@ void Replay::weigh(double beta) {
 }
 
 void Replay::set_priorities([[maybe_unused]] int index, std::span<const float> errors) {
-  assert(shape_.prioritised && index == 0 && sampled_at_ == pushed_);
+  assert(shape_.prioritised && index == 0 && sampled_at_ == pushed_ && !drawn_ahead_);
   assert(static_cast<int>(errors.size()) == batch_size_);
   const std::int64_t size = batch_size_;
   const auto epsilon = static_cast<float>(shape_.priority_epsilon);

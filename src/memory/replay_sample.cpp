@@ -111,23 +111,41 @@ void Replay::sample_windows(int batches, int size, std::uint64_t seed, std::uint
   const std::int64_t n = shape_.lanes;
   const std::int64_t drawn = shape_.newest ? std::max<std::int64_t>(0, size - n) : size;
   const std::int64_t newest = (pushed_ - 1) % ring_ * n;  // place of its first lane
-  for (int k = 0; k < batches; ++k) {
-    const std::span<std::int64_t> places = places_.subspan(std::int64_t{k} * size, size);
-    for (std::int64_t i = drawn; i < size; ++i) places[i] = newest + i - drawn;
-    if (!shape_.prioritised) {
-      draw_uniformly<kOneStep>(Rng(seed, Purpose::replay, 0, first + k), places.first(drawn));
-      continue;
-    }
-    draw_by_priority<kOneStep>(seed, first + k, drawn);
+  if (shape_.prioritised) {
+    if (!drawn_ahead_) draw_prioritised<kOneStep>(size, seed, first);
+    drawn_ahead_ = false;
     weigh(beta);
   }
+  for (int k = 0; k < batches && !shape_.prioritised; ++k) {
+    const std::span<std::int64_t> places = places_.subspan(std::int64_t{k} * size, size);
+    for (std::int64_t i = drawn; i < size; ++i) places[i] = newest + i - drawn;
+    draw_uniformly<kOneStep>(Rng(seed, Purpose::replay, 0, first + k), places.first(drawn));
+  }
   gather<kOneStep>(std::int64_t{batches} * size);
+}
+
+template <bool kOneStep>
+void Replay::draw_prioritised(int size, std::uint64_t seed, std::uint64_t stream) {
+  const std::int64_t n = shape_.lanes;
+  const std::int64_t drawn = shape_.newest ? std::max<std::int64_t>(0, size - n) : size;
+  const std::int64_t newest = (pushed_ - 1) % ring_ * n;  // place of its first lane
+  batch_size_ = size;
+  for (std::int64_t i = drawn; i < size; ++i) places_[i] = newest + i - drawn;
+  draw_by_priority<kOneStep>(seed, stream, drawn);
+}
+
+void Replay::draw_ahead(int size, std::uint64_t seed, std::uint64_t stream) {
+  assert(shape_.prioritised && sampled_at_ == pushed_);
+  shape_.steps == 1 ? draw_prioritised<true>(size, seed, stream)
+                    : draw_prioritised<false>(size, seed, stream);
+  drawn_ahead_ = true;
 }
 
 void Replay::sample(int batches, int size, std::uint64_t seed, std::uint64_t first, double beta) {
   assert(std::int64_t{batches} * size <= static_cast<std::int64_t>(places_.size()));
   assert(stored_slots() > 0);
   assert(batches == 1 || !shape_.prioritised);
+  assert(!drawn_ahead_ || (sampled_at_ == pushed_ && batch_size_ == size));
   batch_size_ = size;
   sampled_at_ = pushed_;
   shape_.steps == 1 ? sample_windows<true>(batches, size, seed, first, beta)

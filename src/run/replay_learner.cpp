@@ -44,6 +44,12 @@ ReplayLearner::ReplayLearner(const TrainSpec& spec)
       group_(group_size(spec)),
       replay_(replay_shape(spec), group_ * draw_size(spec.q)),
       batches_(spec.q.accumulate),
+      reprioritise_([this] {
+        replay_.set_priorities(0, dqn_.errors());
+        if (next_draw_ < 0) return;
+        replay_.draw_ahead(static_cast<int>(draw_size(spec_.q)), spec_.run.seed,
+                           static_cast<std::uint64_t>(next_draw_));
+      }),
       lag_(std::nan("")) {}
 
 void ReplayLearner::begin(std::span<const float> obs, std::span<const std::uint8_t> mask) {
@@ -78,12 +84,14 @@ void ReplayLearner::learn(Training training) {
     replay_.sample(draws, static_cast<int>(draw_size(q)), spec_.run.seed, c.batches,
                    q.beta.at(c.env_steps, c.updates));
     training.clock.enter_part(Phase::learn);
-    for (int draw = 0; draw < draws; ++draw) update(draw, training);
     owed -= std::int64_t{draws} * q.repeats;
+    next_draw_ = owed >= q.repeats ? c.batches + draws : -1;
+    for (int draw = 0; draw < draws; ++draw) update(draw, training);
   }
 }
 
-// The updates on one draw.
+// The updates on one draw. Priorities are handed back, and the next draw of this event is made, before
+// the last gradient: the memory answers while the network computes.
 void ReplayLearner::update(int draw, Training& training) {
   Counters& c = training.counters;
   const QOptions& q = spec_.q;
@@ -94,12 +102,13 @@ void ReplayLearner::update(int draw, Training& training) {
   for (int repeat = 0; repeat < q.repeats; ++repeat) {
     const bool again = c.target_updates == target_then;
     target_then = c.target_updates;
+    const bool last = repeat + 1 == q.repeats;
     const UpdateReport report = dqn_.update(
-        batches_, learning_rate(c), static_cast<std::uint64_t>(c.updates), training.team, again);
+        batches_, learning_rate(c), static_cast<std::uint64_t>(c.updates), training.team, again,
+        q.prioritised && last ? reprioritise_ : std::function<void()>());
     record(report, training);
     if (q.target_count == Count::updates) follow(c.updates - 1, c.updates, c);
   }
-  if (q.prioritised) replay_.set_priorities(draw, dqn_.errors());
   ++c.batches;
 }
 

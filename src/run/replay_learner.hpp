@@ -1,6 +1,7 @@
 // The DQN family: learns from transitions drawn out of a replay memory.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "algo/dqn.hpp"
@@ -33,7 +34,9 @@ class ReplayLearner final : public QLearner {
   Dqn dqn_;
   int group_;  // draws that are gathered together
   Replay replay_;
-  std::vector<Batch> batches_;  // [accumulate] the parts of one draw
+  std::vector<Batch> batches_;   // [accumulate] the parts of one draw
+  std::int64_t next_draw_ = -1;  // after the one at hand, in this event; -1 = none
+  std::function<void()> reprioritise_;
   double lag_;  // of the target, when it first followed since somebody asked; or NaN
 };
 
