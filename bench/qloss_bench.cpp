@@ -62,7 +62,7 @@ void add_shape(const Shape& shape, Json& rows) {
     forward(forward_case->fast.dqn.network().plan(), forward_case->fast.dqn.online(), batch.obs,
             shape.batch, *workspace);
   });
-  const auto times = measurement.run(15, 0.01);
+  const auto times = measurement.run(31, 0.01);
   const double plain = times.at("target").median_us;
   for (const Variant& variant : family()) {
     const Timing& time = times.at(variant.name);
@@ -90,7 +90,7 @@ void add_capacities(const Shape& shape, Json& rows) {
                                                     NetOptions{}, capacity);
     measurement.add("uniform", [uniform] { uniform->update(); });
     measurement.add("per", [per] { per->update(); });
-    const auto times = measurement.run(15, 0.01);
+    const auto times = measurement.run(31, 0.01);
     const double uniform_us = times.at("uniform").median_us;
     const double per_us = times.at("per").median_us;
     rows.push_back({{"name", "per"},

@@ -51,14 +51,20 @@ inline void PriorityTree::grow_root(std::span<const std::int64_t> differences) {
   total_ += sum;
 }
 
+// First the leaves, then the nodes above: the misses of the former overlap.
 void PriorityTree::set(std::span<const std::int64_t> leaves, std::span<const float> priorities) {
   std::array<std::int64_t, kRoot> differences{};
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    float& leaf = leaves_[priority_node::position(leaves[i])];
-    const auto old = static_cast<std::int64_t>(leaf);
-    leaf = priorities[i];
-    const std::int64_t difference = static_cast<std::int64_t>(leaf) - old;
-    differences[climb(leaves[i] / kLeaves, difference)] += difference;
+  std::array<std::int64_t, 64> changes;
+  for (std::size_t first = 0; first < leaves.size(); first += changes.size()) {
+    const std::size_t count = std::min(changes.size(), leaves.size() - first);
+    for (std::size_t i = 0; i < count; ++i) {
+      float& leaf = leaves_[priority_node::position(leaves[first + i])];
+      const auto old = static_cast<std::int64_t>(leaf);
+      leaf = priorities[first + i];
+      changes[i] = static_cast<std::int64_t>(leaf) - old;
+    }
+    for (std::size_t i = 0; i < count; ++i)
+      differences[climb(leaves[first + i] / kLeaves, changes[i])] += changes[i];
   }
   grow_root(differences);
 }

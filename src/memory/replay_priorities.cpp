@@ -40,15 +40,10 @@ void Replay::set_priorities([[maybe_unused]] int index, std::span<const float> e
       (float{PriorityTree::kOne} * (static_cast<float>(shape_.alpha) * priorities.log()).exp())
           .floor();
 
+  // At least one unit, so that every stored transition can be drawn; NaN counts as that.
   const auto limit = static_cast<float>(tree_.limit());
-  float largest = largest_priority_;
-  for (std::int64_t i = 0; i < size; ++i) {
-    // At least one unit, so that every stored transition can be drawn; NaN counts as that.
-    const float units = priorities_[i] < limit ? priorities_[i] : limit;
-    priorities_[i] = priorities_[i] >= 1 ? units : 1.0f;
-    largest = std::max(largest, priorities_[i]);
-  }
-  largest_priority_ = largest;
+  priorities = (priorities >= 1).select(priorities.min(limit), 1.0f);
+  largest_priority_ = std::max(largest_priority_, priorities.maxCoeff());
   tree_.set(places_.first(size), priorities_.first(size));
 }
 
