@@ -20,8 +20,9 @@
 // and has `hotloop::Step step(std::span<const float> action, hotloop::Rng&)`. The engine hands the
 // floats on as they come; a world that minds values beyond its bounds clips them itself.
 //
-// Optional: `void mask(std::span<std::uint8_t> allowed) const` (1 = the action may be taken) and a
-// nested type `Batch`, a whole-batch step (see BatchedWorld below).
+// Optional: `void mask(std::span<std::uint8_t> allowed) const` (1 = the action may be taken),
+// `void measure(std::span<float> values) const` (what is told of an episode besides its return: see
+// spec.measures) and a nested type `Batch`, a whole-batch step (see BatchedWorld below).
 #pragma once
 
 #include <hotloop/rng.hpp>
@@ -49,6 +50,7 @@ struct ObsPart {
 };
 
 inline constexpr int kMaxActionSize = 8;
+inline constexpr int kMaxMeasures = 8;
 
 // The fact sheet of an environment. Either `actions` or `action_size` is set, never both.
 struct EnvSpec {
@@ -63,7 +65,46 @@ struct EnvSpec {
   double solved_return = std::numeric_limits<double>::quiet_NaN();
   std::array<ObsPart, 8> parts{};  // names of the row's parts in order; may stay empty
   std::string_view about{};        // one line for `hotloop list envs`
+  // Names of what `measure` gives at the end of an episode; the one called "score", if there is one,
+  // is reported with results.
+  std::array<std::string_view, kMaxMeasures> measures{};
+
+  constexpr int measure_count() const {
+    int n = 0;
+    while (n < kMaxMeasures && !measures[n].empty()) ++n;
+    return n;
+  }
 };
+
+// Something that a training spec may set under `env.options`. Its value is a number; where there are
+// choices, it is the index of the word chosen.
+struct EnvOption {
+  std::string_view name;
+  std::string_view about;
+  double initial = 0;  // NaN = it follows from other options, as `about` says
+  double low = 0;
+  double high = 0;
+  bool whole = false;                         // whole numbers only
+  std::array<std::string_view, 8> choices{};  // the words, if it is not a number
+};
+
+constexpr EnvOption whole_option(std::string_view name, int initial, int low, int high,
+                                 std::string_view about) {
+  return {name,
+          about,
+          static_cast<double>(initial),
+          static_cast<double>(low),
+          static_cast<double>(high),
+          true};
+}
+constexpr EnvOption number_option(std::string_view name, double initial, double low, double high,
+                                  std::string_view about) {
+  return {name, about, initial, low, high};
+}
+constexpr EnvOption word_option(std::string_view name, std::array<std::string_view, 8> choices,
+                                int initial, std::string_view about) {
+  return {name, about, static_cast<double>(initial), 0, 0, true, choices};
+}
 
 // What one step yields. The time limit is not the world's business: it never sets truncation.
 struct Step {
@@ -94,6 +135,8 @@ template <class W>
 concept HasStep = HasDiscreteStep<W> != HasBoxStep<W>;  // exactly one of them
 template <class W>
 concept HasMask = requires(const W w, std::span<std::uint8_t> allowed) { w.mask(allowed); };
+template <class W>
+concept HasMeasure = requires(const W w, std::span<float> values) { w.measure(values); };
 
 // The contract. A missing member is named by the sub-concept that fails.
 template <class W>

@@ -15,6 +15,13 @@
 
 namespace hotloop {
 
+// An image, a pixel for the smallest thing there is to see.
+struct Picture {
+  int width = 0;
+  int height = 0;
+  std::vector<std::uint8_t> rgb{};  // [height, width, 3]
+};
+
 // N worlds without episodes. Rows are [begin, end); spans cover all N rows.
 class WorldArray {
  public:
@@ -33,17 +40,39 @@ class WorldArray {
                     std::span<std::uint8_t> terminated) = 0;
   virtual void observe(int begin, int end, std::span<float> obs) const = 0;          // [N, D]
   virtual void mask(int begin, int end, std::span<std::uint8_t> allowed) const = 0;  // [N, A]
+  // What is told of row's episode so far, spec().measure_count() values.
+  virtual void measure(int row, std::span<float> values) const = 0;
+  // A picture of the row, for people to look at: empty if the world cannot be drawn.
+  virtual Picture picture(int /*row*/) const { return {}; }
+  // Policies that the world knows by name, without learning, and what number `script` of them does.
+  // Where it wants to choose at random, row i draws from Rng(seed, purpose, i, step).
+  virtual std::span<const std::string_view> scripts() const { return {}; }
+  virtual void play(int /*script*/, int /*begin*/, int /*end*/, std::uint64_t /*seed*/,
+                    Purpose /*purpose*/, std::uint64_t /*step*/,
+                    std::span<std::int32_t> /*actions*/) const {}
   virtual std::size_t row_bytes() const = 0;
   virtual void save_row(int row, std::byte* to) const = 0;
   virtual void restore_row(int row, const std::byte* from) = 0;
 };
 
-// One line of the registry. The two arrays differ only in speed: `make` uses the world's Batch if
-// it has one, `make_one_by_one` never does.
+// One line of the registry. The two arrays differ only in speed: `make` uses the world's Batch if it
+// has one, `make_one_by_one` never does. `values` has one number for each of the options; none at all
+// means the initial ones, for which `spec` is true: with others, ask the array.
 struct EnvEntry {
+  using Maker = std::unique_ptr<WorldArray> (*)(int count, std::span<const double> values);
+
   const EnvSpec* spec = nullptr;
-  std::unique_ptr<WorldArray> (*make)(int count) = nullptr;
-  std::unique_ptr<WorldArray> (*make_one_by_one)(int count) = nullptr;
+  Maker batch_maker = nullptr;
+  Maker one_by_one_maker = nullptr;
+  std::span<const EnvOption> options{};
+
+  std::unique_ptr<WorldArray> make(int count, std::span<const double> values = {}) const {
+    return batch_maker(count, values);
+  }
+  std::unique_ptr<WorldArray> make_one_by_one(int count,
+                                              std::span<const double> values = {}) const {
+    return one_by_one_maker(count, values);
+  }
 };
 
 // Makes the world known by its name. Runs before main, where nothing can be caught: a name that is
@@ -110,6 +139,10 @@ class OneByOneArray final : public WorldArray {
         worlds_[row].mask(row_of(allowed, row, W::spec.actions));
       }
     }
+  }
+
+  void measure(int row, std::span<float> values) const override {
+    if constexpr (HasMeasure<W>) worlds_[row].measure(values);
   }
 
   std::size_t row_bytes() const override { return sizeof(W); }
@@ -181,6 +214,10 @@ class WholeBatchArray final : public WorldArray {
     }
   }
 
+  void measure(int row, std::span<float> values) const override {
+    if constexpr (HasMeasure<W>) batch_.get(row).measure(values);
+  }
+
   std::size_t row_bytes() const override { return sizeof(W); }
   void save_row(int row, std::byte* to) const override { save_world<W>(batch_.get(row), to); }
   void restore_row(int row, const std::byte* from) override {
@@ -204,16 +241,17 @@ class WholeBatchArray final : public WorldArray {
 };
 
 template <class W>
-std::unique_ptr<WorldArray> make_one_by_one(int count) {
+std::unique_ptr<WorldArray> make_one_by_one(int count, std::span<const double>) {
   return std::make_unique<OneByOneArray<W>>(count);
 }
 
 template <class W>
-std::unique_ptr<WorldArray> make_array(int count) {
+std::unique_ptr<WorldArray> make_array(int count, std::span<const double> values) {
   if constexpr (BatchedWorld<W>) {
+    (void)values;
     return std::make_unique<WholeBatchArray<W>>(count);
   } else {
-    return make_one_by_one<W>(count);
+    return make_one_by_one<W>(count, values);
   }
 }
 
@@ -266,6 +304,11 @@ constexpr void check_contract() {
   if constexpr (requires { &W::mask; }) {
     static_assert(HasMask<W>, "`mask` must be `void mask(std::span<std::uint8_t> allowed) const`");
   }
+  if constexpr (HasSpec<W>) {
+    static_assert(HasMeasure<W> == (W::spec.measure_count() > 0),
+                  "`void measure(std::span<float> values) const` and names in spec.measures belong "
+                  "together: give both or neither");
+  }
   if constexpr (World<W> && requires { typename W::Batch; }) {
     static_assert(BatchedWorld<W>,
                   "the world's `Batch` lacks one of resize, get, set, step, observe: see "
@@ -279,7 +322,7 @@ template <class W>
 constexpr EnvEntry env_entry() {
   detail::check_contract<W>();
   if constexpr (World<W>) {
-    return {&W::spec, &detail::make_array<W>, &detail::make_one_by_one<W>};
+    return {&W::spec, &detail::make_array<W>, &detail::make_one_by_one<W>, {}};
   } else {
     return {};  // the assertions above have said why; spare the reader what would follow
   }

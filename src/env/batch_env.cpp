@@ -147,7 +147,9 @@ void BatchEnv::end_episode(int row) {
     std::copy_n(&mask_[mask_at], mask_width, &final_mask_[mask_at]);
   }
   const auto now = static_cast<std::int64_t>(steps_);
-  finished_[row] = {running_return_[row], now - began_after_[row]};
+  Episode& episode = finished_[row];
+  episode = {running_return_[row], now - began_after_[row]};
+  worlds_->measure(row, episode.measures);
   running_return_[row] = 0;
   began_after_[row] = now;
 

@@ -27,6 +27,7 @@ namespace hotloop {
 struct Episode {
   double total_return = 0;
   std::int64_t length = 0;
+  std::array<float, kMaxMeasures> measures{};  // in the order of spec().measures
 };
 
 class BatchEnv {
@@ -36,6 +37,9 @@ class BatchEnv {
 
   const EnvSpec& spec() const { return worlds_->spec(); }
   int count() const { return count_; }
+  const WorldArray& worlds() const { return *worlds_; }
+  std::uint64_t seed() const { return seed_; }
+  Purpose purpose() const { return purpose_; }
   bool has_mask() const { return worlds_->has_mask(); }
 
   void reset();  // all rows begin a first episode, step counter at 0

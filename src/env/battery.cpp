@@ -13,7 +13,6 @@ namespace hotloop {
 namespace {
 
 using Failure = std::optional<std::string>;
-using Make = std::unique_ptr<WorldArray> (*)(int count);
 
 Failure check_parts(const EnvSpec& spec) {
   int total = 0;
@@ -100,9 +99,9 @@ Failure check_row(const WorldArray& worlds, int row, std::span<float> obs,
 
 // Random play over the bare worlds: sizes, finiteness, flags, masks. It comes first, because the
 // later checks trust the worlds with unguarded memory.
-Failure check_play(Make make, const BatteryOptions& options) {
+Failure check_play(EnvEntry::Maker make, const BatteryOptions& options) {
   const auto rows = static_cast<std::size_t>(options.rows);
-  const std::unique_ptr<WorldArray> worlds = make(options.rows);
+  const std::unique_ptr<WorldArray> worlds = make(options.rows, options.values);
   const EnvSpec& spec = worlds->spec();
   std::vector<float> obs((rows + 2) * spec.obs), rewards(rows);
   std::vector<std::uint8_t> mask(worlds->has_mask() ? (rows + 2) * spec.actions : 0);
@@ -173,14 +172,14 @@ Failure play_together(const EnvSpec& spec, const BatteryOptions& options, int st
 }
 
 Failure check_repeats(const EnvEntry& entry, const BatteryOptions& options) {
-  BatchRunner first(entry.make(options.rows), options.rows, options.seed, 1);
-  BatchRunner second(entry.make(options.rows), options.rows, options.seed, 1);
+  BatchRunner first(entry.make(options.rows, options.values), options.rows, options.seed, 1);
+  BatchRunner second(entry.make(options.rows, options.values), options.rows, options.seed, 1);
   return play_together(*entry.spec, options, options.steps, 0, first, second);
 }
 
 // A world that draws random numbers when it is reset must play differently under another seed.
 Failure check_other_seed(const EnvEntry& entry, const BatteryOptions& options) {
-  const std::unique_ptr<WorldArray> worlds = entry.make(1);
+  const std::unique_ptr<WorldArray> worlds = entry.make(1, options.values);
   Rng used(options.seed, Purpose::test, 0, 0);
   Rng fresh = used;
   worlds->reset(0, used);
@@ -188,8 +187,8 @@ Failure check_other_seed(const EnvEntry& entry, const BatteryOptions& options) {
   for (int i = 0; i < 4; ++i) drew = used.bits() != fresh.bits() || drew;
   if (!drew) return std::nullopt;
 
-  BatchRunner first(entry.make(options.rows), options.rows, options.seed, 1);
-  BatchRunner second(entry.make(options.rows), options.rows, options.seed + 1, 1);
+  BatchRunner first(entry.make(options.rows, options.values), options.rows, options.seed, 1);
+  BatchRunner second(entry.make(options.rows, options.values), options.rows, options.seed + 1, 1);
   if (play_together(*entry.spec, options, options.steps, 0, first, second)) return std::nullopt;
   return fmt::format(
       "expected seeds {} and {} to play differently because reset draws random numbers, found no "
@@ -200,7 +199,7 @@ Failure check_other_seed(const EnvEntry& entry, const BatteryOptions& options) {
 Failure check_restore(const EnvEntry& entry, const BatteryOptions& options) {
   // Stop halfway and a little, so that most rows are in mid-episode.
   const int before = options.steps / 2 + 3;
-  BatchRunner straight(entry.make(options.rows), options.rows, options.seed, 1);
+  BatchRunner straight(entry.make(options.rows, options.values), options.rows, options.seed, 1);
   PlayActions actions(*entry.spec, options.rows);
   const auto step = [&](BatchRunner& runner, int t) {
     choose_actions(*entry.spec, runner.results().mask, options.seed, static_cast<std::uint64_t>(t),
@@ -211,7 +210,7 @@ Failure check_restore(const EnvEntry& entry, const BatteryOptions& options) {
   std::vector<std::byte> state(straight.env.state_bytes());
   straight.env.save(state);
 
-  BatchRunner resumed(entry.make(options.rows), options.rows, options.seed, 1);
+  BatchRunner resumed(entry.make(options.rows, options.values), options.rows, options.seed, 1);
   resumed.env.restore(state);
   const auto shown = straight.env.obs();
   const auto restored = resumed.env.obs();
@@ -230,24 +229,28 @@ Failure check_restore(const EnvEntry& entry, const BatteryOptions& options) {
 // The engine's runner against the plain one, under the time limit given.
 Failure check_against_plain(const EnvEntry& entry, const BatteryOptions& options, int max_steps,
                             int threads) {
-  PlainRunner plain(with_limit(entry.make_one_by_one(options.rows), max_steps), options.rows,
-                    options.seed);
-  BatchRunner batch(with_limit(entry.make(options.rows), max_steps), options.rows, options.seed,
-                    threads);
+  PlainRunner plain(with_limit(entry.make_one_by_one(options.rows, options.values), max_steps),
+                    options.rows, options.seed);
+  BatchRunner batch(with_limit(entry.make(options.rows, options.values), max_steps), options.rows,
+                    options.seed, threads);
   return play_together(*entry.spec, options, options.steps, 0, plain, batch);
 }
 
 }  // namespace
 
-std::vector<std::string> check_env(const EnvEntry& entry, const BatteryOptions& options) {
+std::vector<std::string> check_env(const EnvEntry& registered, const BatteryOptions& options) {
+  const EnvSpec spec = registered.make(1, options.values)->spec();
+  EnvEntry entry = registered;
+  entry.spec = &spec;  // as it is with these options
   std::vector<std::string> failures;
   const auto passes = [&](std::string_view check, const Failure& failure) {
     if (failure) failures.push_back(fmt::format("{}: {}: {}", entry.spec->name, check, *failure));
     return !failure.has_value();
   };
   passes("parts", check_parts(*entry.spec));
-  if (!passes("random play", check_play(entry.make_one_by_one, options))) return failures;
-  if (!passes("random play of the whole batch", check_play(entry.make, options))) return failures;
+  if (!passes("random play", check_play(entry.one_by_one_maker, options))) return failures;
+  if (!passes("random play of the whole batch", check_play(entry.batch_maker, options)))
+    return failures;
   if (!passes("same seed", check_repeats(entry, options))) return failures;
   passes("other seed", check_other_seed(entry, options));
   passes("save and restore", check_restore(entry, options));

@@ -20,6 +20,7 @@ struct BatteryOptions {
   int rows = 67;    // more than two SIMD registers of bytes, and not a multiple of anything
   int steps = 200;  // vector steps of each play
   std::uint64_t seed = 1;
+  std::vector<double> values{};  // of the world's options; none = the initial ones
 };
 
 // One sentence per failed check, with what was expected, what was found, the row and the first step

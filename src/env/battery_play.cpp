@@ -117,6 +117,7 @@ class LimitedArray final : public WorldArray {
   void mask(int begin, int end, std::span<std::uint8_t> allowed) const override {
     worlds_->mask(begin, end, allowed);
   }
+  void measure(int row, std::span<float> values) const override { worlds_->measure(row, values); }
   std::size_t row_bytes() const override { return worlds_->row_bytes(); }
   void save_row(int row, std::byte* to) const override { worlds_->save_row(row, to); }
   void restore_row(int row, const std::byte* from) override { worlds_->restore_row(row, from); }

@@ -1,0 +1,81 @@
+#include "env/options.hpp"
+
+#include <fmt/format.h>
+
+#include <hotloop/error.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "core/text.hpp"
+#include "env/registry.hpp"
+
+namespace hotloop {
+namespace {
+
+std::span<const std::string_view> words_of(const EnvOption& option) {
+  const auto end = std::find(option.choices.begin(), option.choices.end(), std::string_view());
+  return {option.choices.begin(), end};
+}
+
+// The value that `text` stands for; NaN if it stands for none.
+double value_of(const EnvOption& option, std::string_view text) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  if (const auto words = words_of(option); !words.empty()) {
+    const auto word = std::find(words.begin(), words.end(), text);
+    return word == words.end() ? kNone : static_cast<double>(word - words.begin());
+  }
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool sound = error == std::errc() && end == text.data() + text.size() &&
+                     value >= option.low && value <= option.high &&
+                     (!option.whole || value == std::trunc(value));
+  return sound ? value : kNone;
+}
+
+}  // namespace
+
+std::string allowed_values(const EnvOption& option) {
+  if (const auto words = words_of(option); !words.empty()) return "one of " + join(words);
+  return fmt::format("{}, {} to {}", option.whole ? "whole number" : "number", option.low,
+                     option.high);
+}
+
+std::vector<double> initial_values(std::span<const EnvOption> options) {
+  std::vector<double> values;
+  for (const EnvOption& option : options) values.push_back(option.initial);
+  return values;
+}
+
+std::vector<double> option_values(const EnvEntry& entry, const EnvOptions& options) {
+  std::vector<double> values = initial_values(entry.options);
+  for (const auto& [name, text] : options) {
+    const auto option =
+        std::find_if(entry.options.begin(), entry.options.end(),
+                     [&name = name](const EnvOption& known) { return known.name == name; });
+    if (option == entry.options.end()) {
+      std::vector<std::string_view> names;
+      for (const EnvOption& known : entry.options) names.push_back(known.name);
+      throw UsageError(fmt::format("env.options.{}: {} has no such option; {}", name,
+                                   entry.spec->name,
+                                   names.empty() ? "it has none" : suggestion(name, names)));
+    }
+    const double value = value_of(*option, text);
+    if (std::isnan(value)) {
+      throw UsageError(fmt::format("env.options.{}: found {}; allowed: {}", name, text,
+                                   allowed_values(*option)));
+    }
+    values[static_cast<std::size_t>(option - entry.options.begin())] = value;
+  }
+  return values;
+}
+
+std::unique_ptr<WorldArray> make_worlds(const EnvChoice& env, int count) {
+  const EnvEntry& entry = find_env(env.name);
+  return entry.make(count, option_values(entry, env.options));
+}
+
+EnvSpec env_spec(const EnvChoice& env) { return make_worlds(env, 1)->spec(); }
+
+}  // namespace hotloop
