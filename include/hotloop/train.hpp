@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace hotloop {
@@ -41,6 +42,13 @@ struct TrainResult {
   std::string cpu;
   bool interrupted = false;           // stopped by a signal; resume continues
   std::vector<std::string> warnings;  // about the health of training, in words
+  // If the environment keeps a score: of the last 100 training episodes, the best of all training
+  // episodes, and of the final evaluation.
+  double score_last100 = 0;
+  double score_max = 0;
+  double score_greedy = 0;
+  // Means over all training episodes of what the environment measures, by name.
+  std::vector<std::pair<std::string, double>> measures;
 };
 
 // One line of JSON.

@@ -16,20 +16,31 @@ inline constexpr std::array<std::string_view, 6> kScheduleNames = {
     "constant", "linear", "linear_to_zero", "exponential", "step", "cosine"};
 
 // What a schedule or a period counts.
-enum class Count { steps, updates };
-inline constexpr std::array<std::string_view, 2> kCountNames = {"steps", "updates"};
+enum class Count { steps, updates, episodes };
+inline constexpr std::array<std::string_view, 3> kCountNames = {"steps", "updates", "episodes"};
+
+// How far training has come.
+struct Progress {
+  std::int64_t env_steps = 0;
+  std::int64_t updates = 0;
+  std::int64_t episodes = 0;
+
+  std::int64_t in(Count count) const {
+    return count == Count::steps ? env_steps : count == Count::updates ? updates : episodes;
+  }
+};
 
 struct Schedule {
   ScheduleKind kind = ScheduleKind::constant;
   double from = 0;         // value at 0
-  double to = 0;           // value from `over` on; not of constant, linear_to_zero and step
-  std::int64_t over = 1;   // env steps or updates; not of constant and step
+  double to = 0;           // value from `over` on, step: the least; not of constant, linear_to_zero
+  std::int64_t over = 1;   // of what is counted; not of constant and step
   double factor = 1;       // step: multiplies the value ...
-  std::int64_t every = 1;  // step: ... whenever this many env steps or updates have passed
+  std::int64_t every = 1;  // step: ... whenever this many of what is counted have passed
   Count count = Count::steps;
 
-  double at(std::int64_t env_steps, std::int64_t updates) const {
-    const std::int64_t now = count == Count::steps ? env_steps : updates;
+  double at(const Progress& progress) const {
+    const std::int64_t now = progress.in(count);
     const double share = std::clamp(static_cast<double>(now) / static_cast<double>(over), 0.0, 1.0);
     switch (kind) {
       case ScheduleKind::constant:
@@ -41,7 +52,7 @@ struct Schedule {
       case ScheduleKind::exponential:  // a constant factor per step; both ends must be positive
         return from * std::pow(to / from, share);
       case ScheduleKind::step:
-        return from * std::pow(factor, static_cast<double>(now / every));
+        return std::max(to, from * std::pow(factor, static_cast<double>(now / every)));
       case ScheduleKind::cosine:
         return to + (from - to) * 0.5 * (1 + std::cos(share * std::numbers::pi));
     }

@@ -31,13 +31,28 @@ struct ResumeArguments {
 int resume_command(const ResumeArguments& arguments);
 
 struct EvalArguments {
-  std::string run;  // a run folder or a model file
+  std::string run;     // a run folder or a model file; with a policy also a spec
+  std::string policy;  // without a network: "random" or a script of the environment
   std::string model = "best";
+  std::vector<std::string> overrides;
   std::optional<int> episodes;
   std::optional<std::uint64_t> seed;
   bool json = false;
 };
 int eval_command(const EvalArguments& arguments);
+
+struct WatchArguments {
+  std::string run;
+  std::string policy;
+  std::string model = "best";
+  std::vector<std::string> overrides;
+  std::optional<std::uint64_t> seed;
+  int episodes = 1;
+  int speed = 12;  // steps per second
+  int scale = 24;  // pixels of a file per pixel of the picture
+  std::string gif, png;
+};
+int watch_command(const WatchArguments& arguments);
 
 struct SuiteArguments {
   std::string suite;

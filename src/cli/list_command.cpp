@@ -8,6 +8,7 @@
 
 #include "cli/commands.hpp"
 #include "core/text.hpp"
+#include "env/options.hpp"
 #include "env/registry.hpp"
 #include "run/spec.hpp"
 #include "run/suite.hpp"
@@ -29,6 +30,18 @@ Rows list_envs() {
   return rows;
 }
 
+// The options of all environments that have some.
+Rows list_options() {
+  Rows rows;
+  for (const EnvEntry& entry : registered_envs()) {
+    for (const EnvOption& option : entry.options) {
+      rows.emplace_back(fmt::format("{}.{}", entry.spec->name, option.name),
+                        fmt::format("{} ({})", option.about, allowed_values(option)));
+    }
+  }
+  return rows;
+}
+
 Rows list_infos(const std::vector<SpecInfo>& infos) {
   Rows rows;
   for (const SpecInfo& info : infos) rows.emplace_back(info.name, info.about);
@@ -45,12 +58,14 @@ Rows list_names(const std::array<std::string_view, N>& names) {
 }  // namespace
 
 int list_command(const std::string& what, bool json) {
-  constexpr std::array<std::string_view, 8> kLists = {"envs",       "specs",       "suites",
-                                                      "algorithms", "activations", "initialisers",
-                                                      "optimisers", "schedules"};
+  constexpr std::array<std::string_view, 9> kLists = {"envs",         "options",    "specs",
+                                                      "suites",       "algorithms", "activations",
+                                                      "initialisers", "optimisers", "schedules"};
   Rows rows;
   if (what == "envs")
     rows = list_envs();
+  else if (what == "options")
+    rows = list_options();
   else if (what == "specs")
     rows = list_infos(ready_made_specs());
   else if (what == "suites")

@@ -15,8 +15,8 @@ namespace {
 
 using namespace hotloop;
 
-constexpr std::array<std::string_view, 7> kCommands = {"train",   "resume", "eval", "list",
-                                                       "inspect", "suite",  "bench"};
+constexpr std::array<std::string_view, 8> kCommands = {"train", "resume",  "eval",  "watch",
+                                                       "list",  "inspect", "suite", "bench"};
 
 int run(int argc, char** argv) {
   CLI::App app{
@@ -57,7 +57,14 @@ int run(int argc, char** argv) {
 
   EvalArguments eval;
   auto* eval_app = app.add_subcommand("eval", "measure the greedy return of a trained model");
-  eval_app->add_option("RUN", eval.run, "a run folder or a model file")->required();
+  eval_app->add_option("RUN", eval.run, "a run folder or a model file; with --policy also a spec")
+      ->required();
+  eval_app->add_option("--policy", eval.policy,
+                       "instead of the model: random, or a script of the environment");
+  eval_app
+      ->add_option("--set", eval.overrides,
+                   "another option of the environment, e.g. env.options.grid=15")
+      ->allow_extra_args(false);
   eval_app->add_option("--model", eval.model, "best or latest")
       ->check(CLI::IsMember({"best", "latest"}))
       ->capture_default_str();
@@ -68,11 +75,39 @@ int run(int argc, char** argv) {
   eval_app->add_flag("--json", eval.json, "print one JSON object");
   eval_app->callback([&] { code = eval_command(eval); });
 
+  WatchArguments watch;
+  auto* watch_app = app.add_subcommand("watch", "see an agent play");
+  watch_app->add_option("RUN", watch.run, "a run folder or a model file; with --policy also a spec")
+      ->required();
+  watch_app->add_option("--policy", watch.policy,
+                        "instead of the model: random, or a script of the environment");
+  watch_app->add_option("--model", watch.model, "best or latest")
+      ->check(CLI::IsMember({"best", "latest"}))
+      ->capture_default_str();
+  watch_app
+      ->add_option("--set", watch.overrides,
+                   "another option of the environment, e.g. env.options.grid=15")
+      ->allow_extra_args(false);
+  watch_app->add_option("--seed", watch.seed, "seed of the game");
+  watch_app->add_option("--episodes", watch.episodes, "games to play")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  watch_app->add_option("--speed", watch.speed, "steps per second")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  watch_app->add_option("--scale", watch.scale, "size of a cell in a file, in pixels")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  watch_app->add_option("--gif", watch.gif, "write an animation to this file");
+  watch_app->add_option("--png", watch.png, "write the last moment to this file");
+  watch_app->callback([&] { code = watch_command(watch); });
+
   std::string list_what;
   bool list_json = false;
   auto* list_app = app.add_subcommand(
       "list",
-      "list envs, specs, suites, algorithms, activations, initialisers, optimisers or schedules");
+      "list envs, options, specs, suites, algorithms, activations, initialisers, optimisers or "
+      "schedules");
   list_app->add_option("WHAT", list_what, "what to list")->required();
   list_app->add_flag("--json", list_json, "print a JSON array");
   list_app->callback([&] { code = list_command(list_what, list_json); });

@@ -33,9 +33,13 @@ void ProgressBar::show(const Trainer& trainer, const RunRecord& record) {
   const double elapsed = std::max(1e-9, record.seconds - last_seconds_);
   const double step_rate = static_cast<double>(c.env_steps - last_steps_) / elapsed;
   const double update_rate = static_cast<double>(c.updates - last_updates_) / elapsed;
-  const auto total = static_cast<double>(trainer.spec().run.steps);
-  const double share = std::min(1.0, static_cast<double>(c.env_steps) / total);
-  const double left = (total - static_cast<double>(c.env_steps)) / std::max(step_rate, 1e-9);
+  const RunOptions& run = trainer.spec().run;
+  double share = static_cast<double>(c.env_steps) / static_cast<double>(run.steps);
+  if (run.episodes > 0) {
+    share = std::max(share, static_cast<double>(c.episodes) / static_cast<double>(run.episodes));
+  }
+  share = std::min(share, 1.0);
+  const double left = record.seconds * (1 - share) / std::max(share, 1e-9);
   const Window& w = trainer.window();
   if (w.episodes > 0) return_ = w.returns / static_cast<double>(w.episodes);
   const std::string text =

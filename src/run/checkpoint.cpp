@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr std::size_t kDigits = 16;  // of the env steps in a file's name
-constexpr const char* kFormat = "hotloop-checkpoint-2";
+constexpr const char* kFormat = "hotloop-checkpoint-3";
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 double number(const Json& value) { return value.is_null() ? kNone : value.get<double>(); }
@@ -33,6 +33,7 @@ Json to_state(const Trainer& trainer, const RunRecord& r) {
           {"largest_reward", trainer.largest_reward()},
           {"seconds", r.seconds},
           {"greedy", {number(r.greedy_return), number(r.greedy_deviation)}},
+          {"greedy_measures", r.greedy_measures},
           {"best_return", number(r.best_return)},
           {"best_env_steps", r.best_env_steps},
           {"greedy_env_steps", r.greedy_env_steps},
@@ -83,6 +84,8 @@ std::string save_checkpoint(const std::string& run_dir, Trainer& trainer, const 
   trainer.learner().visit([&](const std::string& name, Array array) {
     std::visit([&](auto values) { tensors.push_back(tensor(name, values)); }, array);
   });
+  trainer.episodes().visit(
+      [&](const char* name, std::span<double> values) { tensors.push_back(tensor(name, values)); });
   const Json state = to_state(trainer, record);
   std::string path = fmt::format("{}/checkpoints/{:0{}}.safetensors", run_dir,
                                  trainer.counters().env_steps, kDigits);
@@ -126,6 +129,7 @@ void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& recor
   record.seconds = state.at("seconds");
   record.greedy_return = number(state.at("greedy")[0]);
   record.greedy_deviation = number(state.at("greedy")[1]);
+  record.greedy_measures = state.at("greedy_measures");
   record.best_return = number(state.at("best_return"));
   record.best_env_steps = state.at("best_env_steps");
   record.greedy_env_steps = state.at("greedy_env_steps");
@@ -142,6 +146,8 @@ void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& recor
   file.copy("env", std::span<std::byte>(env));
   trainer.env().restore(env);
   file.copy("best", best);
+  trainer.episodes().visit(
+      [&](const char* name, std::span<double> values) { file.copy(name, values); });
   trainer.learner().visit([&](const std::string& name, Array array) {
     std::visit([&](auto values) { file.copy(name, values); }, array);
   });

@@ -1,11 +1,13 @@
-// Greedy evaluation on its own environments and random streams: it never changes training.
+// Evaluation on environments and random streams of its own: it never changes training.
 //
-// Every evaluation plays the same `episodes` starts (streams of (seed, evaluation_world, row,
-// step)), one episode per row, without exploration. So evaluations of one run are comparable, and
-// the number that stands with a saved model can be measured again exactly.
+// Every evaluation plays the same `episodes` starts (streams of (seed, evaluation_world, row, step)),
+// one episode per row. So evaluations of one run are comparable, and the number that stands with a
+// saved model can be measured again exactly.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,27 +26,57 @@ struct Evaluation {
   double deviation = 0;  // standard deviation over episodes
   double mean_length = 0;
   int episodes = 0;
+  std::array<double, kMaxMeasures> measures{};  // means, in the order of the environment's
+  std::array<double, kMaxMeasures> largest{};   // the largest of each
+};
+
+// Plays one episode in every row, from the start; `choose` fills in the actions for what env shows.
+// An episode longer than `max_steps` counts as it is then.
+Evaluation play_episodes(BatchEnv& env, std::int64_t max_steps, ThreadTeam& team,
+                         const std::function<void(std::span<std::int32_t> actions)>& choose);
+
+// The greedy choice of a Q-network for a batch of observations.
+class GreedyPolicy {
+ public:
+  GreedyPolicy(const Structure& structure, const QHead& head, int rows);
+
+  // `scale` normalises observations, as it stands; null = none.
+  void choose(const Plan& plan, std::span<const float> parameters, const InputScale* scale,
+              std::span<const float> obs, std::span<const std::uint8_t> mask, ThreadTeam& team,
+              std::span<std::int32_t> actions);
+  // Q(s, .) of a row, as `choose` last saw it.
+  void values(int row, std::span<float> q) const;
+
+ private:
+  QHead head_;
+  int rows_;
+  Workspace workspace_;
+  Arena arena_;
+  std::span<float> scratch_;     // [blocks][values_scratch]
+  std::vector<const float*> q_;  // [blocks] -> [actions][kLanes]
 };
 
 class Evaluator {
  public:
-  Evaluator(const std::string& env, const EvaluationOptions& options, std::uint64_t seed,
+  Evaluator(const EnvChoice& env, const EvaluationOptions& options, std::uint64_t seed,
             const Structure& structure, const QHead& head);
 
-  // `scale` normalises observations, as it stands; null = none.
   Evaluation run(const Plan& plan, std::span<const float> parameters, const InputScale* scale,
                  ThreadTeam& team);
+  const EnvSpec& spec() const { return env_.spec(); }
 
  private:
   std::int64_t max_steps_;
-  QHead head_;
   BatchEnv env_;
-  Workspace workspace_;
-  Arena arena_;
-  std::span<std::int32_t> actions_;   // [episodes]
-  std::span<double> returns_;         // [episodes]
-  std::span<std::uint8_t> finished_;  // [episodes]
-  std::span<float> scratch_;          // [blocks][values_scratch]
+  GreedyPolicy policy_;
 };
+
+// Policies without a network: "random", or one of the environment's own scripts. Its number, for
+// choose_by_script; throws UsageError if the environment has none of that name.
+int script_number(const std::string& script, const EnvChoice& env);
+void choose_by_script(int script, const BatchEnv& env, std::span<std::int32_t> actions);
+
+Evaluation evaluate_script(int script, const EnvChoice& env, const EvaluationOptions& options,
+                           std::uint64_t seed, ThreadTeam& team);
 
 }  // namespace hotloop

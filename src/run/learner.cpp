@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "env/registry.hpp"
 #include "run/replay_learner.hpp"
 #include "run/rollout_learner.hpp"
 
@@ -14,13 +13,13 @@ std::unique_ptr<Learner> make_learner(const TrainSpec& spec) {
 }
 
 ReplayShape replay_shape(const TrainSpec& spec) {
-  const EnvEntry& env = find_env(spec.env);
+  const std::unique_ptr<WorldArray> world = make_worlds(spec.world(), 1);
   const QOptions& q = spec.q;
   return {.lanes = spec.envs,
-          .obs = env.spec->obs,
-          .actions = env.spec->actions,
-          .masks = env.make(1)->has_mask(),
-          .max_steps = env.spec->max_steps,
+          .obs = world->spec().obs,
+          .actions = world->spec().actions,
+          .masks = world->has_mask(),
+          .max_steps = world->spec().max_steps,
           .capacity = q.replay_capacity,
           .steps = q.n_step,
           .gamma = q.gamma,
@@ -31,16 +30,16 @@ ReplayShape replay_shape(const TrainSpec& spec) {
 }
 
 RolloutShape rollout_shape(const TrainSpec& spec) {
-  const EnvEntry& env = find_env(spec.env);
+  const std::unique_ptr<WorldArray> world = make_worlds(spec.world(), 1);
   return {.steps = spec.q.rollout,
           .lanes = spec.envs,
-          .obs = env.spec->obs,
-          .actions = env.spec->actions,
-          .masks = env.make(1)->has_mask()};
+          .obs = world->spec().obs,
+          .actions = world->spec().actions,
+          .masks = world->has_mask()};
 }
 
 Structure network_structure(const TrainSpec& spec) {
-  const EnvSpec& env = *find_env(spec.env).spec;
+  const EnvSpec env = env_spec(spec.world());
   return make_mlp(env.obs, env.actions, spec.net, make_head(spec.q, env.actions).atoms);
 }
 

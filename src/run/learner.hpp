@@ -29,6 +29,8 @@ struct Counters {
   std::int64_t train_events = 0;  // rounds that were followed by updates
   std::int64_t batches = 0;       // drawn
   std::int64_t target_updates = 0;
+
+  Progress progress() const { return {env_steps, updates, episodes}; }
 };
 
 // Sums since the last time somebody read and cleared them.

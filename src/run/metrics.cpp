@@ -15,12 +15,17 @@ namespace {
 
 using Buffer = fmt::memory_buffer;
 
-void add(Buffer& row, std::string_view key, double value) {
+void add_number(Buffer& row, double value) {
   if (std::isfinite(value)) {
-    fmt::format_to(std::back_inserter(row), ",\"{}\":{:.6g}", key, value);
+    fmt::format_to(std::back_inserter(row), "{:.6g}", value);
   } else {
-    fmt::format_to(std::back_inserter(row), ",\"{}\":null", key);
+    fmt::format_to(std::back_inserter(row), "null");
   }
+}
+
+void add(Buffer& row, std::string_view key, double value) {
+  fmt::format_to(std::back_inserter(row), ",\"{}\":", key);
+  add_number(row, value);
 }
 
 double mean(double sum, std::int64_t count) {
@@ -41,6 +46,13 @@ std::vector<std::string> MetricsLog::write(Trainer& trainer, RunRecord& record) 
   add(row, "updates_per_second", static_cast<double>(c.updates - last_updates_) / elapsed);
   add(row, "exploring_return", mean(w.returns, w.episodes));
   add(row, "greedy_return", record.greedy_return);
+  const EnvSpec& env = trainer.env().spec();
+  fmt::format_to(std::back_inserter(row), ",\"measures\":{{");
+  for (int i = 0; i < env.measure_count(); ++i) {
+    fmt::format_to(std::back_inserter(row), "{}\"{}\":", i > 0 ? "," : "", env.measures[i]);
+    add_number(row, trainer.episodes().mean_of_last(EpisodeLog::kMeasures + i));
+  }
+  fmt::format_to(std::back_inserter(row), "}}");
   add(row, "loss", mean(w.loss, w.updates));
   add(row, "mean_q", mean(w.mean_q, w.updates));
   add(row, "gradient_norm", mean(w.gradient_norm, w.updates));

@@ -5,6 +5,8 @@
 //   env_steps_per_second, updates_per_second  since the previous row; null in a session's first
 //   exploring_return                          mean return of the episodes that ended since then
 //   greedy_return                             mean of the last evaluation, null before the first
+//   measures                                  means over the last 100 episodes of what the
+//                                             environment measures, by name
 //   loss, mean_q, gradient_norm               means over the updates since the previous row
 //   largest_q, q_bound, action_gap,           signs of health, see health.hpp; null where they do
 //   terminal_share, target_lag                not apply

@@ -1,6 +1,9 @@
 // What a run has reached: the numbers that metrics, progress bar and checkpoint share.
 #pragma once
 
+#include <hotloop/env.hpp>
+
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -23,6 +26,7 @@ struct RunRecord {
   double seconds = 0;            // wall time of training, all sessions together
   double greedy_return = kNone;  // mean of the last evaluation
   double greedy_deviation = kNone;
+  std::array<double, kMaxMeasures> greedy_measures{};  // means of the last evaluation
   std::int64_t greedy_env_steps = 0;
   double best_return = kNone;  // mean of the best evaluation so far
   std::int64_t best_env_steps = 0;

@@ -6,20 +6,18 @@
 
 #include <hotloop/error.hpp>
 
-#include "env/registry.hpp"
-
 namespace hotloop {
 
 QLearner::QLearner(const TrainSpec& spec) : spec_(spec) {
-  if (spec.q.normalise_obs) obs_.emplace(find_env(spec.env).spec->obs);
+  if (spec.q.normalise_obs) obs_.emplace(env_spec(spec.world()).obs);
   if (spec.q.normalise_rewards) rewards_.emplace(spec.envs, spec.q.gamma);
 }
 
 Exploration QLearner::exploration(const Counters& c) const {
   const QOptions& q = spec_.q;
   return {.kind = q.explore,
-          .epsilon = q.epsilon.at(c.env_steps, c.updates),
-          .temperature = q.temperature.at(c.env_steps, c.updates)};
+          .epsilon = q.epsilon.at(c.progress()),
+          .temperature = q.temperature.at(c.progress())};
 }
 
 void QLearner::observe(std::span<const float> obs) {

@@ -19,7 +19,7 @@ class QLearner : public Learner {
 
   Exploration exploration(const Counters& counters) const;
   double learning_rate(const Counters& counters) const {
-    return spec_.q.learning_rate.at(counters.env_steps, counters.updates);
+    return spec_.q.learning_rate.at(counters.progress());
   }
   const InputScale* scale() const { return obs_ ? obs_->scale() : nullptr; }
 

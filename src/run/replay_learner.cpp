@@ -82,7 +82,7 @@ void ReplayLearner::learn(Training training) {
     const int draws = static_cast<int>(std::min<std::int64_t>(group_, owed / q.repeats));
     training.clock.enter_part(Phase::sample);
     replay_.sample(draws, static_cast<int>(draw_size(q)), spec_.run.seed, c.batches,
-                   q.beta.at(c.env_steps, c.updates));
+                   q.beta.at(c.progress()));
     training.clock.enter_part(Phase::learn);
     owed -= std::int64_t{draws} * q.repeats;
     next_draw_ = owed >= q.repeats ? c.batches + draws : -1;

@@ -4,6 +4,7 @@
 
 #include <hotloop/error.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -41,7 +42,7 @@ class Session {
         hooks_(hooks),
         lock_(run_dir_ + "/.lock", run_dir_),
         trainer_(spec),
-        evaluator_(spec.env, spec.evaluation, spec.run.seed, trainer_.network().structure(),
+        evaluator_(spec.world(), spec.evaluation, spec.run.seed, trainer_.network().structure(),
                    trainer_.network().head()),
         best_(snapshot()) {}
 
@@ -105,6 +106,7 @@ class Session {
     const std::int64_t now = trainer_.counters().env_steps;
     record_.greedy_return = e.mean;
     record_.greedy_deviation = e.deviation;
+    record_.greedy_measures = e.measures;
     record_.greedy_env_steps = now;
     if (!(e.mean <= record_.best_return)) {  // the first, or a better one
       record_.best_return = e.mean;
@@ -187,7 +189,8 @@ class Session {
         .seed = spec.run.seed,
         .env_steps = trainer_.counters().env_steps,
         .updates = trainer_.counters().updates,
-        .declared_updates = declared_updates(spec),
+        .declared_updates = declared_updates(
+            spec, spec.run.steps == kNoLimit ? trainer_.counters().env_steps : spec.run.steps),
         .updates_per_step = spec.q.updates_per_step,
         .train_events = trainer_.counters().train_events,
         .batches = trainer_.counters().batches * spec.q.accumulate,
@@ -205,7 +208,30 @@ class Session {
         .run_dir = run_dir_,
         .cpu = cpu_name(),
         .interrupted = interrupted,
-        .warnings = record_.health.warnings};
+        .warnings = record_.health.warnings,
+        .score_last100 = score(&EpisodeLog::mean_of_last),
+        .score_max = score(&EpisodeLog::largest),
+        .score_greedy = score_column() < 0 ? kNone : record_.greedy_measures[score_column()],
+        .measures = measure_means()};
+  }
+
+  // Where the environment's measures have their score; -1 if nowhere.
+  int score_column() const {
+    const auto& names = trainer_.env().spec().measures;
+    const auto score = std::find(names.begin(), names.end(), "score");
+    return score == names.end() ? -1 : static_cast<int>(score - names.begin());
+  }
+  double score(double (EpisodeLog::*what)(int) const) const {
+    const int column = score_column();
+    return column < 0 ? kNone : (trainer_.episodes().*what)(EpisodeLog::kMeasures + column);
+  }
+  std::vector<std::pair<std::string, double>> measure_means() const {
+    const EnvSpec& env = trainer_.env().spec();
+    std::vector<std::pair<std::string, double>> means;
+    for (int i = 0; i < env.measure_count(); ++i) {
+      means.emplace_back(env.measures[i], trainer_.episodes().mean(EpisodeLog::kMeasures + i));
+    }
+    return means;
   }
 
   Clock::time_point start_;

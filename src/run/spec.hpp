@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "algo/q_options.hpp"
+#include "env/options.hpp"
 #include "net/options.hpp"
 
 namespace hotloop {
@@ -29,8 +30,11 @@ struct EvaluationOptions {
   bool stop_when_solved = false;
 };
 
+inline constexpr std::int64_t kNoLimit = 1'000'000'000'000'000;  // env steps
+
 struct RunOptions {
   std::int64_t steps = 50'000;  // env steps, all environments together
+  std::int64_t episodes = 0;    // ends the run after the round in which so many have ended; 0 = no
   int threads = 1;
   double checkpoint_seconds = 30;  // 0 = after every round
   std::int64_t log_every = 1'000;  // env steps
@@ -41,6 +45,7 @@ struct TrainSpec {
   std::string name;   // of the run's folder; the file's name unless the spec says otherwise
   std::string about;  // one line for lists
   std::string env;
+  EnvOptions env_options;
   int envs = 1;
   Algorithm algorithm = Algorithm::dqn;
   NetOptions net;
@@ -48,6 +53,8 @@ struct TrainSpec {
   QOptions q;
   EvaluationOptions evaluation;
   RunOptions run;
+
+  EnvChoice world() const { return {env, env_options}; }
 };
 
 struct SpecInfo {

@@ -27,7 +27,7 @@ std::string Range::text(std::string_view name) const {
 
 bool schedule_has(ScheduleKind kind, std::string_view key) {
   const bool is_step = kind == ScheduleKind::step;
-  if (key == "to") return !is_step && kind != ScheduleKind::linear_to_zero;
+  if (key == "to") return kind != ScheduleKind::linear_to_zero;
   if (key == "over") return !is_step;
   if (key == "factor" || key == "every") return is_step;
   return true;  // kind, from, count
@@ -46,6 +46,8 @@ std::vector<Key> spec_keys(TrainSpec& s) {
       {.path = "env.name", .field = &s.env, .range = {},
        .about = "environment (`hotloop list envs`)", .required = true},
       {"env.count", &s.envs, {1, 1'000'000}, "copies of the environment, stepped together"},
+      {"env.options", &s.env_options, {},
+       "options of the environment by name (`hotloop list options`)"},
 
       {"algo.name", choice(s.algorithm, kAlgorithmNames), {},
        "dqn learns from a replay memory; pqn and sarsa from the latest rollout, without target network"},
@@ -84,7 +86,7 @@ std::vector<Key> spec_keys(TrainSpec& s) {
       {.path = "algo.target.every", .field = &q.target_every, .range = {0, kMany},
        .about = "how often the target network follows the online one; 0 = there is none",
        .default_text = "`500`, on-policy `0`"},
-      {"algo.target.count", choice(q.target_count, kCountNames), {},
+      {"algo.target.count", choice(q.target_count, std::span(kCountNames).first(2)), {},
        "what `every` counts: env steps or updates"},
       {"algo.target.blend", &q.target_blend, {0, 1, true},
        "share of the online network in the target: 1 is a hard copy, less a Polyak blend"},
@@ -154,7 +156,11 @@ std::vector<Key> spec_keys(TrainSpec& s) {
       {"evaluation.stop_when_solved", &e.stop_when_solved, {},
        "end the run at the first evaluation that reaches the threshold"},
 
-      {"run.steps", &r.steps, {1, kMany}, "env steps, all environments together"},
+      {.path = "run.steps", .field = &r.steps, .range = {1, kMany},
+       .about = "env steps, all environments together",
+       .default_text = "`50000`, with `run.episodes` no limit"},
+      {"run.episodes", &r.episodes, {0, kMany},
+       "ends the run after the round in which so many episodes have ended; 0 = does not"},
       {"run.threads", &r.threads, {1, 256}, "threads; the result does not depend on it"},
       {"run.seed", &r.seed, {}, "of every random stream"},
       {"run.checkpoint_seconds", &r.checkpoint_seconds, {0, 1e9},

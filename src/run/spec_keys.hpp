@@ -44,7 +44,7 @@ Choice choice(E& field, std::span<const std::string_view> names) {
 
 // Where a key's value lives. The table must be able to point at whatever a spec holds.
 using Field = std::variant<bool*, int*, std::int64_t*, std::uint64_t*, float*, double*,
-                           std::string*, std::vector<int>*, Schedule*, Choice>;
+                           std::string*, std::vector<int>*, Schedule*, EnvOptions*, Choice>;
 
 struct Key {
   std::string_view path;  // "algo.target.every"

@@ -166,6 +166,16 @@ struct Setter {
     check_range(entry.node, *value, key.leaf());
     *to = constant(*value);
   }
+  // One option more, as it is written: the environment says what it means.
+  void operator()(EnvOptions* to) const {
+    constexpr std::string_view kLetters =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-";
+    const std::string text = entry.node.IsScalar() ? entry.node.Scalar() : "";
+    if (text.empty() || text.find_first_not_of(kLetters) != std::string::npos) {
+      wrong("a number or a word", "");
+    }
+    to->emplace_back(key.leaf(), text);
+  }
   void operator()(const Choice& to) const {
     if (!entry.node.IsScalar()) wrong(fmt::format("one of {}", join(to.names)), "");
     const auto name = std::find(to.names.begin(), to.names.end(), entry.node.Scalar());
@@ -210,6 +220,7 @@ class SpecReader {
     for (std::size_t begin = 0; begin <= path.size();) {
       const std::size_t end = std::min(path.find('.', begin), path.size());
       const std::string prefix = path.substr(0, end);
+      if (is_env_option(prefix)) break;
       if (!children_.contains(prefix) || end == begin)
         unknown(known, path.substr(begin, end - begin), where);
       known = prefix;
@@ -229,7 +240,9 @@ class SpecReader {
   TrainSpec read() {
     for (const Key& key : keys_) {
       const auto entry = entries_.find(key.path);
-      if (entry != entries_.end()) {
+      if (auto* options = std::get_if<EnvOptions*>(&key.field)) {
+        read_options(key, **options);
+      } else if (entry != entries_.end()) {
         std::visit(Setter{key, entry->second}, key.field);
       } else if (auto* schedule = std::get_if<Schedule*>(&key.field)) {
         read_schedule(key, **schedule);
@@ -272,7 +285,15 @@ class SpecReader {
     }
   }
 
-  bool is_value(std::string_view path) const { return children_.at(std::string(path)).empty(); }
+  // The environment's options are known to the environment alone.
+  static constexpr std::string_view kEnvOptions = "env.options";
+  static bool is_env_option(std::string_view path) {
+    return path.size() > kEnvOptions.size() + 1 && path.starts_with(kEnvOptions) &&
+           path[kEnvOptions.size()] == '.';
+  }
+  bool is_value(std::string_view path) const {
+    return is_env_option(path) || (path != kEnvOptions && children_.at(std::string(path)).empty());
+  }
   bool is_schedule(std::string_view path) const {
     return std::any_of(keys_.begin(), keys_.end(), [&](const Key& key) {
       return key.path == path && std::holds_alternative<Schedule*>(key.field);
@@ -293,9 +314,10 @@ class SpecReader {
     }
     if (node.IsNull()) return;  // a heading whose keys are all commented out
     if (!node.IsMap()) {
+      const auto& known = children_.at(path);
       fail(where, path,
-           fmt::format("expected a mapping with keys such as {}, found {}", children_.at(path)[0],
-                       found(node)));
+           fmt::format("expected a mapping with keys such as {}, found {}",
+                       known.empty() ? "grid" : known[0], found(node)));
     }
     std::set<std::string> seen;
     for (const auto& child : node) {
@@ -306,7 +328,9 @@ class SpecReader {
       const std::string& name = child.first.Scalar();
       const std::string child_path = path.empty() ? name : fmt::format("{}.{}", path, name);
       const auto& known = children_.at(path);
-      if (std::find(known.begin(), known.end(), name) == known.end()) unknown(path, name, place);
+      const bool is_known =
+          is_env_option(child_path) || std::find(known.begin(), known.end(), name) != known.end();
+      if (!is_known) unknown(path, name, place);
       if (!seen.insert(name).second) fail(place, child_path, "given twice");
       file(child.second, child_path, place, lines);
     }
@@ -341,6 +365,14 @@ class SpecReader {
              : fmt::format("unknown key; did you mean {}? (allowed: {})", near, join(names)));
   }
 
+  void read_options(const Key& key, EnvOptions& to) const {
+    const std::string prefix = std::string(key.path) + '.';
+    for (auto entry = entries_.lower_bound(prefix);
+         entry != entries_.end() && entry->first.starts_with(prefix); ++entry) {
+      Setter{{entry->first, &to, {}, ""}, entry->second}(&to);
+    }
+  }
+
   // A schedule in parts. What is left out keeps the default's value, if the default has it.
   void read_schedule(const Key& key, Schedule& to) const {
     const std::string prefix = std::string(key.path) + '.';
@@ -367,14 +399,14 @@ class SpecReader {
       fail(where(prefix + std::string(sub)), prefix + std::string(sub),
            fmt::format("does not belong here; {}", parts_of(to.kind)));
     }
-    if (!schedule_has(to.kind, "to")) to.to = Schedule{}.to;
+    if (!schedule_has(to.kind, "to") || to.kind == ScheduleKind::step) to.to = Schedule{}.to;
     if (!schedule_has(to.kind, "over")) to.over = Schedule{}.over;
     const auto needed = [&](std::string_view sub) {
       const bool kept = before != ScheduleKind::constant && schedule_has(before, sub);
       return schedule_has(to.kind, sub) && !kept;
     };
     part("from", &to.from, key.range, needed("from"));
-    part("to", &to.to, key.range, needed("to"));
+    part("to", &to.to, key.range, needed("to") && to.kind != ScheduleKind::step);
     part("over", &to.over, kSchedulePeriod, needed("over"));
     part("factor", &to.factor, kScheduleFactor, needed("factor"));
     part("every", &to.every, kSchedulePeriod, needed("every"));
@@ -396,6 +428,7 @@ class SpecReader {
     const auto otherwise = [&](std::string_view path, auto& field, auto value) {
       if (!entries_.contains(path)) field = value;
     };
+    if (spec_.run.episodes > 0) otherwise("run.steps", spec_.run.steps, kNoLimit);
     const auto epsilon = entries_.lower_bound("algo.epsilon");
     const bool has_epsilon =
         epsilon != entries_.end() && epsilon->first.starts_with("algo.epsilon");

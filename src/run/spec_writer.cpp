@@ -54,8 +54,17 @@ struct ValueText {
     add("over", value->over);
     add("factor", value->factor);
     add("every", value->every);
-    if (value->count == Count::updates) text += ", count: updates";
+    if (value->count != Count::steps) {
+      text += fmt::format(", count: {}", kCountNames[static_cast<std::size_t>(value->count)]);
+    }
     return text + "}";
+  }
+  std::string operator()(const EnvOptions* value) const {
+    std::string text;
+    for (const auto& [name, word] : *value) {
+      text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", name, word);
+    }
+    return "{" + text + "}";
   }
   std::string operator()(const Choice& value) const {
     return std::string(value.names[static_cast<std::size_t>(value.get(value.field))]);
@@ -72,6 +81,7 @@ struct TypeText {
   std::string operator()(const std::string*) const { return "text"; }
   std::string operator()(const std::vector<int>*) const { return "list"; }
   std::string operator()(const Schedule*) const { return "schedule"; }
+  std::string operator()(const EnvOptions*) const { return "mapping"; }
   std::string operator()(const Choice&) const { return "word"; }
 };
 
@@ -92,6 +102,7 @@ struct AllowedText {
     return fmt::format("up to {} items, {}", kMostHiddenLayers, key.range.text("each"));
   }
   std::string operator()(const Schedule*) const { return range(); }
+  std::string operator()(const EnvOptions*) const { return "the environment's own"; }
   std::string operator()(const Choice& value) const { return join(value.names); }
 };
 

@@ -12,7 +12,7 @@ std::string to_json(const TrainResult& r) {
   const auto number = [](double value) {
     return std::isfinite(value) ? Json(value) : Json(nullptr);
   };
-  const Json json = {
+  Json json = {
       {"spec", r.spec},
       {"seed", r.seed},
       {"env_steps", r.env_steps},
@@ -39,6 +39,12 @@ std::string to_json(const TrainResult& r) {
       {"interrupted", r.interrupted},
       {"warnings", r.warnings},
   };
+  if (!r.measures.empty()) {
+    json["score_last100"] = number(r.score_last100);
+    json["score_max"] = number(r.score_max);
+    json["score_greedy"] = number(r.score_greedy);
+    for (const auto& [name, mean] : r.measures) json["measures"][name] = number(mean);
+  }
   return json.dump();
 }
 

@@ -9,13 +9,12 @@
 #include <hotloop/error.hpp>
 
 #include "core/system.hpp"
-#include "env/registry.hpp"
 
 namespace hotloop {
 namespace {
 
 BatchEnv make_env(const TrainSpec& spec) {
-  return {find_env(spec.env).make(spec.envs), spec.envs, spec.run.seed, Purpose::world};
+  return {make_worlds(spec.world(), spec.envs), spec.envs, spec.run.seed, Purpose::world};
 }
 
 std::int64_t whole_vector_steps(std::int64_t steps, int envs) {
@@ -37,11 +36,11 @@ const TrainSpec& feasible(const TrainSpec& spec) {
 
 double solved_threshold(const TrainSpec& spec) {
   if (!std::isnan(spec.evaluation.threshold)) return spec.evaluation.threshold;
-  return find_env(spec.env).spec->solved_return;
+  return env_spec(spec.world()).solved_return;
 }
 
 void check_feasible(const TrainSpec& spec) {
-  const EnvSpec& env = *find_env(spec.env).spec;
+  const EnvSpec env = env_spec(spec.world());
   if (env.actions == 0) {
     throw UsageError(fmt::format(
         "env.name: {} takes actions from a box of {} number{}; {} chooses among discrete ones",
@@ -70,9 +69,9 @@ void check_feasible(const TrainSpec& spec) {
                   static_cast<std::int64_t>(kShare * available / bytes)));
 }
 
-std::int64_t declared_updates(const TrainSpec& spec) {
+std::int64_t declared_updates(const TrainSpec& spec, std::int64_t env_steps) {
   const QOptions& q = spec.q;
-  const std::int64_t steps = whole_vector_steps(spec.run.steps, spec.envs);
+  const std::int64_t steps = whole_vector_steps(env_steps, spec.envs);
   const std::int64_t rounds = rounds_ended(q, steps) - rounds_ended(q, q.learning_starts);
   return owed_updates(q, std::max<std::int64_t>(0, rounds));
 }
@@ -128,7 +127,10 @@ void Trainer::collect() {
   for (const float reward : env_.rewards()) {
     largest_reward_ = std::max(largest_reward_, std::abs(static_cast<double>(reward)));
   }
-  for (const Episode& episode : env_.finished()) window_.returns += episode.total_return;
+  for (const Episode& episode : env_.finished()) {
+    window_.returns += episode.total_return;
+    episodes_.add(episode);
+  }
   window_.episodes += static_cast<std::int64_t>(env_.finished().size());
   counters_.episodes += static_cast<std::int64_t>(env_.finished().size());
 }

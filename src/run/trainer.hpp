@@ -14,6 +14,7 @@
 #include "core/phase_clock.hpp"
 #include "core/thread_team.hpp"
 #include "env/batch_env.hpp"
+#include "run/episode_log.hpp"
 #include "run/learner.hpp"
 #include "run/spec.hpp"
 
@@ -25,20 +26,24 @@ class Trainer {
 
   // Throws RunError naming the first non-finite observation, reward, loss or gradient.
   void round();
-  bool done() const { return counters_.env_steps >= total_steps_; }
+  bool done() const {
+    const std::int64_t episodes = spec_.run.episodes;
+    return counters_.env_steps >= total_steps_ || (episodes > 0 && counters_.episodes >= episodes);
+  }
 
   const TrainSpec& spec() const { return spec_; }
   const Counters& counters() const { return counters_; }
-  double now(const Schedule& schedule) const {
-    return schedule.at(counters_.env_steps, counters_.updates);
-  }
+  double now(const Schedule& schedule) const { return schedule.at(counters_.progress()); }
   double largest_reward() const { return largest_reward_; }  // max |r| so far
+  EpisodeLog& episodes() { return episodes_; }
+  const EpisodeLog& episodes() const { return episodes_; }
   Window& window() { return window_; }
   const Window& window() const { return window_; }
   PhaseClock& clock() { return clock_; }
   Learner& learner() { return *learner_; }
   QNetwork& network() { return learner_->network(); }
   BatchEnv& env() { return env_; }
+  const BatchEnv& env() const { return env_; }
   ThreadTeam& team() { return team_; }
 
   void restore(const Counters& counters, const Window& window, double largest_reward) {
@@ -62,6 +67,7 @@ class Trainer {
   std::vector<std::int32_t> actions_;  // [N]
   Counters counters_;
   Window window_;
+  EpisodeLog episodes_;
   double largest_reward_ = 0;
 };
 
@@ -72,7 +78,7 @@ double solved_threshold(const TrainSpec& spec);
 // fit into memory; the trainer asks this first.
 void check_feasible(const TrainSpec& spec);
 
-// Updates that the spec declares for the whole run.
-std::int64_t declared_updates(const TrainSpec& spec);
+// Updates that the spec declares for so many env steps, rounded up to whole vector steps.
+std::int64_t declared_updates(const TrainSpec& spec, std::int64_t env_steps);
 
 }  // namespace hotloop

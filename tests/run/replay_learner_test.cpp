@@ -16,7 +16,7 @@ namespace {
 // Check 6 of SLM-Lab's specification, on its demo: 10,000 frames of one CartPole.
 TEST(ReplayLearner, MakesTheDemosEventsUpdatesBatchesAndBlends) {
   const TrainSpec spec = load_spec("slm_dqn_cartpole");
-  EXPECT_EQ(declared_updates(spec), 79'744);
+  EXPECT_EQ(declared_updates(spec, spec.run.steps), 79'744);
   Trainer trainer(spec);
   std::int64_t first_update_after = 0;
   while (!trainer.done()) {

@@ -222,7 +222,7 @@ TEST_F(SessionTest, TheModelFileGivesTheEvaluationAgain) {
       const Model model = load_model(dir + "/model-" + name + ".safetensors");
       const InputScale scale{model.input_mean.data(), model.input_factor.data()};
       EXPECT_EQ(model.input_mean.empty(), !model.spec.q.normalise_obs);
-      Evaluator evaluator(model.spec.env, model.spec.evaluation, model.spec.run.seed,
+      Evaluator evaluator(model.spec.world(), model.spec.evaluation, model.spec.run.seed,
                           model.structure, make_head(model.spec.q, 2));
       ThreadTeam team(2);
       EXPECT_EQ(evaluator

@@ -12,14 +12,14 @@ TEST(Spec, EveryKindOfScheduleHasItsOwnParts) {
   EXPECT_EQ(step.factor, 0.9);
   EXPECT_EQ(step.every, 1000);
   EXPECT_EQ(step.count, Count::updates);
-  EXPECT_EQ(rate("{kind: linear_to_zero, from: 0.02, over: 10}").at(10, 0), 0);
+  EXPECT_EQ(rate("{kind: linear_to_zero, from: 0.02, over: 10}").at({10, 0}), 0);
   EXPECT_EQ(
       second_line("optimiser: {learning_rate: {kind: step, from: 1, to: 0, over: 5}}"),
-      "2: optimiser.learning_rate.to: does not belong here; a schedule of kind step has kind, "
-      "from, factor, every, count");
+      "2: optimiser.learning_rate.over: does not belong here; a schedule of kind step has kind, "
+      "from, to, factor, every, count");
   EXPECT_EQ(second_line("optimiser: {learning_rate: {kind: step, from: 1, factor: 0.5}}"),
             "2: optimiser.learning_rate.every: missing; a schedule of kind step has kind, from, "
-            "factor, every, count");
+            "to, factor, every, count");
   // Epsilon's default is linear: going to zero keeps its start and its length.
   const Schedule epsilon =
       read("env: {name: a}\nalgo: {epsilon: {kind: linear_to_zero}}").q.epsilon;
@@ -88,9 +88,9 @@ TEST(Spec, CombinationsThatMakeNoSenseAreRefused) {
 }
 
 TEST(Spec, NoisyLayersExploreAloneUnlessEpsilonIsGiven) {
-  EXPECT_EQ(read("env: {name: a}\nnet: {noisy: all}").q.epsilon.at(0, 0), 0);
-  EXPECT_EQ(
-      read("env: {name: a}\nnet: {noisy: all}\nalgo: {epsilon: {to: 0.1}}").q.epsilon.at(0, 0), 1);
+  EXPECT_EQ(read("env: {name: a}\nnet: {noisy: all}").q.epsilon.at({}), 0);
+  EXPECT_EQ(read("env: {name: a}\nnet: {noisy: all}\nalgo: {epsilon: {to: 0.1}}").q.epsilon.at({}),
+            1);
 }
 
 TEST(Spec, AlgorithmsAreDescribedInWords) {

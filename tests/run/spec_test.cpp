@@ -39,6 +39,11 @@ struct Bits {
            (*this)(&x->to) + " " + std::to_string(x->over) + " " + (*this)(&x->factor) + " " +
            std::to_string(x->every) + " " + std::to_string(static_cast<int>(x->count));
   }
+  std::string operator()(const EnvOptions* x) const {
+    std::string result;
+    for (const auto& [name, text] : *x) result += name + "=" + text + ",";
+    return result;
+  }
   std::string operator()(const Choice& x) const { return std::to_string(x.get(x.field)); }
 };
 
@@ -92,7 +97,13 @@ struct Randomise {
     if (schedule_has(kind, "over")) x->over = 1 + rng.below(1'000'000);
     if (schedule_has(kind, "factor")) x->factor = 0.001 + 0.999 * rng.uniform();
     if (schedule_has(kind, "every")) x->every = 1 + rng.below(1'000'000);
-    x->count = static_cast<Count>(rng.below(2));
+    x->count = static_cast<Count>(rng.below(3));
+  }
+  void operator()(EnvOptions* x) const {
+    x->clear();
+    if (rng.below(2) == 1) x->emplace_back("grid", std::to_string(rng.below(100)));
+    if (rng.below(2) == 1) x->emplace_back("obs", "flood");
+    if (rng.below(2) == 1) x->emplace_back("reward", "-1.5e-3");
   }
   void operator()(const Choice& x) const {
     x.set(x.field, static_cast<int>(rng.below(static_cast<std::uint32_t>(x.names.size()))));
@@ -194,8 +205,8 @@ TEST(Spec, WrittenSpecsAreReadBackToTheBit) {
 
 TEST(Spec, WritesOneReadableLinePerKey) {
   const std::string text = to_yaml(read("env: {name: cartpole}"));
-  EXPECT_TRUE(
-      text.starts_with("name: \"x\"\nabout: \"\"\nenv:\n  name: \"cartpole\"\n  count: 1\nalgo:\n"))
+  EXPECT_TRUE(text.starts_with(
+      "name: \"x\"\nabout: \"\"\nenv:\n  name: \"cartpole\"\n  count: 1\n  options: {}\nalgo:\n"))
       << text;
   EXPECT_NE(
       text.find("  target:\n    every: 500\n    count: steps\n    blend: 1\n  explore: "

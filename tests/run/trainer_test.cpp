@@ -95,15 +95,16 @@ TEST(Trainer, MakesExactlyTheDeclaredUpdates) {
     Trainer trainer(spec);
     while (!trainer.done()) trainer.round();
     EXPECT_EQ(trainer.counters().env_steps, (steps + envs - 1) / envs * envs);
-    EXPECT_EQ(trainer.counters().updates, declared_updates(spec));
+    EXPECT_EQ(trainer.counters().updates, declared_updates(spec, spec.run.steps));
     // Counted by hand: rounds that end after learning_starts, times updates per round.
     const std::int64_t rounds = trainer.counters().env_steps / every - starts / every;
-    EXPECT_EQ(declared_updates(spec), std::llround(std::floor(rounds * every * per_step + 1e-6)));
+    EXPECT_EQ(declared_updates(spec, spec.run.steps),
+              std::llround(std::floor(rounds * every * per_step + 1e-6)));
   }
   TrainSpec zoo = small_spec();
   zoo.envs = 1, zoo.q.train_every = 256, zoo.q.updates_per_step = 0.5, zoo.q.learning_starts = 1000,
   zoo.run.steps = 50'000;
-  EXPECT_EQ(declared_updates(zoo), 192 * 128);  // rounds 4 to 195
+  EXPECT_EQ(declared_updates(zoo, zoo.run.steps), 192 * 128);  // rounds 4 to 195
 }
 
 TEST(Trainer, SameSeedSameBitsOtherSeedOtherBits) {

@@ -1,0 +1,49 @@
+#include "cli/saved_model.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include <hotloop/error.hpp>
+
+namespace hotloop {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string path_of(const std::string& run, const std::string& which) {
+  if (!fs::is_directory(run)) return run;
+  std::string path = fmt::format("{}/model-{}.safetensors", run, which);
+  if (fs::exists(path)) return path;
+  throw UsageError(fmt::format(
+      "'{}' holds no {} model: a run writes it when it saves after an evaluation", run, which));
+}
+
+TrainSpec with_options(const TrainSpec& spec, std::span<const std::string> overrides) {
+  if (overrides.empty()) return spec;
+  for (const std::string& override : overrides) {
+    if (override.starts_with("env.options.")) continue;
+    throw UsageError(fmt::format(
+        "--set {}: a saved model keeps its spec; allowed: env.options.* of its environment",
+        override));
+  }
+  TrainSpec changed = load_spec_text(to_yaml(spec), spec.name, overrides);
+  const EnvSpec before = env_spec(spec.world());
+  const EnvSpec now = env_spec(changed.world());
+  if (now.obs == before.obs && now.actions == before.actions) return changed;
+  throw UsageError(fmt::format(
+      "--set: with these options {} has {} observations and {} actions; the model knows {} and {}",
+      spec.env, now.obs, now.actions, before.obs, before.actions));
+}
+
+}  // namespace
+
+SavedModel load_saved_model(const std::string& run, const std::string& which,
+                            std::span<const std::string> overrides) {
+  SavedModel saved{.path = path_of(run, which), .model = {}};
+  saved.model = load_model(saved.path);
+  saved.model.spec = with_options(saved.model.spec, overrides);
+  return saved;
+}
+
+}  // namespace hotloop

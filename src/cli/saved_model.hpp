@@ -1,0 +1,25 @@
+// A trained model as commands take it: a run folder or a file, perhaps under other options of its
+// environment.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "run/model_file.hpp"
+
+namespace hotloop {
+
+struct SavedModel {
+  std::string path;
+  Model model;
+
+  InputScale scale() const { return {model.input_mean.data(), model.input_factor.data()}; }
+  bool is_scaled() const { return !model.input_mean.empty(); }
+};
+
+// `which` is "best" or "latest" and matters if `run` is a folder. Overrides may change env.options.*
+// as long as observations and actions keep their number. Throws UsageError.
+SavedModel load_saved_model(const std::string& run, const std::string& which,
+                            std::span<const std::string> overrides);
+
+}  // namespace hotloop

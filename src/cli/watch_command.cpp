@@ -1,0 +1,171 @@
+// hotloop watch: a trained agent, or a script of its environment, plays before our eyes; in the
+// terminal, as an animated GIF or as a PNG of the last moment.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <thread>
+
+#include <hotloop/error.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/saved_model.hpp"
+#include "run/evaluation.hpp"
+#include "run/picture_file.hpp"
+
+namespace hotloop {
+namespace {
+
+// Two columns of a terminal are about as wide as a line is high.
+std::string drawn(const Picture& picture) {
+  std::string text;
+  for (int y = 0; y < picture.height; ++y) {
+    for (int x = 0; x < picture.width; ++x) {
+      const std::size_t at = (static_cast<std::size_t>(y) * picture.width + x) * 3;
+      const std::uint8_t* rgb = &picture.rgb[at];
+      text += fmt::format("\x1b[48;2;{};{};{}m  ", rgb[0], rgb[1], rgb[2]);
+    }
+    text += "\x1b[0m\x1b[K\n";
+  }
+  return text;
+}
+
+// One game at a time, and what is known about it.
+class Game {
+ public:
+  Game(const EnvChoice& env, std::uint64_t seed)
+      : env_(make_worlds(env, 1), 1, seed, Purpose::evaluation_world) {
+    if (env_.worlds().picture(0).width == 0) {
+      throw UsageError(fmt::format("watch: {} cannot be drawn", env.name));
+    }
+  }
+
+  BatchEnv& env() { return env_; }
+  Picture picture() const { return env_.worlds().picture(0); }
+  double total() const { return return_; }
+  std::int64_t length() const { return length_; }
+
+  // False when the game is over; its last picture and measures are then those of the step before.
+  bool step(std::int32_t action, ThreadTeam& team) {
+    env_.step({&action, 1}, team);
+    return_ += static_cast<double>(env_.rewards()[0]);
+    ++length_;
+    return (env_.terminated()[0] | env_.truncated()[0]) == 0;
+  }
+  void begin() { return_ = 0, length_ = 0; }
+
+  std::string status() const {
+    const EnvSpec& spec = env_.spec();
+    std::array<float, kMaxMeasures> values{};
+    env_.worlds().measure(0, values);
+    std::string text = fmt::format("step {}  return {:.2f}", length_, return_);
+    for (int i = 0; i < spec.measure_count(); ++i) {
+      if (spec.measures[i] == "score") text += fmt::format("  score {}", values[i]);
+    }
+    return text;
+  }
+
+ private:
+  BatchEnv env_;
+  double return_ = 0;
+  std::int64_t length_ = 0;
+};
+
+// Who plays: a network or a script.
+class Player {
+ public:
+  Player(const WatchArguments& arguments) {
+    const bool is_spec = !arguments.policy.empty() && !std::filesystem::exists(arguments.run);
+    if (is_spec) {
+      spec_ = load_spec(arguments.run, arguments.overrides);
+    } else {
+      saved_ = load_saved_model(arguments.run, arguments.model, arguments.overrides);
+      spec_ = saved_->model.spec;
+    }
+    if (!arguments.policy.empty()) {
+      script_ = script_number(arguments.policy, spec_.world());
+      return;
+    }
+    const Model& model = saved_->model;
+    plan_.emplace(model.structure);
+    scale_ = saved_->scale();
+    policy_.emplace(model.structure, make_head(spec_.q, env_spec(spec_.world()).actions), 1);
+  }
+
+  const TrainSpec& spec() const { return spec_; }
+
+  std::int32_t choose(const BatchEnv& env, ThreadTeam& team) {
+    std::int32_t action = 0;
+    if (policy_) {
+      policy_->choose(*plan_, saved_->model.parameters, saved_->is_scaled() ? &scale_ : nullptr,
+                      env.obs(), env.mask(), team, {&action, 1});
+    } else {
+      choose_by_script(script_, env, {&action, 1});
+    }
+    return action;
+  }
+
+  // "Q 1.20 0.85 -3.10"; nothing for a script.
+  std::string values(int actions) const {
+    if (!policy_) return "";
+    std::vector<float> q(actions);
+    policy_->values(0, q);
+    std::string text = "  Q";
+    for (float value : q) text += fmt::format(" {:.2f}", value);
+    return text;
+  }
+
+ private:
+  TrainSpec spec_;
+  std::optional<SavedModel> saved_;
+  std::optional<Plan> plan_;
+  std::optional<GreedyPolicy> policy_;
+  InputScale scale_{};
+  int script_ = 0;
+};
+
+}  // namespace
+
+int watch_command(const WatchArguments& arguments) {
+  Player player(arguments);
+  const std::uint64_t seed = arguments.seed.value_or(player.spec().run.seed);
+  Game game(player.spec().world(), seed);
+  ThreadTeam team(1);
+  const bool to_files = !arguments.gif.empty() || !arguments.png.empty();
+  const bool on_terminal = !to_files && isatty(STDOUT_FILENO) == 1;
+  const std::int64_t max_steps = player.spec().evaluation.max_steps;
+  std::vector<Picture> pictures;
+  for (int episode = 1; episode <= arguments.episodes; ++episode) {
+    game.begin();
+    std::string status;
+    bool playing = true;
+    for (bool first = true; playing && game.length() < max_steps; first = false) {
+      const std::int32_t action = player.choose(game.env(), team);
+      status = game.status() + player.values(game.env().spec().actions);
+      if (on_terminal) {
+        if (!first) fmt::print("\x1b[{}A", game.picture().height + 1);
+        fmt::print("{}{}\x1b[K\n", drawn(game.picture()), status);
+        std::fflush(stdout);
+        std::this_thread::sleep_for(std::chrono::duration<double>(1.0 / arguments.speed));
+      }
+      if (to_files) pictures.push_back(game.picture());
+      playing = game.step(action, team);
+    }
+    const Episode* ended = playing ? nullptr : game.env().finished().data();
+    std::string measures;
+    const EnvSpec& spec = game.env().spec();
+    for (int i = 0; ended != nullptr && i < spec.measure_count(); ++i) {
+      measures += fmt::format("  {} {}", spec.measures[i], ended->measures[i]);
+    }
+    fmt::print("episode {}: return {:.2f}, {} steps{}\n", episode, game.total(), game.length(),
+               measures);
+  }
+  if (!arguments.gif.empty()) write_gif(arguments.gif, pictures, arguments.scale, arguments.speed);
+  if (!arguments.png.empty()) write_png(arguments.png, pictures.back(), arguments.scale);
+  return 0;
+}
+
+}  // namespace hotloop

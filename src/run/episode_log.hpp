@@ -1,0 +1,59 @@
+// What the episodes of a run were like: returns, lengths and measures, over the run and over its last
+// hundred episodes.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "env/batch_env.hpp"
+
+namespace hotloop {
+
+class EpisodeLog {
+ public:
+  static constexpr int kLast = 100;
+  // The columns: return, length, then the measures of the environment.
+  static constexpr int kReturn = 0, kLength = 1, kMeasures = 2;
+  static constexpr int kColumns = kMeasures + kMaxMeasures;
+
+  void add(const Episode& episode) {
+    Row row{episode.total_return, static_cast<double>(episode.length)};
+    std::copy(episode.measures.begin(), episode.measures.end(), row.begin() + kMeasures);
+    const double count = count_[0]++;
+    rows_[static_cast<std::size_t>(count) % kLast] = row;
+    for (int i = 0; i < kColumns; ++i) {
+      sums_[i] += row[i];
+      largest_[i] = count == 0 ? row[i] : std::max(largest_[i], row[i]);
+    }
+  }
+
+  // Before the first episode everything is NaN.
+  double mean(int column) const { return sums_[column] / count_[0]; }
+  double largest(int column) const { return largest_[column] + 0 / count_[0]; }
+  double mean_of_last(int column) const {
+    const auto stored = static_cast<std::size_t>(std::min<double>(count_[0], kLast));
+    double sum = 0;
+    for (std::size_t i = 0; i < stored; ++i) sum += rows_[i][column];
+    return sum / static_cast<double>(stored);
+  }
+
+  // For checkpoints: all there is, by name.
+  template <class Visitor>
+  void visit(Visitor&& v) {
+    v("episodes.count", std::span<double>(count_));
+    v("episodes.sums", std::span<double>(sums_));
+    v("episodes.largest", std::span<double>(largest_));
+    v("episodes.last", std::span<double>(rows_[0].data(), kLast * kColumns));
+  }
+
+ private:
+  using Row = std::array<double, kColumns>;
+  std::array<double, 1> count_{};
+  Row sums_{}, largest_{};
+  std::array<Row, kLast> rows_{};  // a ring
+};
+
+}  // namespace hotloop
