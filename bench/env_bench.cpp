@@ -1,15 +1,36 @@
 // hotloop bench env: environment steps with random actions, auto-reset, observations and episode
 // statistics included, on one thread.
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "bench/benchmarks.hpp"
 #include "bench/measure.hpp"
 #include "env/batch_env.hpp"
+#include "env/options.hpp"
 #include "env/registry.hpp"
 
 namespace hotloop::bench {
 namespace {
+
+struct Case {
+  std::string name;
+  EnvChoice env;
+  std::vector<int> counts;  // of environments in a batch
+};
+
+// Worlds with options are measured as they are meant to be used, the others as they are.
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const EnvEntry& entry : registered_envs()) {
+    const std::string name(entry.spec->name);
+    if (entry.options.empty()) all.push_back({name, {name}, {1, 64, 1024}});
+  }
+  for (const std::string obs : {"basic", "flood", "enhanced"}) {
+    all.push_back({"snake_" + obs, {"snake", {{"grid", "10"}, {"obs", obs}}}, {256}});
+  }
+  return all;
+}
 
 struct RandomPlay {
   BatchEnv env;
@@ -17,10 +38,10 @@ struct RandomPlay {
   std::vector<std::int32_t> numbers;  // [N]
   std::vector<float> box;             // [N, K], for worlds that take one
 
-  RandomPlay(const EnvEntry& entry, int count)
-      : env(entry.make(count), count, 1, Purpose::world),
+  RandomPlay(const EnvChoice& choice, int count)
+      : env(make_worlds(choice, count), count, 1, Purpose::world),
         numbers(count),
-        box(static_cast<std::size_t>(count) * entry.spec->action_size) {
+        box(static_cast<std::size_t>(count) * env.spec().action_size) {
     env.reset();
   }
   void step() {
@@ -45,16 +66,16 @@ struct RandomPlay {
 
 Json env_benchmark() {
   Json rows = Json::array();
-  for (const EnvEntry& entry : registered_envs()) {
+  for (const Case& measured : cases()) {
     Measurement measurement;
-    for (int count : {1, 64, 1024}) {
-      auto play = std::make_shared<RandomPlay>(entry, count);
+    for (const int count : measured.counts) {
+      auto play = std::make_shared<RandomPlay>(measured.env, count);
       measurement.add(std::to_string(count), [play] { play->step(); });
     }
     const auto times = measurement.run(15, 0.02);
-    for (int count : {1, 64, 1024}) {
+    for (const int count : measured.counts) {
       const Timing& timing = times.at(std::to_string(count));
-      rows.push_back({{"name", entry.spec->name},
+      rows.push_back({{"name", measured.name},
                       {"envs", count},
                       {"threads", 1},
                       {"env_steps_per_second", count / timing.median_us * 1e6},
