@@ -140,7 +140,8 @@ int run(int argc, char** argv) {
   suite_app->callback([&] { code = suite_command(suite); });
 
   auto* bench_app = app.add_subcommand(
-      "bench", "run benchmarks: update, qloss, env, kernels, products, clock (all without a name)");
+      "bench",
+      "run benchmarks: update, qloss, env, snake, kernels, products, clock (all without a name)");
   bench_app->allow_extras();
   bench_app->callback([&] { code = bench_command(bench_app->remaining()); });
 

@@ -46,6 +46,25 @@ expect 0 "cartpole_dqn_zoo" "$hotloop" list specs
 expect 0 "cartpole" "$hotloop" list envs --json
 expect 0 "gelu" "$hotloop" list activations
 
+# Snake: options, scores, scripts, other boards, pictures.
+expect 2 "did you mean grid?" "$hotloop" train snake_dqn_basic --set env.options.gird=8
+expect 2 "allowed: one of basic, flood" "$hotloop" train snake_dqn_basic --set env.options.obs=flod
+expect 2 "cartpole has no such option; it has none" "$hotloop" train cartpole_dqn --set env.options.grid=8
+expect 0 "snake.lethal_tail" "$hotloop" list options
+expect 0 '"score_last100":' "$hotloop" train snake_dqn_flood --set run.episodes=300 \
+  --set evaluation.episodes=10 --out snake --quiet --json
+snake=snake/snake_dqn_flood-1
+expect 0 '"score":' "$hotloop" eval "$snake" --set env.options.grid=15 --episodes 5 --json
+expect 2 "the model knows 13 and 3" "$hotloop" eval "$snake" --set env.options.obs=basic
+expect 2 "allowed: env.options.*" "$hotloop" eval "$snake" --set algo.gamma=0.5
+expect 0 "score" "$hotloop" eval snake_dqn_basic --policy astar --episodes 5
+expect 0 "score" "$hotloop" eval "$snake" --policy random --episodes 5
+expect 2 "did you mean astar?" "$hotloop" eval snake_dqn_basic --policy astra
+expect 0 "episode 1: return" "$hotloop" watch "$snake" --gif snake.gif --png snake.png
+grep -q GIF89a snake.gif && grep -q PNG snake.png || { echo "FAILED: no pictures"; failures=$((failures + 1)); }
+expect 0 "episode 2: return" "$hotloop" watch snake_dqn_basic --policy hamiltonian --episodes 2
+expect 2 "cannot be drawn" "$hotloop" watch cartpole_dqn --policy random
+
 # A run, its JSON, its evaluation, its files.
 expect 0 '"params_hash":"' "$hotloop" train "${small[@]}" --json cartpole_dqn
 json=$("$hotloop" train cartpole_dqn "${small[@]}" --json 2>/dev/null | tail -n 1)

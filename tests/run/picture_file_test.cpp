@@ -1,0 +1,81 @@
+// Pictures are read back with the libraries' own decoders.
+#include "run/picture_file.hpp"
+
+#include <gif_lib.h>
+#include <gtest/gtest.h>
+#include <png.h>
+
+#include <filesystem>
+#include <vector>
+
+#include <hotloop/error.hpp>
+
+namespace hotloop {
+namespace {
+
+Picture checkers(int width, int height, std::uint8_t shade) {
+  Picture picture{width, height, {}};
+  for (int i = 0; i < width * height; ++i) {
+    const std::uint8_t value = (i + i / width) % 2 == 0 ? shade : 7;
+    picture.rgb.insert(picture.rgb.end(), {value, static_cast<std::uint8_t>(i), 90});
+  }
+  return picture;
+}
+
+TEST(PictureFile, PngHoldsEveryCellAsASquare) {
+  const Picture picture = checkers(5, 3, 200);
+  const std::string path = testing::TempDir() + "board.png";
+  write_png(path, picture, 4);
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  ASSERT_NE(png_image_begin_read_from_file(&image, path.c_str()), 0);
+  ASSERT_EQ(image.width, 20u);
+  ASSERT_EQ(image.height, 12u);
+  image.format = PNG_FORMAT_RGB;
+  std::vector<std::uint8_t> rgb(PNG_IMAGE_SIZE(image));
+  ASSERT_NE(png_image_finish_read(&image, nullptr, rgb.data(), 0, nullptr), 0);
+  for (int y = 0; y < 12; ++y) {
+    for (int x = 0; x < 20; ++x) {
+      for (int c = 0; c < 3; ++c) {
+        ASSERT_EQ(rgb[(y * 20 + x) * 3 + c], picture.rgb[(y / 4 * 5 + x / 4) * 3 + c]);
+      }
+    }
+  }
+}
+
+TEST(PictureFile, GifHoldsEveryFrame) {
+  const std::vector<Picture> pictures = {checkers(6, 4, 10), checkers(6, 4, 20),
+                                         checkers(6, 4, 30)};
+  const std::string path = testing::TempDir() + "game.gif";
+  write_gif(path, pictures, 3, 10);
+  int error = 0;
+  GifFileType* file = DGifOpenFileName(path.c_str(), &error);
+  ASSERT_NE(file, nullptr);
+  ASSERT_EQ(DGifSlurp(file), GIF_OK);
+  ASSERT_EQ(file->ImageCount, 3);
+  ASSERT_EQ(file->SWidth, 18);
+  ASSERT_EQ(file->SHeight, 12);
+  for (int frame = 0; frame < 3; ++frame) {
+    GraphicsControlBlock control;
+    ASSERT_EQ(DGifSavedExtensionToGCB(file, frame, &control), GIF_OK);
+    EXPECT_EQ(control.DelayTime, frame == 2 ? 100 : 10);
+    for (int i = 0; i < 18 * 12; ++i) {
+      const GifColorType colour = file->SColorMap->Colors[file->SavedImages[frame].RasterBits[i]];
+      const std::size_t at = (i / 18 / 3 * 6 + i % 18 / 3) * 3;
+      ASSERT_EQ(colour.Red, pictures[frame].rgb[at]);
+      ASSERT_EQ(colour.Green, pictures[frame].rgb[at + 1]);
+      ASSERT_EQ(colour.Blue, pictures[frame].rgb[at + 2]);
+    }
+  }
+  DGifCloseFile(file, &error);
+}
+
+TEST(PictureFile, TooManyColoursAndBadPathsAreErrors) {
+  EXPECT_THROW(write_gif(testing::TempDir() + "x.gif", std::vector{checkers(20, 20, 1)}, 1, 10),
+               RunError);
+  EXPECT_FALSE(std::filesystem::exists(testing::TempDir() + "x.gif"));
+  EXPECT_THROW(write_png("/nonexistent/folder/x.png", checkers(2, 2, 1), 1), RunError);
+}
+
+}  // namespace
+}  // namespace hotloop
