@@ -53,6 +53,9 @@ SnakeArray::SnakeArray(int count, const SnakeRules& rules)
           static_cast<float>(base + rules.shaping * (closer ? 1 : -1) / rules.grid);
     }
   }
+  for (int cell = 0; cell < grid_.last; ++cell) {
+    empty_[cell / 64] |= std::uint64_t{!grid_.is_guard(cell)} << (cell % 64);
+  }
   const auto n = static_cast<std::size_t>(count);
   free_ = arena_.take<std::uint64_t>((n + kSnakeSide - 1) / kSnakeSide * kSnakeSide * grid_.words);
   ring_ = arena_.take<std::uint16_t>(n * ring_size_);
@@ -68,10 +71,7 @@ SnakeArray::SnakeArray(int count, const SnakeRules& rules)
 
 void SnakeArray::set_body(int row, std::span<const std::uint16_t> cells) {
   std::uint64_t* words = board(row);
-  for (int w = 0; w < grid_.words; ++w) words[w * kSnakeSide] = 0;
-  for (int cell = 0; cell < grid_.last; ++cell) {
-    words[cell / 64 * kSnakeSide] |= std::uint64_t{!grid_.is_guard(cell)} << (cell % 64);
-  }
+  for (int w = 0; w < grid_.words; ++w) words[w * kSnakeSide] = empty_[w];
   const auto length = static_cast<int>(cells.size());
   std::uint16_t* ring = &ring_[static_cast<std::size_t>(row) * ring_size_];
   for (int i = 0; i < length; ++i) {

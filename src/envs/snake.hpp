@@ -81,26 +81,29 @@ class SnakeArray final : public WorldArray {
   int ahead(int row, int direction) const { return grid_.clamp(head_[row] + delta_[direction]); }
   // Word w of the row's board is [w * kSnakeSide].
   std::uint64_t* board(int row) const {
-    return &free_[static_cast<std::size_t>(row / kSnakeSide) * kSnakeSide * grid_.words +
-                  row % kSnakeSide];
+    const auto at = static_cast<std::size_t>(row);
+    return &free_[at / kSnakeSide * kSnakeSide * grid_.words + at % kSnakeSide];
   }
-  bool free_bit(int row, int cell) const {
-    return board(row)[cell / 64 * kSnakeSide] >> (cell % 64) & 1;
+  static std::uint64_t& word_of(std::uint64_t* board, int cell) {
+    return board[static_cast<unsigned>(cell) / 64 * kSnakeSide];
   }
-  void flip_bit(int row, int cell) {
-    board(row)[cell / 64 * kSnakeSide] ^= std::uint64_t{1} << (cell % 64);
+  bool free_bit(int row, int cell) const { return word_of(board(row), cell) >> (cell & 63) & 1; }
+  void flip_bit(int row, int cell) { word_of(board(row), cell) ^= std::uint64_t{1} << (cell & 63); }
+  // The cell that the head may enter because the tail is about to leave it, or -1. Food on it would
+  // keep the tail where it is.
+  int leaving(int row) const {
+    return rules_.lethal_tail | (food_[row] == tail_[row]) ? -1 : tail_[row];
   }
-  // A tail that moves away leaves its cell in time; food on it would keep it where it is.
-  bool deadly(int row, int cell) const {
-    const bool tail_leaves = !rules_.lethal_tail & (cell == tail_[row]) & (food_[row] != cell);
-    return !(free_bit(row, cell) | tail_leaves);
-  }
+  bool deadly(int row, int cell) const { return !(free_bit(row, cell) | (cell == leaving(row))); }
   bool trapped(int row, int direction) const;  // ahead, left and right are deadly
-  // Bits 0 to 3: the cell lies up, right, down, left of the head.
+  // Bits 0 to 3: the cell lies up, right, down, left of the head. Signs instead of comparisons, which
+  // nobody could predict.
   unsigned bearing(int row, int cell) const {
     const int head = head_[row];
-    return (grid_.y[cell] < grid_.y[head]) | (grid_.x[cell] > grid_.x[head]) << 1 |
-           (grid_.y[cell] > grid_.y[head]) << 2 | (grid_.x[cell] < grid_.x[head]) << 3;
+    const int right = grid_.x[cell] - grid_.x[head];
+    const int down = grid_.y[cell] - grid_.y[head];
+    const auto sign = [](int value) { return static_cast<unsigned>(value) >> 31; };
+    return sign(down) | sign(-right) << 1 | sign(-down) << 2 | sign(right) << 3;
   }
 
   void set_body(int row, std::span<const std::uint16_t> cells);  // head first
@@ -142,6 +145,7 @@ class SnakeArray final : public WorldArray {
   std::array<std::uint8_t, 16> turned_;        // [action, heading] -> heading
   std::array<std::array<float, 2>, 2> moved_;  // reward of a move: [softly entrapped][closer]
   std::array<float, 2> fed_;                   // reward of food: [softly entrapped]
+  std::array<std::uint64_t, 17> empty_{};      // the free cells of a board without a snake
 
   Arena arena_;
   std::span<std::uint64_t> free_;      // [ceil(N / 4), W, 4]

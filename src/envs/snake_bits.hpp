@@ -92,7 +92,7 @@ struct QuadBoards {
   std::uint64_t& at(int w, int lane) {
     return reinterpret_cast<std::uint64_t*>(word)[w * kSnakeSide + lane];
   }
-  bool bit(int cell, int lane) const { return at(cell / 64, lane) >> (cell % 64) & 1; }
+  bool bit(int cell, int lane) const { return at(cell >> 6, lane) >> (cell & 63) & 1; }
   int count(int lane) const {
     int sum = 0;
     for (int w = 0; w < W; ++w) sum += std::popcount(at(w, lane));
@@ -184,9 +184,13 @@ struct QuadFlood {
 template <int W>
 inline QuadFlood<W> flood(const QuadBoards<W>& free, const QuadBoards<W>& heads,
                           const std::array<std::array<int, kSnakeSide>, 3>& looked_at, int stride) {
-  QuadFlood<W> result{};
+  QuadFlood<W> result;
+  result.count = {};
   QuadBoards<W> rest = neighbours(heads, stride);
-  for (int w = 0; w < W; ++w) rest.word[w] &= free.word[w];
+  for (int w = 0; w < W; ++w) {
+    rest.word[w] &= free.word[w];
+    result.reached.word[w] = Quad{};
+  }
   for (;;) {
     QuadBoards<W> region = lowest(rest);
     fill(region, free, stride);

@@ -3,21 +3,29 @@
 // `danger` says what would kill, so a tail that moves away is no danger. Everything about space
 // (flood, escape, reachability of the tail) takes the whole body as it lies for an obstacle.
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
+#include <cstring>
 
 #include "envs/snake.hpp"
 
 namespace hotloop {
 namespace {
 
-// The lowest N bits as N floats, eight at a time, so that each eight is one register.
-template <int N>
-inline void write_bits(unsigned bits, float* to) {
-  static_assert(N >= 8);
-  for (int i = 0; i < 8; ++i) to[i] = static_cast<float>(static_cast<int>(bits >> i & 1));
-  if constexpr (N > 8) {
-    for (int i = N - 8; i < N; ++i) to[i] = static_cast<float>(static_cast<int>(bits >> i & 1));
-  }
+using Lanes = std::int32_t __attribute__((vector_size(32)));
+
+// Bits i to i + 7 as eight floats, 0 or 1.
+inline void write_eight(unsigned bits, int i, float* to) {
+  const Lanes masks = Lanes{1, 2, 4, 8, 16, 32, 64, 128} << i;
+  const Lanes one = std::bit_cast<std::int32_t>(1.0f) + Lanes{};
+  const Lanes values = (((static_cast<std::int32_t>(bits) & masks) != 0) & one);
+  std::memcpy(to + i, &values, sizeof(values));
+}
+
+// The lowest ten bits; the two registers overlap.
+inline void write_flags(unsigned bits, float* to) {
+  write_eight(bits, 0, to);
+  write_eight(bits, 2, to);
 }
 
 }  // namespace
@@ -25,8 +33,12 @@ inline void write_bits(unsigned bits, float* to) {
 // The ten values that every vector of features begins with, as bits.
 inline unsigned SnakeArray::flags(int row) const {
   const int direction = direction_[row];
-  const unsigned danger = is_deadly(row, direction) | is_deadly(row, (direction + 3) & 3) << 1 |
-                          is_deadly(row, (direction + 1) & 3) << 2;
+  const int tail = leaving(row);
+  const auto deadly_to = [&](int turn) -> unsigned {
+    const int cell = ahead(row, (direction + turn) & 3);
+    return !(free_bit(row, cell) | (cell == tail));
+  };
+  const unsigned danger = deadly_to(0) | deadly_to(3) << 1 | deadly_to(1) << 2;
   const unsigned heading = 1u << direction & 7;
   return danger | bearing(row, food_[row]) << 3 | heading << 7;
 }
@@ -43,7 +55,7 @@ void SnakeArray::observe(int begin, int end, std::span<float> obs) const {
 
 void SnakeArray::observe_basic(int begin, int end, std::span<float> obs) const {
   for (int row = begin; row < end; ++row) {
-    write_bits<10>(flags(row), &obs[static_cast<std::size_t>(row) * 10]);
+    write_flags(flags(row), &obs[static_cast<std::size_t>(row) * 10]);
   }
 }
 
@@ -167,7 +179,7 @@ void SnakeArray::observe_flood(int begin, int end, std::span<float> obs) const {
       const std::array<int, 3> counts = {seen.count[0][lane], seen.count[1][lane],
                                          seen.count[2][lane]};
       float* to = &obs[static_cast<std::size_t>(row) * width];
-      write_bits<10>(flags(row), to);
+      write_flags(flags(row), to);
       to += 10;
       if (has_flood) {
         for (const int count : counts) {
