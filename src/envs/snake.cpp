@@ -178,7 +178,7 @@ float SnakeArray::eat(int row, int cell, Rng rng) {
 
 inline float SnakeArray::move(int row, int direction, int cell) {
   const bool closer = bearing(row, food_[row]) >> direction & 1;
-  flip_bit(row, tail_[row]);  // first: the head may follow the tail into its cell
+  flip_bit(row, tail_[row]);  // a head that follows it flips the bit back
   push_head(row, cell);
   tail_[row] = static_cast<std::uint16_t>(segment_cell(row, length_[row] - 1));
   return moved_[entrapped_[row]][closer];

@@ -93,7 +93,7 @@ TEST(Snake, GridShowsHeadBodyAndFood) {
   EXPECT_EQ(obs[(3 * 10 + 7) * 3 + 2], 1);
 }
 
-// Checked against the original, as are the next four.
+// Checked against the original, as are the next rewards in faithful mode.
 TEST(Snake, RewardsOfApproachAndFood) {
   OneSnake snake(faithful());
   snake.place(kStart, 1, {7, 5});
@@ -128,6 +128,15 @@ TEST(Snake, TheTailKillsOnlyTheFaithful) {
       EXPECT_EQ(snake.body(), (std::vector<Cell>{{6, 5}, {5, 5}, {5, 6}, {6, 6}}));
     }
   }
+}
+
+// Food may lie under the tail once it may appear under the head; eating it would keep the tail.
+TEST(Snake, TheTailKillsIfFoodKeepsIt) {
+  OneSnake snake(EnvOptions{{"food_under_head", "true"}});
+  snake.place({{5, 5}, {5, 6}, {6, 6}, {6, 5}}, 0, {6, 5});
+  EXPECT_EQ(snake.observe()[2], 1);
+  EXPECT_TRUE(snake.step(2).terminated);
+  EXPECT_EQ(snake.measure("self"), 1);
 }
 
 TEST(Snake, TimeoutAddsToTheRewardOfADeath) {
