@@ -17,7 +17,9 @@ Picture checkers(int width, int height, std::uint8_t shade) {
   Picture picture{width, height, {}};
   for (int i = 0; i < width * height; ++i) {
     const std::uint8_t value = (i + i / width) % 2 == 0 ? shade : 7;
-    picture.rgb.insert(picture.rgb.end(), {value, static_cast<std::uint8_t>(i), 90});
+    for (const int part : {int{value}, i, 90}) {
+      picture.rgb.push_back(static_cast<std::uint8_t>(part));
+    }
   }
   return picture;
 }
