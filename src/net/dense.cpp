@@ -6,6 +6,11 @@
 #include "net/layer_kernels.hpp"
 
 namespace hotloop {
+namespace {
+
+constexpr int kPanel = 256;  // inputs; times 32 lanes 32 KiB
+
+}  // namespace
 
 DenseKernel::DenseKernel(const DenseLayer& layer) : layer_(layer) {
   for (std::size_t i = 0; i < products_.size(); ++i) {
@@ -26,15 +31,20 @@ DenseKernel::DenseKernel(const DenseLayer& layer) : layer_(layer) {
                                 .ldb = layer.stride,
                                 .ldc = kLanes,
                                 .transpose_b = true});
-    ProductShape dw{.m = layer.stride,
-                    .n = layer.out,
-                    .k = width,
-                    .lda = layer.stride,
-                    .ldb = kLanes,
-                    .ldc = layer.stride};
-    p.weight_gradient = Product(dw);
-    dw.accumulate = true;
-    p.add_weight_gradient = Product(dw);
+    const auto weight_gradient = [&](int inputs) -> WeightGradient {
+      ProductShape dw{.m = inputs,
+                      .n = layer.out,
+                      .k = width,
+                      .lda = layer.stride,
+                      .ldb = kLanes,
+                      .ldc = layer.stride};
+      if (inputs == 0) return {};
+      const Product set(dw);
+      dw.accumulate = true;
+      return {set, Product(dw)};
+    };
+    if (layer.stride >= kPanel) p.panel = weight_gradient(kPanel);
+    p.rest = weight_gradient(layer.stride % kPanel);
   }
 }
 
@@ -66,8 +76,10 @@ void DenseKernel::backward(const BackwardBlock& b) const {
                               b.gradient + layer_.bias, b.accumulate);
   const Products& p = products(b.width);
   lanes_to_rows(b.x, b.width, layer_.in, b.scratch, layer_.stride);
-  (b.accumulate ? p.add_weight_gradient : p.weight_gradient)(b.scratch, b.dy,
-                                                             b.gradient + layer_.weight);
+  for (int i = 0; i < layer_.stride; i += kPanel) {
+    const WeightGradient& dw = i + kPanel <= layer_.stride ? p.panel : p.rest;
+    (b.accumulate ? dw.add : dw.set)(b.scratch + i, b.dy, b.gradient + layer_.weight + i);
+  }
   if (layer_.noisy && !b.accumulate) {  // theirs follow from those of W and b: noise.hpp
     std::fill_n(b.gradient + layer_.weight_sigma,
                 static_cast<std::size_t>(layer_.out) * layer_.stride, 0.0f);

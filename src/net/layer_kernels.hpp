@@ -65,9 +65,15 @@ class DenseKernel {
   void backward(const BackwardBlock& block) const;
 
  private:
-  // For a block of some width: Z = W X, dX = W' dZ, dW = dZ X', dW += dZ X'.
+  // For a block of some width: Z = W X, dX = W' dZ, dW = dZ X', dW += dZ X'. The gradient of W goes
+  // over panels of inputs, so that a panel of X stays in the first-level cache while all of dZ meets
+  // it.
+  struct WeightGradient {
+    Product set, add;
+  };
   struct Products {
-    Product forward, input_gradient, weight_gradient, add_weight_gradient;
+    Product forward, input_gradient;
+    WeightGradient panel, rest;
   };
   const Products& products(int width) const { return products_[width / kLaneStep - 1]; }
 
