@@ -82,6 +82,73 @@ std::vector<T> backward(const DenseLayer& layer, std::span<const T> p, const std
   return dx;
 }
 
+// Calls visit(output, weight, input) for every product of one number of W with one of x.
+template <class F>
+void each_product(const ConvLayer& layer, F&& visit) {
+  for (int r = 0; r < layer.height; ++r) {
+    for (int s = 0; s < layer.width; ++s) {
+      for (int o = 0; o < layer.out; ++o) {
+        for (int i = 0; i < 3; ++i) {
+          for (int j = 0; j < 3; ++j) {
+            const int row = r + i - 1, column = s + j - 1;
+            if (row < 0 || row >= layer.height || column < 0 || column >= layer.width) continue;
+            for (int c = 0; c < layer.in; ++c) {
+              visit((r * layer.width + s) * layer.out + o,
+                    layer.weight + o * layer.stride + (i * 3 + j) * layer.in + c,
+                    (row * layer.width + column) * layer.in + c);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+template <class T>
+std::vector<T> preactivation(const ConvLayer& layer, std::span<const T> p,
+                             const std::vector<T>& x) {
+  std::vector<T> z(layer.outputs());
+  for (int o = 0; o < layer.outputs(); ++o) z[o] = p[layer.bias + o % layer.out];
+  each_product(
+      layer, [&](int output, std::size_t weight, int input) { z[output] += p[weight] * x[input]; });
+  return z;
+}
+
+template <class T>
+std::vector<T> backward(const ConvLayer& layer, std::span<const T> p, const std::vector<T>& x,
+                        const std::vector<T>& dz, std::span<T> gradient) {
+  std::vector<T> dx(layer.inputs(), T(0));
+  for (int o = 0; o < layer.outputs(); ++o) gradient[layer.bias + o % layer.out] += dz[o];
+  each_product(layer, [&](int output, std::size_t weight, int input) {
+    gradient[weight] += dz[output] * x[input];
+    dx[input] += dz[output] * p[weight];
+  });
+  return dx;
+}
+
+template <class T>
+std::vector<T> preactivation(const StreamsLayer& layer, std::span<const T> p,
+                             const std::vector<T>& x) {
+  const auto middle = x.begin() + (layer.split_input ? layer.value.in : 0);
+  std::vector<T> z = preactivation<T>(layer.value, p, x);
+  const std::vector<T> more = preactivation<T>(layer.advantage, p, {middle, x.end()});
+  z.insert(z.end(), more.begin(), more.end());
+  return z;
+}
+
+template <class T>
+std::vector<T> backward(const StreamsLayer& layer, std::span<const T> p, const std::vector<T>& x,
+                        const std::vector<T>& dz, std::span<T> gradient) {
+  const int second = layer.split_input ? layer.value.in : 0;
+  const auto middle = dz.begin() + layer.value.out;
+  std::vector<T> dx = backward<T>(layer.value, p, x, {dz.begin(), middle}, gradient);
+  const std::vector<T> more =
+      backward<T>(layer.advantage, p, {x.begin() + second, x.end()}, {middle, dz.end()}, gradient);
+  dx.resize(x.size());
+  for (std::size_t i = 0; i < more.size(); ++i) dx[second + i] += more[i];
+  return dx;
+}
+
 template <class T>
 struct Moments {
   T mean = 0, deviation = 0;  // deviation = sqrt(variance + 1e-5)
@@ -153,7 +220,9 @@ std::vector<T> backward(const DuelingLayer& layer, std::span<const T>, const std
 }
 
 inline Activation activation_of(const DenseLayer& layer) { return layer.activation; }
+inline Activation activation_of(const ConvLayer& layer) { return layer.activation; }
 inline Activation activation_of(const NormLayer& layer) { return layer.activation; }
+inline Activation activation_of(const StreamsLayer& layer) { return layer.value.activation; }
 inline Activation activation_of(const DuelingLayer&) { return Activation::linear; }
 
 template <class T>

@@ -44,20 +44,19 @@ std::vector<T> draw_noise(std::size_t size, std::uint64_t seed, std::uint32_t la
 template <class T, class F>
 void each_noisy_parameter(const Structure& net, std::span<const T> noise, F&& visit) {
   std::size_t begin = 0;
-  for (const Layer& any : net.layers) {
-    const auto* layer = std::get_if<DenseLayer>(&any);
-    if (layer == nullptr || !layer->noisy) continue;
-    const std::span<const T> e_in = noise.subspan(begin, layer->in);
-    const std::span<const T> e_out = noise.subspan(begin + (layer->in + 7) / 8 * 8, layer->out);
-    begin += (layer->in + 7) / 8 * 8 + (layer->out + 7) / 8 * 8;
-    for (int o = 0; o < layer->out; ++o) {
-      visit(layer->bias + o, layer->bias_sigma + o, e_out[o]);
-      for (int i = 0; i < layer->in; ++i) {
-        const std::size_t at = o * layer->stride + i;
-        visit(layer->weight + at, layer->weight_sigma + at, e_out[o] * e_in[i]);
+  each_dense(net, [&](const DenseLayer& layer) {
+    if (!layer.noisy) return;
+    const std::span<const T> e_in = noise.subspan(begin, layer.in);
+    const std::span<const T> e_out = noise.subspan(begin + (layer.in + 7) / 8 * 8, layer.out);
+    begin += (layer.in + 7) / 8 * 8 + (layer.out + 7) / 8 * 8;
+    for (int o = 0; o < layer.out; ++o) {
+      visit(layer.bias + o, layer.bias_sigma + o, e_out[o]);
+      for (int i = 0; i < layer.in; ++i) {
+        const std::size_t at = o * layer.stride + i;
+        visit(layer.weight + at, layer.weight_sigma + at, e_out[o] * e_in[i]);
       }
     }
-  }
+  });
 }
 
 template <class T>

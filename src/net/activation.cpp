@@ -108,14 +108,19 @@ void add_bias_and_activate(Activation activation, const float* bias, int feature
 }
 
 void add_bias_and_activate_one(Activation activation, const float* bias, int features, float* z) {
-  const int padded = round_up(features, kLaneStep);
-  std::fill(z + features, z + padded, 0.0f);
   with_activation(activation, [&]<Activation kActivation>() {
     using Array = Eigen::Array<float, kLaneStep, 1>;
-    for (int f = 0; f < padded; f += kLaneStep) {
-      const Array x = ConstLanes<kLaneStep>(z + f) + Eigen::Map<const Array>(bias + f);
-      Lanes<kLaneStep>{z + f} = apply<kActivation>(x);
-    }
+    const auto step = [](const float* b, float* at) {
+      const Array x = Eigen::Map<const Array>(at) + Eigen::Map<const Array>(b);
+      Eigen::Map<Array>{at} = apply<kActivation>(x);
+    };
+    int f = 0;
+    for (; f + kLaneStep <= features; f += kLaneStep) step(bias + f, z + f);
+    if (f == features) return;
+    float rest[kLaneStep] = {};
+    std::copy(z + f, z + features, rest);
+    step(bias + f, rest);
+    std::copy_n(rest, features - f, z + f);
   });
 }
 

@@ -4,6 +4,8 @@
 //   he          W ~ N(0, 2 / in), b = 0                               (He et al. 2015)
 //   orthogonal  W with orthonormal rows or columns, times sqrt(2) where ReLU follows, b = 0
 //               (Saxe et al. 2014)
+// For a convolution, `in` counts the 9 * channels numbers that an output adds up, and `out` the
+// 9 * channels outputs that an input meets; it is orthogonal as a matrix [channels out, 9 * channels].
 // Noisy layers start as Fortunato et al. 2018 say, whatever the initialiser: means as `pytorch`,
 // standard deviations at a constant. Norms start as the identity: scale 1, shift 0.
 #include <Eigen/Core>
@@ -20,14 +22,24 @@ namespace {
 
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
+// The random streams of a layer, one for each row of its weights.
+struct Draws {
+  std::uint64_t seed;
+  std::uint32_t layer;
+  int first = 0;
+
+  Rng row(int o) const { return Rng(seed, Purpose::initialisation, layer, first + o); }
+  Draws after(int rows) const { return {seed, layer, first + rows}; }
+};
+
 // Q of a Gaussian matrix, with the signs of R's diagonal moved into it, is uniform over all
 // orthogonal matrices.
-RowMatrix orthogonal(int rows, int columns, std::uint64_t seed, std::uint32_t layer) {
+RowMatrix orthogonal(int rows, int columns, const Draws& draws) {
   const int large = std::max(rows, columns);
   const int small = std::min(rows, columns);
   Eigen::MatrixXd gauss(large, small);
   for (int j = 0; j < small; ++j) {
-    Rng rng(seed, Purpose::initialisation, layer, j);
+    Rng rng = draws.row(j);
     for (int i = 0; i < large; ++i) gauss(i, j) = rng.normal();
   }
   const Eigen::HouseholderQR<Eigen::MatrixXd> qr(gauss);
@@ -41,27 +53,32 @@ RowMatrix orthogonal(int rows, int columns, std::uint64_t seed, std::uint32_t la
 
 bool is_rectifier(Activation a) { return a == Activation::relu || a == Activation::leaky_relu; }
 
-void start(const DenseLayer& layer, Initialiser init, std::uint64_t seed, std::uint32_t index,
-           float* parameters) {
-  float* weight = parameters + layer.weight;
-  float* bias = parameters + layer.bias;
+// y = W x (+ b) as an initialiser sees it: what each output adds up, and where W and b lie.
+struct Affine {
+  int in, out, fan_out, stride;
+  Activation activation;
+  float* weight;  // [out, stride]
+  float* bias;    // [out]
+};
+
+void start(const Affine& layer, Initialiser init, const Draws& draws) {
   // Each row of W draws from its own stream; its bias follows where a draw is wanted.
   const auto fill = [&](auto&& draw, bool draw_bias) {
     for (int o = 0; o < layer.out; ++o) {
-      Rng rng(seed, Purpose::initialisation, index, o);
-      float* row = weight + static_cast<std::size_t>(o) * layer.stride;
+      Rng rng = draws.row(o);
+      float* row = layer.weight + static_cast<std::size_t>(o) * layer.stride;
       for (int i = 0; i < layer.in; ++i) row[i] = static_cast<float>(draw(rng, o, i));
-      if (draw_bias) bias[o] = static_cast<float>(draw(rng, o, layer.in));
+      if (draw_bias) layer.bias[o] = static_cast<float>(draw(rng, o, layer.in));
     }
   };
-  switch (layer.noisy ? Initialiser::pytorch : init) {
+  switch (init) {
     case Initialiser::pytorch: {
       const double bound = 1 / std::sqrt(layer.in);
       fill([&](Rng& rng, int, int) { return rng.uniform(-bound, bound); }, true);
       break;
     }
     case Initialiser::glorot: {
-      const double bound = std::sqrt(6.0 / (layer.in + layer.out));
+      const double bound = std::sqrt(6.0 / (layer.in + layer.fan_out));
       fill([&](Rng& rng, int, int) { return rng.uniform(-bound, bound); }, false);
       break;
     }
@@ -72,11 +89,17 @@ void start(const DenseLayer& layer, Initialiser init, std::uint64_t seed, std::u
     }
     case Initialiser::orthogonal: {
       const double gain = is_rectifier(layer.activation) ? std::sqrt(2.0) : 1.0;
-      const RowMatrix q = orthogonal(layer.out, layer.in, seed, index);
+      const RowMatrix q = orthogonal(layer.out, layer.in, draws);
       fill([&](Rng&, int o, int i) { return gain * q(o, i); }, false);
       break;
     }
   }
+}
+
+void start(const DenseLayer& layer, Initialiser init, const Draws& draws, float* parameters) {
+  start(Affine{layer.in, layer.out, layer.out, layer.stride, layer.activation,
+               parameters + layer.weight, parameters + layer.bias},
+        layer.noisy ? Initialiser::pytorch : init, draws);
   if (!layer.noisy) return;
   for (int o = 0; o < layer.out; ++o) {
     std::fill_n(parameters + layer.weight_sigma + static_cast<std::size_t>(o) * layer.stride,
@@ -85,11 +108,23 @@ void start(const DenseLayer& layer, Initialiser init, std::uint64_t seed, std::u
   std::fill_n(parameters + layer.bias_sigma, layer.out, layer.initial_sigma);
 }
 
-void start(const NormLayer& layer, Initialiser, std::uint64_t, std::uint32_t, float* parameters) {
+void start(const ConvLayer& layer, Initialiser init, const Draws& draws, float* parameters) {
+  start(Affine{layer.fan_in(), layer.out, 9 * layer.out, layer.stride, layer.activation,
+               parameters + layer.weight, parameters + layer.bias},
+        init, draws);
+}
+
+// The rows of the second follow those of the first.
+void start(const StreamsLayer& layer, Initialiser init, const Draws& draws, float* parameters) {
+  start(layer.value, init, draws, parameters);
+  start(layer.advantage, init, draws.after(layer.value.out), parameters);
+}
+
+void start(const NormLayer& layer, Initialiser, const Draws&, float* parameters) {
   std::fill_n(parameters + layer.scale, layer.width, 1.0f);
 }
 
-void start(const DuelingLayer&, Initialiser, std::uint64_t, std::uint32_t, float*) {}
+void start(const DuelingLayer&, Initialiser, const Draws&, float*) {}
 
 }  // namespace
 
@@ -97,7 +132,8 @@ void initialise(const Structure& structure, Initialiser init, std::uint64_t seed
                 std::span<float> parameters) {
   std::fill(parameters.begin(), parameters.end(), 0.0f);
   for (std::uint32_t index = 0; index < structure.layers.size(); ++index) {
-    std::visit([&](const auto& layer) { start(layer, init, seed, index, parameters.data()); },
+    const Draws draws{seed, index};
+    std::visit([&](const auto& layer) { start(layer, init, draws, parameters.data()); },
                structure.layers[index]);
   }
 }

@@ -1,8 +1,8 @@
 // What each kind of layer computes: its pass over one block of lanes, forward and backward.
 //
 // A kernel is a layer together with what was planned for it (compiled matrix products). Each kind
-// lives in a file of its own: dense.cpp, norm.cpp, dueling.cpp. network.cpp knows no kinds; it
-// walks the list and visits.
+// lives in a file of its own: dense.cpp, conv.cpp, norm.cpp, streams.cpp, dueling.cpp. network.cpp
+// knows no kinds; it walks the list and visits.
 #pragma once
 
 #include <array>
@@ -45,8 +45,7 @@ struct LayerMemory {
   std::size_t scratch = 0;  // floats
 };
 
-// forward_one is the pass of a single sample over contiguous features, x [in] -> y [out], both
-// aligned and padded to a multiple of kLaneStep floats.
+// forward_one is the pass of a single sample over contiguous features, x [in] -> y [out].
 template <class K, class L>
 concept KernelOf = requires(const K kernel, const ForwardBlock& f, const BackwardBlock& b,
                             const float* x, float* y, const L& layer) {
@@ -82,6 +81,28 @@ class DenseKernel {
 };
 LayerMemory memory_of(const DenseLayer& layer);
 
+class ConvKernel {
+ public:
+  ConvKernel(const ConvLayer& layer);
+  void forward(const ForwardBlock& block) const;
+  void forward_one(const float* parameters, const float* x, float* y) const;
+  void backward(const BackwardBlock& block) const;
+
+ private:
+  // For a block of some width, and the neighbours of a position within one row of the grid (three,
+  // at the border two, in a grid of one column one): Z = W X, Z += W X, dX += W' dZ, dW += dZ X'.
+  struct Products {
+    Product forward, add_forward, add_input_gradient, add_weight_gradient;
+  };
+  const Products& products(int width, int neighbours) const {
+    return products_[width / kLaneStep - 1][neighbours - 1];
+  }
+
+  ConvLayer layer_;
+  std::array<std::array<Products, 3>, kLanes / kLaneStep> products_;  // [width / 8 - 1][count - 1]
+};
+LayerMemory memory_of(const ConvLayer& layer);
+
 class NormKernel {
  public:
   NormKernel(const NormLayer& layer) : layer_(layer) {}
@@ -93,6 +114,20 @@ class NormKernel {
   NormLayer layer_;
 };
 LayerMemory memory_of(const NormLayer& layer);
+
+class StreamsKernel {
+ public:
+  StreamsKernel(const StreamsLayer& layer)
+      : layer_(layer), value_(layer.value), advantage_(layer.advantage) {}
+  void forward(const ForwardBlock& block) const;
+  void forward_one(const float* parameters, const float* x, float* y) const;
+  void backward(const BackwardBlock& block) const;
+
+ private:
+  StreamsLayer layer_;
+  DenseKernel value_, advantage_;
+};
+LayerMemory memory_of(const StreamsLayer& layer);
 
 class DuelingKernel {
  public:
@@ -107,9 +142,11 @@ class DuelingKernel {
 LayerMemory memory_of(const DuelingLayer& layer);
 
 static_assert(KernelOf<DenseKernel, DenseLayer>);
+static_assert(KernelOf<ConvKernel, ConvLayer>);
 static_assert(KernelOf<NormKernel, NormLayer>);
+static_assert(KernelOf<StreamsKernel, StreamsLayer>);
 static_assert(KernelOf<DuelingKernel, DuelingLayer>);
 
-using LayerKernel = std::variant<DenseKernel, NormKernel, DuelingKernel>;
+using LayerKernel = std::variant<DenseKernel, ConvKernel, NormKernel, StreamsKernel, DuelingKernel>;
 
 }  // namespace hotloop

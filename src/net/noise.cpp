@@ -39,22 +39,20 @@ std::size_t noise_of(const DenseLayer& layer) {
 // Calls visit(layer, e_in, e_out) for each noisy layer.
 template <class F>
 void each_noisy(const Structure& structure, const float* noise, F&& visit) {
-  for (const Layer& layer : structure.layers) {
-    const auto* dense = std::get_if<DenseLayer>(&layer);
-    if (dense == nullptr || !dense->noisy) continue;
-    visit(*dense, noise, noise + dense->stride);
-    noise += noise_of(*dense);
-  }
+  each_dense(structure, [&](const DenseLayer& dense) {
+    if (!dense.noisy) return;
+    visit(dense, noise, noise + dense.stride);
+    noise += noise_of(dense);
+  });
 }
 
 }  // namespace
 
 std::size_t noise_size(const Structure& structure) {
   std::size_t floats = 0;
-  for (const Layer& layer : structure.layers) {
-    const auto* dense = std::get_if<DenseLayer>(&layer);
-    if (dense != nullptr && dense->noisy) floats += noise_of(*dense);
-  }
+  each_dense(structure, [&](const DenseLayer& dense) {
+    if (dense.noisy) floats += noise_of(dense);
+  });
   return (floats + kDraw - 1) / kDraw * kDraw;
 }
 

@@ -21,16 +21,19 @@ enum class OptimiserKind { adam, adamw, rmsprop, sgd };
 inline constexpr std::array<std::string_view, 4> kOptimiserNames = {"adam", "adamw", "rmsprop",
                                                                     "sgd"};
 
-// Which dense layers have noisy weights: none, the last one only, or all.
+// Which dense layers have noisy weights: none, the last one only (with dueling streams the last of
+// each), or all. Convolutions are never noisy.
 enum class Noisy { none, head, all };
 inline constexpr std::array<std::string_view, 3> kNoisyNames = {"none", "head", "all"};
 
 struct NetOptions {
+  std::vector<int> channels = {};            // of 3x3 convolutions before the hidden layers
   std::vector<int> hidden = {64, 64};        // widths of the hidden layers
   Activation activation = Activation::relu;  // after every hidden layer; the output is linear
   Initialiser init = Initialiser::pytorch;
-  bool layer_norm = false;  // normalise every hidden layer before its activation
-  bool dueling = false;     // the head estimates a state value and advantages
+  bool layer_norm = false;               // normalise every hidden dense layer before its activation
+  bool dueling = false;                  // the head estimates a state value and advantages
+  std::vector<int> dueling_hidden = {};  // widths of the layers that each of the two has to itself
   Noisy noisy = Noisy::none;
   double noisy_sigma = 0.5;  // standard deviations start at noisy_sigma / sqrt(inputs of the layer)
 };

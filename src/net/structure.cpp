@@ -1,7 +1,9 @@
 #include "net/structure.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <cassert>
 #include <cmath>
 
 #include "net/lanes.hpp"
@@ -12,20 +14,28 @@ namespace {
 // Appends layers, and hands out their places in the flat array.
 class Builder {
  public:
-  explicit Builder(Structure& structure) : structure_(structure) {}
+  Builder(Structure& structure, const NetOptions& options)
+      : structure_(structure), options_(options) {}
 
-  void dense(int in, int out, Activation activation, bool noisy, double noisy_sigma) {
-    const int stride = round_up(in, kLaneStep);
-    DenseLayer layer{.in = in, .out = out, .stride = stride, .activation = activation};
-    layer.weight = matrix(out, in, stride);
+  void dense(int in, int out, Activation activation, bool noisy) {
+    structure_.layers.emplace_back(make_dense(in, out, activation, noisy));
+  }
+
+  void conv(const GridShape& grid, int out) {
+    ConvLayer layer{.height = grid.height, .width = grid.width, .in = grid.channels, .out = out};
+    layer.stride = round_up(layer.fan_in(), kLaneStep);
+    layer.activation = options_.activation;
+    layer.weight = matrix(out, layer.fan_in(), layer.stride);
     layer.bias = vector(out);
-    if (noisy) {
-      layer.noisy = true;
-      layer.weight_sigma = matrix(out, in, stride);
-      layer.bias_sigma = vector(out);
-      layer.initial_sigma = static_cast<float>(noisy_sigma / std::sqrt(in));
-    }
     structure_.layers.emplace_back(layer);
+  }
+
+  void streams(int in, int value, int advantage, bool split_input, Activation activation,
+               bool noisy) {
+    structure_.layers.emplace_back(
+        StreamsLayer{.value = make_dense(in, value, activation, noisy),
+                     .advantage = make_dense(in, advantage, activation, noisy),
+                     .split_input = split_input});
   }
 
   void norm(int width, Activation activation) {
@@ -40,6 +50,19 @@ class Builder {
   }
 
  private:
+  DenseLayer make_dense(int in, int out, Activation activation, bool noisy) {
+    const int stride = round_up(in, kLaneStep);
+    DenseLayer layer{.in = in, .out = out, .stride = stride, .activation = activation};
+    layer.weight = matrix(out, in, stride);
+    layer.bias = vector(out);
+    if (noisy) {
+      layer.noisy = true;
+      layer.weight_sigma = matrix(out, in, stride);
+      layer.bias_sigma = vector(out);
+      layer.initial_sigma = static_cast<float>(options_.noisy_sigma / std::sqrt(in));
+    }
+    return layer;
+  }
   std::size_t matrix(int rows, int columns, int stride) {
     structure_.parameters += static_cast<std::size_t>(rows) * columns;
     return take(static_cast<std::size_t>(rows) * stride);
@@ -56,6 +79,7 @@ class Builder {
   }
 
   Structure& structure_;
+  const NetOptions& options_;
 };
 
 std::vector<TensorInfo> tensors_of(const DenseLayer& layer) {
@@ -68,26 +92,88 @@ std::vector<TensorInfo> tensors_of(const DenseLayer& layer) {
   return list;
 }
 
+std::vector<TensorInfo> tensors_of(const ConvLayer& layer) {
+  return {{"weight", layer.weight, layer.out, layer.fan_in(), layer.stride},
+          {"bias", layer.bias, 1, layer.out, 0}};
+}
+
+std::vector<TensorInfo> tensors_of(const StreamsLayer& layer) {
+  std::vector<TensorInfo> list;
+  const auto add = [&](const char* stream, const DenseLayer& dense) {
+    for (TensorInfo& tensor : tensors_of(dense)) {
+      tensor.name = fmt::format("{}.{}", stream, tensor.name);
+      list.push_back(std::move(tensor));
+    }
+  };
+  add("value", layer.value);
+  add("advantage", layer.advantage);
+  return list;
+}
+
 std::vector<TensorInfo> tensors_of(const NormLayer& layer) {
   return {{"scale", layer.scale, 1, layer.width, 0}, {"shift", layer.shift, 1, layer.width, 0}};
 }
 
 std::vector<TensorInfo> tensors_of(const DuelingLayer&) { return {}; }
 
+// What describe() tells of the layers.
+struct Summary {
+  std::string grid;                     // "10x10x3 conv 32-64"
+  std::vector<std::string> widths;      // of the layers after it; the last one is the head
+  std::vector<Activation> activations;  // of all these
+  const NormLayer* norm = nullptr;
+  bool dueling = false;
+
+  void operator()(const ConvLayer& layer) {
+    grid += grid.empty() ? fmt::format("{}x{}x{} conv ", layer.height, layer.width, layer.in) : "-";
+    grid += fmt::format("{}", layer.out);
+    activations.push_back(layer.activation);
+  }
+  void operator()(const DenseLayer& layer) {
+    widths.push_back(fmt::format("{}", layer.out));
+    activations.push_back(layer.activation);
+  }
+  void operator()(const StreamsLayer& layer) {
+    widths.push_back(fmt::format("({}+{})", layer.value.out, layer.advantage.out));
+    activations.push_back(layer.value.activation);
+  }
+  void operator()(const NormLayer& layer) { norm = &layer; }
+  void operator()(const DuelingLayer&) { dueling = true; }
+};
+
 }  // namespace
 
-Structure make_mlp(int inputs, int actions, const NetOptions& options, int atoms) {
+Structure make_mlp(int inputs, int actions, const NetOptions& options, int atoms,
+                   const GridShape& grid) {
   Structure structure{.inputs = inputs, .outputs = actions * atoms, .layers = {}};
-  Builder add(structure);
+  Builder add(structure, options);
   int width = inputs;
+  for (GridShape in = grid; const int channels : options.channels) {
+    assert(grid.size() == inputs && inputs > 0);
+    add.conv(in, channels);
+    in.channels = channels;
+    width = in.size();
+  }
   for (const int hidden : options.hidden) {
     add.dense(width, hidden, options.layer_norm ? Activation::linear : options.activation,
-              options.noisy == Noisy::all, options.noisy_sigma);
+              options.noisy == Noisy::all);
     if (options.layer_norm) add.norm(hidden, options.activation);
     width = hidden;
   }
-  add.dense(width, (options.dueling ? 1 + actions : actions) * atoms, Activation::linear,
-            options.noisy != Noisy::none, options.noisy_sigma);
+  const bool noisy_head = options.noisy != Noisy::none;
+  if (options.dueling_hidden.empty()) {
+    add.dense(width, (options.dueling ? 1 + actions : actions) * atoms, Activation::linear,
+              noisy_head);
+  } else {
+    assert(options.dueling && !options.layer_norm);
+    bool split = false;
+    for (const int hidden : options.dueling_hidden) {
+      add.streams(width, hidden, hidden, split, options.activation, options.noisy == Noisy::all);
+      width = hidden;
+      split = true;
+    }
+    add.streams(width, atoms, actions * atoms, split, Activation::linear, noisy_head);
+  }
   if (options.dueling) add.dueling(actions, atoms);
   return structure;
 }
@@ -105,24 +191,20 @@ std::vector<TensorInfo> tensors(const Structure& structure) {
 }
 
 std::string Structure::describe() const {
-  std::vector<DenseLayer> dense;
-  const NormLayer* norm = nullptr;
-  bool dueling = false;
-  for (const Layer& layer : layers) {
-    if (const auto* d = std::get_if<DenseLayer>(&layer)) dense.push_back(*d);
-    if (const auto* n = std::get_if<NormLayer>(&layer)) norm = n;
-    dueling |= std::holds_alternative<DuelingLayer>(layer);
-  }
-  std::string text = fmt::format("{}", inputs);
-  for (std::size_t i = 0; i + 1 < dense.size(); ++i) text += fmt::format("-{}", dense[i].out);
-  text += fmt::format("-{}", outputs);
-  if (dense.size() > 1) {
-    const Activation hidden = norm != nullptr ? norm->activation : dense[0].activation;
+  Summary summary;
+  for (const Layer& layer : layers) std::visit(summary, layer);
+  summary.widths.back() = fmt::format("{}", outputs);
+  std::string text = summary.grid.empty() ? fmt::format("{}-", inputs) : summary.grid + ", ";
+  text += fmt::format("{}", fmt::join(summary.widths, "-"));
+  if (summary.activations.size() > 1) {
+    const Activation hidden = summary.norm ? summary.norm->activation : summary.activations[0];
     text += fmt::format(" {}", kActivationNames[static_cast<int>(hidden)]);
   }
-  if (norm != nullptr) text += ", layer norm";
-  if (dueling) text += ", dueling";
-  if (dense.back().noisy) text += dense[0].noisy ? ", noisy" : ", noisy head";
+  if (summary.norm) text += ", layer norm";
+  if (summary.dueling) text += ", dueling";
+  std::vector<bool> noisy;
+  each_dense(*this, [&](const DenseLayer& dense) { noisy.push_back(dense.noisy); });
+  if (noisy.back()) text += noisy.front() ? ", noisy" : ", noisy head";
   return text + fmt::format(", {} parameters", parameters);
 }
 

@@ -53,6 +53,39 @@ struct NormLayer {
 };
 inline constexpr float kNormEpsilon = 1e-5f;
 
+// A convolution of 3 x 3 filters over a grid, with zeros around it, stride 1:
+//   y[r, s, o] = act(b[o] + sum over i, j, c of W[o, i, j, c] x[r + i - 1, s + j - 1, c]).
+// Features are channel-last, (row * width + column) * channels + channel, in and out: the three
+// neighbours within a row are one contiguous stretch, which meets one of a row of W.
+struct ConvLayer {
+  int height = 0;
+  int width = 0;
+  int in = 0;      // channels
+  int out = 0;     // channels
+  int stride = 0;  // floats from one row of W to the next: 9 * in rounded up to 8
+  Activation activation = Activation::linear;
+  std::size_t weight = 0;  // offset of W [out, stride], a row being [3, 3, in]
+  std::size_t bias = 0;    // offset of b [out]
+
+  int positions() const { return height * width; }
+  int fan_in() const { return 9 * in; }
+  int inputs() const { return positions() * in; }
+  int outputs() const { return positions() * out; }
+  bool operator==(const ConvLayer&) const = default;
+};
+
+// Two dense layers side by side, y = [value(x) | advantage(x)], which share nothing but x; with
+// `split_input` not even that: x = [x of value | x of advantage].
+struct StreamsLayer {
+  DenseLayer value;
+  DenseLayer advantage;
+  bool split_input = false;
+
+  int inputs() const { return split_input ? value.in + advantage.in : value.in; }
+  int outputs() const { return value.out + advantage.out; }
+  bool operator==(const StreamsLayer&) const = default;
+};
+
 // The dueling head of Wang et al. 2016, per atom k: from x = [V (atoms) | A (actions x atoms)],
 // y[a, k] = V[k] + A[a, k] - mean of A[., k]. It has no parameters.
 struct DuelingLayer {
@@ -64,7 +97,7 @@ struct DuelingLayer {
   bool operator==(const DuelingLayer&) const = default;
 };
 
-using Layer = std::variant<DenseLayer, NormLayer, DuelingLayer>;
+using Layer = std::variant<DenseLayer, ConvLayer, NormLayer, StreamsLayer, DuelingLayer>;
 
 inline int inputs_of(const Layer& layer) {
   return std::visit([](const auto& kind) { return kind.inputs(); }, layer);
@@ -81,17 +114,43 @@ struct Structure {
   std::size_t parameters = 0;  // real parameters
 
   bool operator==(const Structure&) const = default;
-  std::string describe() const;  // "4-64-64-2 relu, layer norm, dueling, 4931 parameters"
+  // "4-64-64-2 relu, layer norm, dueling, 4931 parameters"; streams are "10-128-(128+128)-3", and
+  // convolutions "10x10x3 conv 32-64-64, 256-3".
+  std::string describe() const;
+};
+
+// Calls visit(dense) for every dense layer, those of streams included, in the order of their tensors.
+template <class F>
+void each_dense(const Structure& structure, F&& visit) {
+  for (const Layer& layer : structure.layers) {
+    if (const auto* dense = std::get_if<DenseLayer>(&layer)) visit(*dense);
+    if (const auto* streams = std::get_if<StreamsLayer>(&layer)) {
+      visit(streams->value);
+      visit(streams->advantage);
+    }
+  }
+}
+
+// An observation that is a grid, channel-last.
+struct GridShape {
+  int height = 0;
+  int width = 0;
+  int channels = 0;
+
+  int size() const { return height * width * channels; }
 };
 
 // A multilayer perceptron with options.hidden between its inputs and actions * atoms outputs;
-// output a * atoms + k is atom k of action a.
-Structure make_mlp(int inputs, int actions, const NetOptions& options, int atoms = 1);
+// output a * atoms + k is atom k of action a. With options.channels, convolutions come first: the
+// inputs are then the grid.
+Structure make_mlp(int inputs, int actions, const NetOptions& options, int atoms = 1,
+                   const GridShape& grid = {});
 
 // A tensor by name: [rows, columns], element (r, c) at offset + r * stride + c. A vector has one
 // row, and stride 0.
 struct TensorInfo {
-  std::string name;  // layer<i>.weight .bias .weight_sigma .bias_sigma .scale .shift
+  std::string name;  // layer<i>.weight .bias .weight_sigma .bias_sigma .scale .shift, in streams
+                     // layer<i>.value.weight .advantage.weight and so on
   std::size_t offset = 0;
   int rows = 0;
   int columns = 0;

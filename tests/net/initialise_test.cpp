@@ -116,6 +116,59 @@ TEST(Initialise, NormsAreTheIdentityAndNoisyLayersFollowTheirPaper) {
   }
 }
 
+// The fan of a convolution counts all nine places of the filter.
+TEST(Initialise, ConvolutionsKnowTheirFan) {
+  const Structure net = make_mlp(3 * 3 * 10, 3, {.channels = {200}, .hidden = {}}, 1, {3, 3, 10});
+  const auto weights = [&](Initialiser init) {
+    std::vector<float> p(net.storage, 99.0f);
+    initialise(net, init, 5, p);
+    Values values;
+    const auto& layer = std::get<ConvLayer>(net.layers[0]);
+    for (int o = 0; o < 200; ++o) {
+      const auto row = p.begin() + layer.weight + o * layer.stride;
+      values.weight.insert(values.weight.end(), row, row + 90);
+      values.bias.push_back(p[layer.bias + o]);
+      for (int i = 90; i < layer.stride; ++i) EXPECT_EQ(row[i], 0);
+    }
+    return values;
+  };
+  const Values pytorch = weights(Initialiser::pytorch);
+  EXPECT_LE(largest(pytorch.weight), 1 / std::sqrt(90));
+  EXPECT_NEAR(variance(pytorch.weight), 1.0 / 90 / 3, 1e-4);
+  EXPECT_GT(largest(pytorch.bias), 0.9 / std::sqrt(90));
+  EXPECT_LE(largest(pytorch.bias), 1 / std::sqrt(90));
+  const double bound = std::sqrt(6.0 / (90 + 1800));
+  EXPECT_NEAR(variance(weights(Initialiser::glorot).weight), bound * bound / 3, 5e-5);
+  EXPECT_NEAR(variance(weights(Initialiser::he).weight), 2.0 / 90, 1e-3);
+  const std::vector<double> w = weights(Initialiser::orthogonal).weight;
+  double square = 0, across = 0;  // columns are orthonormal, times sqrt(2)
+  for (int o = 0; o < 200; ++o) {
+    square += w[o * 90 + 7] * w[o * 90 + 7];
+    across += w[o * 90 + 7] * w[o * 90 + 60];
+  }
+  EXPECT_NEAR(square, 2, 1e-5);
+  EXPECT_NEAR(across, 0, 1e-5);
+}
+
+// Every row has a stream of its own, those of the second behind those of the first.
+TEST(Initialise, StreamsDoNotStartEqual) {
+  for (const Initialiser init : {Initialiser::pytorch, Initialiser::orthogonal}) {
+    const Structure net = make_mlp(12, 2, {.hidden = {}, .dueling = true, .dueling_hidden = {9}});
+    std::vector<float> p(net.storage);
+    initialise(net, init, 5, p);
+    const auto& layer = std::get<StreamsLayer>(net.layers[0]);
+    std::vector<std::vector<float>> rows;
+    for (const DenseLayer& dense : {layer.value, layer.advantage}) {
+      for (int o = 0; o < 9; ++o) {
+        const auto row = p.begin() + dense.weight + o * dense.stride;
+        rows.emplace_back(row, row + 12);
+      }
+    }
+    std::sort(rows.begin(), rows.end());
+    EXPECT_EQ(std::unique(rows.begin(), rows.end()), rows.end());
+  }
+}
+
 TEST(Initialise, SeedDecides) {
   EXPECT_EQ(first_layer(Initialiser::pytorch, 8, 8, 1).weight,
             first_layer(Initialiser::pytorch, 8, 8, 1).weight);

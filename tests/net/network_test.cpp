@@ -41,10 +41,21 @@ struct RandomNet {
       options.hidden.push_back(1 + static_cast<int>(rng.below(widest)));
     options.layer_norm = rng.below(2) != 0;
     options.dueling = rng.below(2) != 0;
+    for (std::uint32_t l = options.dueling && !options.layer_norm ? rng.below(3) : 0; l > 0; --l)
+      options.dueling_hidden.push_back(1 + static_cast<int>(rng.below(widest)));
     options.noisy = static_cast<Noisy>(rng.below(3));
     actions = 1 + static_cast<int>(rng.below(5));
     atoms = rng.below(2) != 0 ? 1 : 1 + static_cast<int>(rng.below(7));
-    structure = make_mlp(1 + static_cast<int>(rng.below(20)), actions, options, atoms);
+    GridShape grid;
+    int inputs = 1 + static_cast<int>(rng.below(20));
+    if (rng.below(3) == 0) {
+      const auto extent = [&] { return 1 + static_cast<int>(rng.below(std::min(10, widest / 3))); };
+      grid = {extent(), extent(), 1 + static_cast<int>(rng.below(5))};
+      inputs = grid.size();
+      for (std::uint32_t l = 1 + rng.below(2); l > 0; --l)
+        options.channels.push_back(1 + static_cast<int>(rng.below(std::min(33, widest))));
+    }
+    structure = make_mlp(inputs, actions, options, atoms, grid);
     parameters.resize(structure.storage);
     for (const TensorInfo& tensor : tensors(structure)) {
       for (int r = 0; r < tensor.rows; ++r) {
@@ -219,9 +230,8 @@ TEST(Network, InputsAreScaledAndBounded) {
 }
 
 // The padding of tensors, and the standard deviations of noisy layers whatever stood there.
-TEST(Network, BackwardLeavesZerosInPaddingAndInSigmas) {
-  const Structure net =
-      make_mlp(3, 2, {.hidden = {5}, .layer_norm = true, .dueling = true, .noisy = Noisy::all});
+void expect_zeros_in_padding_and_in_sigmas(const Structure& net) {
+  SCOPED_TRACE(net.describe());
   std::vector<float> parameters(net.storage);
   initialise(net, Initialiser::pytorch, 1, parameters);
   std::vector<bool> real(net.storage, false), sigma(net.storage, false);
@@ -236,11 +246,10 @@ TEST(Network, BackwardLeavesZerosInPaddingAndInSigmas) {
     }
   }
   EXPECT_EQ(std::count(real.begin(), real.end(), true), static_cast<long>(net.parameters));
-  EXPECT_EQ(net.parameters, 2u * (3 * 5 + 5) + 2 * 5 + 2 * (5 * 3 + 3));
   const Plan plan(net);
   Workspace workspace(net, 40, Use::training);
   Rng rng(1, Purpose::test, 0, 0);
-  const std::vector<float> rows = random_floats(40 * 3, rng);
+  const std::vector<float> rows = random_floats(40 * net.inputs, rng);
   forward(plan, parameters, rows.data(), 40, workspace);
   for (int block = 0; block < 2; ++block) {
     for (int i = 0; i < 2 * kLanes; ++i)
@@ -256,6 +265,18 @@ TEST(Network, BackwardLeavesZerosInPaddingAndInSigmas) {
       EXPECT_EQ(gradient[i], 0.0f) << i;
     }
   }
+}
+
+TEST(Network, BackwardLeavesZerosInPaddingAndInSigmas) {
+  const NetOptions all{.hidden = {5}, .layer_norm = true, .dueling = true, .noisy = Noisy::all};
+  const Structure net = make_mlp(3, 2, all);
+  EXPECT_EQ(net.parameters, 2u * (3 * 5 + 5) + 2 * 5 + 2 * (5 * 3 + 3));
+  expect_zeros_in_padding_and_in_sigmas(net);
+  const NetOptions streams{
+      .hidden = {5}, .dueling = true, .dueling_hidden = {3, 9}, .noisy = Noisy::all};
+  expect_zeros_in_padding_and_in_sigmas(make_mlp(3, 2, streams));
+  expect_zeros_in_padding_and_in_sigmas(
+      make_mlp(3 * 4 * 2, 2, {.channels = {3, 5}, .hidden = {5}}, 1, {3, 4, 2}));
 }
 
 TEST(Network, PassesAllocateNothing) {

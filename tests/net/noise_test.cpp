@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <vector>
@@ -24,6 +25,9 @@ std::vector<Structure> noisy_structures() {
       list.push_back(make_mlp(
           11, 3, {.hidden = {7, 20}, .layer_norm = norm, .dueling = true, .noisy = noisy}, 5));
     }
+    list.push_back(make_mlp(
+        11, 3, {.hidden = {7}, .dueling = true, .dueling_hidden = {6, 20}, .noisy = noisy}, 5));
+    list.push_back(make_mlp(18, 3, {.channels = {5}, .hidden = {7}, .noisy = noisy}, 1, {3, 3, 2}));
   }
   return list;
 }
@@ -178,6 +182,24 @@ TEST(Noise, IsAFunctionOfItsStream) {
   const std::vector<float> shorter = draw(head, 1, 2, 3);
   EXPECT_TRUE(std::equal(shorter.begin(), shorter.end(), noise.begin()));
   EXPECT_EQ(noise_size(make_mlp(4, 2, {.hidden = {64}})), 0u);
+}
+
+// Each stream has its own e_in and e_out. Of weights with mean 0 and deviation 1, rows that shared
+// their e_in would be proportional.
+TEST(Noise, StreamsShareNone) {
+  const Structure net = make_mlp(
+      16, 8, {.hidden = {}, .dueling = true, .dueling_hidden = {24}, .noisy = Noisy::all}, 16);
+  EXPECT_EQ(noise_size(net), (16u + 24) + (16 + 24) + (24 + 16) + (24 + 128));
+  const auto& streams = std::get<StreamsLayer>(net.layers[0]);
+  std::vector<float> parameters(net.storage), effective(net.storage), noise(noise_size(net));
+  for (const DenseLayer& layer : {streams.value, streams.advantage})
+    std::fill_n(&parameters[layer.weight_sigma], 24 * 16, 1.0f);
+  draw_noise(net, 1, 0, 1, noise);
+  perturb(net, parameters, noise, effective);
+  const float* value = &effective[streams.value.weight];
+  const float* advantage = &effective[streams.advantage.weight];
+  EXPECT_NEAR(value[0] * value[17], value[1] * value[16], 1e-6);  // within one they are
+  EXPECT_GT(std::abs(value[0] * advantage[1] - value[1] * advantage[0]), 1e-3);
 }
 
 TEST(Noise, AllocatesNothing) {

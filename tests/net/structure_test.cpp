@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 namespace hotloop {
@@ -47,6 +48,89 @@ TEST(Structure, EverySwitchHasItsLayers) {
   EXPECT_EQ(net.describe(), "3-8-6-10 selu, layer norm, dueling, noisy head, 324 parameters");
   EXPECT_EQ(net, make_mlp(3, 2, options, 5));
   EXPECT_NE(net, make_mlp(3, 5, options, 2));
+}
+
+std::vector<std::string> names(const Structure& net) {
+  std::vector<std::string> list;
+  for (const TensorInfo& tensor : tensors(net)) list.push_back(tensor.name);
+  return list;
+}
+
+TEST(Structure, ConvolutionsComeFirst) {
+  const NetOptions options{
+      .channels = {5, 4}, .hidden = {6}, .layer_norm = true, .noisy = Noisy::all};
+  const Structure net = make_mlp(4 * 3 * 2, 3, options, 1, {4, 3, 2});
+  ASSERT_EQ(net.layers.size(), 5u);
+  const auto& first = std::get<ConvLayer>(net.layers[0]);
+  const auto& second = std::get<ConvLayer>(net.layers[1]);
+  EXPECT_EQ(first.stride, 24);
+  EXPECT_EQ(first.outputs(), 60);
+  EXPECT_EQ(second.inputs(), 60);
+  EXPECT_EQ(second.activation, Activation::relu);
+  EXPECT_EQ(std::get<DenseLayer>(net.layers[2]).in, 48);
+  EXPECT_TRUE(std::get<DenseLayer>(net.layers[2]).noisy);
+  EXPECT_EQ(names(net), (std::vector<std::string>{
+                            "layer0.weight", "layer0.bias", "layer1.weight", "layer1.bias",
+                            "layer2.weight", "layer2.bias", "layer2.weight_sigma",
+                            "layer2.bias_sigma", "layer3.scale", "layer3.shift", "layer4.weight",
+                            "layer4.bias", "layer4.weight_sigma", "layer4.bias_sigma"}));
+  EXPECT_EQ(tensors(net)[2].columns, 9 * 5);
+  EXPECT_EQ(net.describe(), "4x3x2 conv 5-4, 6-3 relu, layer norm, noisy, 921 parameters");
+}
+
+TEST(Structure, StreamsAreDenseLayersOfTheirOwn) {
+  const NetOptions options{.hidden = {8},
+                           .activation = Activation::tanh,
+                           .dueling = true,
+                           .dueling_hidden = {6},
+                           .noisy = Noisy::head};
+  const Structure net = make_mlp(3, 2, options, 5);
+  ASSERT_EQ(net.layers.size(), 4u);
+  const auto& first = std::get<StreamsLayer>(net.layers[1]);
+  const auto& second = std::get<StreamsLayer>(net.layers[2]);
+  EXPECT_FALSE(first.split_input);
+  EXPECT_EQ(first.value.activation, Activation::tanh);
+  EXPECT_EQ(first.outputs(), 12);
+  EXPECT_TRUE(second.split_input);
+  EXPECT_EQ(second.inputs(), 12);
+  EXPECT_EQ(second.value.out, 5);
+  EXPECT_EQ(second.advantage.out, 10);
+  EXPECT_EQ(second.advantage.activation, Activation::linear);
+  // `head` is the last pair.
+  EXPECT_FALSE(std::get<DenseLayer>(net.layers[0]).noisy || first.value.noisy ||
+               first.advantage.noisy);
+  EXPECT_TRUE(second.value.noisy && second.advantage.noisy);
+  EXPECT_EQ(names(net),
+            (std::vector<std::string>{
+                "layer0.weight", "layer0.bias", "layer1.value.weight", "layer1.value.bias",
+                "layer1.advantage.weight", "layer1.advantage.bias", "layer2.value.weight",
+                "layer2.value.bias", "layer2.value.weight_sigma", "layer2.value.bias_sigma",
+                "layer2.advantage.weight", "layer2.advantage.bias", "layer2.advantage.weight_sigma",
+                "layer2.advantage.bias_sigma"}));
+  EXPECT_EQ(net.describe(), "3-8-(6+6)-10 tanh, dueling, noisy head, 350 parameters");
+}
+
+// Section 7 of the Snake specification.
+TEST(Structure, ParameterCountsOfTheSnakeNetworks) {
+  const auto mlp = [](int inputs) {
+    return make_mlp(inputs, 3, {.hidden = {128, 128}}).parameters;
+  };
+  EXPECT_EQ(mlp(10), 18307u);
+  EXPECT_EQ(mlp(13), 18691u);
+  EXPECT_EQ(mlp(18), 19331u);
+  EXPECT_EQ(mlp(23), 19971u);
+  const NetOptions dueling{.hidden = {128}, .dueling = true, .dueling_hidden = {128}};
+  EXPECT_EQ(make_mlp(10, 3, dueling).parameters, 34948u);
+  EXPECT_EQ(make_mlp(13, 3, dueling).parameters, 35332u);
+  const NetOptions noisy{.hidden = {128, 128}, .noisy = Noisy::all};
+  EXPECT_EQ(make_mlp(10, 3, noisy).parameters, 36614u);
+  EXPECT_EQ(make_mlp(13, 3, noisy).parameters, 37382u);
+  NetOptions rainbow = dueling;
+  rainbow.noisy = Noisy::all;
+  EXPECT_EQ(make_mlp(10, 3, rainbow, 51).parameters, 121496u);
+  EXPECT_EQ(make_mlp(13, 3, rainbow, 51).parameters, 122264u);
+  const NetOptions convolutions{.channels = {32, 64, 64}, .hidden = {256}};
+  EXPECT_EQ(make_mlp(300, 3, convolutions, 1, {10, 10, 3}).parameters, 1695747u);
 }
 
 }  // namespace
