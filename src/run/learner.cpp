@@ -1,6 +1,10 @@
 #include "run/learner.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
+
+#include <hotloop/error.hpp>
 
 #include "run/replay_learner.hpp"
 #include "run/rollout_learner.hpp"
@@ -38,9 +42,27 @@ RolloutShape rollout_shape(const TrainSpec& spec) {
           .masks = world->has_mask()};
 }
 
+namespace {
+
+// The whole observation as a grid, if that is what its only part is; else of size 0.
+GridShape grid_of(const EnvSpec& env) {
+  const auto [height, width, channels] = env.parts[0].shape;
+  const GridShape grid{height, width, channels};
+  return grid.size() == env.obs ? grid : GridShape{};
+}
+
+}  // namespace
+
 Structure network_structure(const TrainSpec& spec) {
   const EnvSpec env = env_spec(spec.world());
-  return make_mlp(env.obs, env.actions, spec.net, make_head(spec.q, env.actions).atoms);
+  const GridShape grid = grid_of(env);
+  if (!spec.net.channels.empty() && grid.size() == 0) {
+    throw UsageError(fmt::format(
+        "net.channels: the observation of {} is not a grid [height, width, channels]; leave it out "
+        "(net.channels: []) or choose another environment",
+        spec.env));
+  }
+  return make_mlp(env.obs, env.actions, spec.net, make_head(spec.q, env.actions).atoms, grid);
 }
 
 // Safe against 0.1 * 10 falling short of 1.

@@ -120,17 +120,24 @@ std::vector<Key> spec_keys(TrainSpec& s) {
       {"replay.beta", &q.beta, kShare,
        "importance weight = (size * probability) ^ -beta, by the largest of the batch"},
 
+      {"net.channels", &s.net.channels, {1, 1'024},
+       "widths of 3x3 convolutions before the hidden layers; for environments whose observation is a "
+       "grid"},
       {"net.hidden", &s.net.hidden, {1, 16'384}, "widths of the hidden layers"},
       {"net.activation", choice(s.net.activation, kActivationNames), {},
        "after every hidden layer; the output is linear"},
       {"net.init", choice(s.net.init, kInitialiserNames), {},
        "how weights start; biases start at zero, except with `pytorch`, which draws them like its "
        "weights"},
-      {"net.layer_norm", &s.net.layer_norm, {}, "normalise every hidden layer before its activation"},
+      {"net.layer_norm", &s.net.layer_norm, {}, "normalise every hidden layer before its activation; not the convolutions"},
       {"net.dueling", &s.net.dueling, {},
        "Q = V + A - mean A from the last hidden layer (Wang et al. 2016)"},
+      {"net.dueling_hidden", &s.net.dueling_hidden, {1, 16'384},
+       "dueling: widths of further hidden layers that V has to itself, and A likewise; not with "
+       "`net.layer_norm`"},
       {"net.noisy", choice(s.net.noisy, kNoisyNames), {},
-       "layers that explore by noise of learnt size (Fortunato et al. 2018)"},
+       "layers that explore by noise of learnt size (Fortunato et al. 2018): all dense ones, or the "
+       "head, which is the last of them (with `net.dueling_hidden` the last of V and of A)"},
       {"net.noisy_sigma", &s.net.noisy_sigma, {0, 100},
        "the deviations of the noise start at this, divided by sqrt(inputs)"},
 

@@ -24,6 +24,7 @@ class Checker {
     } else {
       check_rollout();
     }
+    check_network();
     check_schedule("algo.epsilon", q_.epsilon);
     check_schedule("algo.temperature", q_.temperature);
     check_schedule("replay.beta", q_.beta);
@@ -54,6 +55,16 @@ class Checker {
     if (spec_.evaluation.stop_when_solved && spec_.evaluation.every == 0) {
       blame("evaluation.stop_when_solved",
             "needs evaluation.every above 0: nothing is evaluated before the end");
+    }
+  }
+
+  void check_network() {
+    if (spec_.net.dueling_hidden.empty()) return;
+    if (!spec_.net.dueling) {
+      blame("net.dueling_hidden", "needs net.dueling: true; there are no two streams without it");
+    }
+    if (spec_.net.layer_norm) {
+      blame("net.dueling_hidden", "does not go together with net.layer_norm; choose one of them");
     }
   }
 

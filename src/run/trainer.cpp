@@ -47,6 +47,7 @@ void check_feasible(const TrainSpec& spec) {
         spec.env, env.action_size, env.action_size == 1 ? "" : "s",
         kAlgorithmNames[static_cast<std::size_t>(spec.algorithm)]));
   }
+  network_structure(spec);  // throws if the network does not fit the environment
   const double available = static_cast<double>(memory_bytes());
   constexpr double kShare = 0.9;
   if (spec.algorithm != Algorithm::dqn) {

@@ -12,17 +12,16 @@
 namespace hotloop {
 namespace {
 
-Model small_model() {
-  Model model{.spec = small_spec(), .structure = {}, .parameters = {}};
+Model small_model(const TrainSpec& spec = small_spec()) {
+  Model model{.spec = spec, .structure = {}, .parameters = {}};
   model.structure = network_structure(model.spec);
   model.parameters.resize(model.structure.storage);
   initialise(model.structure, Initialiser::pytorch, 1, model.parameters);
   return model;
 }
 
-TEST(ModelFile, ParametersComeBackUnderTheirNames) {
+void expect_parameters_come_back(const Model& model) {
   const std::string path = testing::TempDir() + "model_file_test.safetensors";
-  const Model model = small_model();
   save_model(path, model);
   const Model loaded = load_model(path);
   EXPECT_EQ(loaded.parameters, model.parameters);
@@ -36,6 +35,15 @@ TEST(ModelFile, ParametersComeBackUnderTheirNames) {
     EXPECT_EQ(file.shape(tensor.name), expected) << tensor.name;
   }
   EXPECT_EQ(file.names().size(), tensors(model.structure).size());
+}
+
+TEST(ModelFile, ParametersComeBackUnderTheirNames) {
+  expect_parameters_come_back(small_model());
+  TrainSpec streams = small_spec();
+  streams.net.dueling = true;
+  streams.net.dueling_hidden = {16};
+  streams.net.noisy = Noisy::all;
+  expect_parameters_come_back(small_model(streams));
 }
 
 TEST(ModelFile, TheNormaliserComesBack) {

@@ -67,6 +67,11 @@ TEST(Spec, CombinationsThatMakeNoSenseAreRefused) {
   EXPECT_NE(
       refused({"algo.head=c51", "algo.v_min=100", "algo.v_max=100.0000001"}).find("too close"),
       std::string::npos);
+  EXPECT_NE(refused({"net.dueling_hidden=[8]"}).find("needs net.dueling: true"), std::string::npos);
+  EXPECT_NE(refused({"net.dueling=true", "net.dueling_hidden=[8]", "net.layer_norm=true"})
+                .find("does not go together with net.layer_norm"),
+            std::string::npos);
+  EXPECT_EQ(refused({"net.dueling=true", "net.dueling_hidden=[8]"}), "accepted");
   EXPECT_NE(refused({"replay.newest=true", "env.count=64", "algo.batch=64"}).find("no room"),
             std::string::npos);
   EXPECT_NE(refused({"algo.epsilon={kind: step, from: 0.5, factor: 3, every: 9}"})

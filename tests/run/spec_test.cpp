@@ -194,6 +194,7 @@ TEST(Spec, WrittenSpecsAreReadBackToTheBit) {
     spec.q.accumulate = 1;
     spec.q.newest = spec.q.newest && spec.envs < spec.q.batch;
     spec.q.target_every += 1;
+    if (!spec.net.dueling || spec.net.layer_norm) spec.net.dueling_hidden.clear();
     if (spec.q.v_min > spec.q.v_max) std::swap(spec.q.v_min, spec.q.v_max);
     spec.q.temperature = i % 2 == 0 ? linear(5, 0.5, 4000) : constant(0.1);
     const std::string text = to_yaml(spec);

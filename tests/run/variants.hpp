@@ -45,6 +45,12 @@ inline std::vector<Variant> variants() {
       {"polyak", [](TrainSpec& s) { s.q.target_blend = 0.1; }},
       {"double", [](TrainSpec& s) { s.q.double_q = true; }},
       {"dueling", [](TrainSpec& s) { s.net.dueling = true; }},
+      {"streams",
+       [](TrainSpec& s) {
+         s.net.dueling = true;
+         s.net.dueling_hidden = {16};
+         s.net.noisy = Noisy::all;
+       }},
       {"n_step", [](TrainSpec& s) { s.q.n_step = 3; }},
       {"prioritised", [](TrainSpec& s) { s.q.prioritised = true; }},
       {"newest", [](TrainSpec& s) { s.q.newest = true; }},
