@@ -113,6 +113,13 @@ struct Snake {
     for (const int turn : {0, 3, 1}) add(kills(look(turn)));
     add_bearing(food);
     for (const int heading : {0, 1, 2}) add(direction == heading);
+    if (rules.obs == SnakeObs::lookahead) {
+      for (const int turn : {0, 1, 3}) obs.push_back(after(look(turn)).room);
+      for (const int turn : {0, 1, 3}) add(after(look(turn)).tail);
+      for (const int turn : {0, 1, 3}) add(after(look(turn)).food);
+      obs.push_back(static_cast<float>(body.size()) / static_cast<float>(rules.grid * rules.grid));
+      return obs;
+    }
     if (rules.obs != SnakeObs::basic) {
       for (const int turn : {0, 1, 3}) {
         obs.push_back(rules.zero_flood ? 0.0f : flood_ratio(look(turn)));
@@ -205,6 +212,27 @@ struct Snake {
     std::vector<std::uint8_t> cells = board();
     cells[body.back().y * rules.grid + body.back().x] = 0;
     return queue_fill(cells, rules.grid, body.front(), body.back()).has_value();
+  }
+
+  // The world as the snake would find it after a move to `cell`.
+  struct After {
+    float room = 0;
+    bool tail = false;
+    bool food = false;
+  };
+  After after(Cell cell) const {
+    if (kills(cell)) return {};
+    Snake moved = *this;
+    if (cell != food) moved.body.pop_back();
+    std::vector<std::uint8_t> cells = moved.board();  // without its head
+    const int free = rules.grid * rules.grid - static_cast<int>(body.size());
+    const auto count = static_cast<float>(*queue_fill(cells, rules.grid, cell));
+    const bool reaches_food = queue_fill(cells, rules.grid, cell, food).has_value();
+    const Cell tail = moved.body.back();
+    cells[tail.y * rules.grid + tail.x] = 0;
+    return {.room = std::min(1.0f, count / static_cast<float>(std::max(free, 1))),
+            .tail = queue_fill(cells, rules.grid, cell, tail).has_value(),
+            .food = reaches_food};
   }
 
   std::vector<float> observe_grid() const {

@@ -128,6 +128,8 @@ class SnakeArray final : public WorldArray {
   template <int W>
   void observe_flood(int begin, int end, std::span<float> obs) const;
   float* write_escape(int row, float* to) const;
+  template <int W>
+  void observe_lookahead(int begin, int end, std::span<float> obs) const;
 
   std::int32_t action_for(int row, int direction) const;
   int first_safe(int row, std::array<int, 3> turns) const;

@@ -44,7 +44,9 @@ inline unsigned SnakeArray::flags(int row) const {
 }
 
 void SnakeArray::observe(int begin, int end, std::span<float> obs) const {
-  if (rules_.needs_flood()) {
+  if (rules_.obs == SnakeObs::lookahead) {
+    with_words(grid_.words, [&]<int W>() { observe_lookahead<W>(begin, end, obs); });
+  } else if (rules_.needs_flood()) {
     with_words(grid_.words, [&]<int W>() { observe_flood<W>(begin, end, obs); });
   } else if (rules_.is_grid()) {
     observe_grid(begin, end, obs);
@@ -200,6 +202,56 @@ void SnakeArray::observe_flood(int begin, int end, std::span<float> obs) const {
         *to++ = static_cast<float>(length_[row]) / area;
       }
       if (rules_.entrapped_flag) *to++ = is_entrapped(row, counts) ? 1.0f : 0.0f;
+    }
+  }
+}
+
+// What a move leads to, for the cells straight, right and left, with the body as it lies after it:
+//   room        share of the free cells that can be reached from the new head, its own cell included
+//   tail_after  whether the tail can be reached: who follows its tail lives
+//   food_after  whether the food can be reached, or was eaten
+// A deadly move leads to nothing.
+template <int W>
+void SnakeArray::observe_lookahead(int begin, int end, std::span<float> obs) const {
+  const auto width = static_cast<std::size_t>(spec_.obs);
+  const float area = static_cast<float>(grid_.size * grid_.size);
+  for (int first = begin, next; first < end; first = next) {
+    next = std::min(end, first / kSnakeSide * kSnakeSide + kSnakeSide);
+    const QuadBoards<W> free = load_boards<W>(first, next);
+    for (int k = 0; k < 3; ++k) {
+      constexpr std::array<int, 3> kTurns = {0, 1, 3};
+      Quad heads{}, vacated{}, tails{};  // cells
+      Quad lives{}, moves{};             // all bits, or none if the snake dies or grows
+      for (int row = first; row < next; ++row) {
+        const int lane = row % kSnakeSide;
+        const int cell = ahead(row, (direction_[row] + kTurns[k]) & 3);
+        const bool grows = cell == food_[row];
+        heads[lane] = cell;
+        vacated[lane] = tail_[row];
+        tails[lane] = grows ? tail_[row] : segment_cell(row, length_[row] - 2);
+        lives[lane] = deadly(row, cell) ? 0 : ~std::uint64_t{0};
+        moves[lane] = grows ? 0 : ~std::uint64_t{0};
+      }
+      QuadBoards<W> room = single_cells<W>(vacated);
+      QuadBoards<W> region = single_cells<W>(heads);
+      for (int w = 0; w < W; ++w) {
+        room.word[w] = (room.word[w] & moves) | free.word[w];
+        region.word[w] &= lives;
+      }
+      fill(region, room, grid_.stride);
+
+      const QuadBoards<W> near = neighbours(region, grid_.stride);
+      for (int row = first; row < next; ++row) {
+        const int lane = row % kSnakeSide;
+        float* to = &obs[row * width];
+        to[10 + k] = std::min(1.0f, flood_ratio(row, region.count(lane)));
+        to[13 + k] = near.bit(static_cast<int>(tails[lane]), lane) ? 1.0f : 0.0f;
+        to[16 + k] = region.bit(food_[row], lane) ? 1.0f : 0.0f;
+      }
+    }
+    for (int row = first; row < next; ++row) {
+      write_flags(flags(row), &obs[row * width]);
+      obs[row * width + 19] = static_cast<float>(length_[row]) / area;
     }
   }
 }

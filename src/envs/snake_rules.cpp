@@ -24,8 +24,9 @@ constexpr double kMostReward = 1e6;
 // The order in which a Reader takes them.
 constexpr EnvOption kOptions[] = {
     whole_option("grid", 10, 4, 32, "cells along a side of the board"),
-    word_option("obs", {"basic", "flood", "selective", "enhanced", "grid"}, 0,
-                "what is observed: 10, 13, 18 or 23 features, or the board with 3 channels"),
+    word_option("obs", {"basic", "flood", "selective", "enhanced", "grid", "lookahead"}, 0,
+                "what is observed: 10, 13, 18 or 23 features, the board with 3 channels, or 20 "
+                "features about what follows each move"),
     word_option("actions", {"relative", "absolute"}, 0,
                 "straight, left, right; or up, right, down, left"),
     whole_option("max_steps", 1000, 1, 1000000, "steps after which an episode is cut off"),
@@ -90,11 +91,9 @@ void refuse_contradictions(const SnakeRules& rules) {
         "env.options.entrapped_flag: found true with soft_entrapment false; allowed: false, or "
         "soft_entrapment true");
   }
-  if (rules.entrapped_flag && rules.is_grid()) {
-    throw UsageError(
-        "env.options.entrapped_flag: found true with obs grid; allowed: false, or obs basic, "
-        "flood, "
-        "selective, enhanced");
+  if (rules.entrapped_flag && (rules.is_grid() || rules.obs == SnakeObs::lookahead)) {
+    throw UsageError("env.options.entrapped_flag: found true with obs " + std::string(name) +
+                     "; allowed: false, or obs basic, flood, selective, enhanced");
   }
   if (rules.zero_flood && rules.obs != SnakeObs::selective && rules.obs != SnakeObs::enhanced) {
     throw UsageError("env.options.zero_flood: found true with obs " + std::string(name) +
@@ -149,10 +148,17 @@ EnvSpec snake_spec(const SnakeRules& rules) {
     add({"grid", {rules.grid, rules.grid, 3}});  // row, column, {head, rest of the body, food}
     return spec;
   }
-  add({"danger", {3}});                                   // blocked: straight, left, right
-  add({"food", {4}});                                     // up, right, down, left of the head
-  add({"heading", {3}});                                  // up, right, down; none of them = left
-  if (rules.obs != SnakeObs::basic) add({"flood", {3}});  // straight, right, left
+  add({"danger", {3}});                    // blocked: straight, left, right
+  add({"food", {4}});                      // up, right, down, left of the head
+  add({"heading", {3}});                   // up, right, down; none of them = left
+  if (rules.obs == SnakeObs::lookahead) {  // after a move straight, right, left: see docs
+    add({"room", {3}});
+    add({"tail_after", {3}});
+    add({"food_after", {3}});
+    add({"length", {1}});
+    return spec;
+  }
+  if (rules.obs != SnakeObs::basic) add({"flood", {3}});      // straight, right, left
   if (rules.obs == SnakeObs::enhanced) add({"escape", {3}});  // straight, right, left
   if (rules.obs == SnakeObs::selective || rules.obs == SnakeObs::enhanced) {
     add({"tail", {5}});  // up, right, down, left of the head; reachable

@@ -17,7 +17,7 @@
 
 namespace hotloop {
 
-enum class SnakeObs { basic, flood, selective, enhanced, grid };
+enum class SnakeObs { basic, flood, selective, enhanced, grid, lookahead };
 
 struct SnakeRules {
   int grid = 10;  // G: the board has G x G cells
@@ -45,7 +45,10 @@ struct SnakeRules {
   double soft_food_reward = -5;
   bool entrapped_flag = false;  // one more observation value
 
-  bool needs_flood() const { return entrapped_flag || (obs != SnakeObs::basic && !is_grid()); }
+  bool needs_flood() const {
+    return entrapped_flag || obs == SnakeObs::flood || obs == SnakeObs::selective ||
+           obs == SnakeObs::enhanced;
+  }
   bool is_grid() const { return obs == SnakeObs::grid; }
 };
 

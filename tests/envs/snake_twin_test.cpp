@@ -84,7 +84,7 @@ void follow(const EnvOptions& options, int vector_steps, bool random_only = fals
 
 TEST(SnakeTwin, EveryObservationActionAndRule) {
   for (const char* grid : {"4", "7", "8", "10"}) {
-    for (const char* obs : {"basic", "flood", "selective", "enhanced", "grid"}) {
+    for (const char* obs : {"basic", "flood", "selective", "enhanced", "grid", "lookahead"}) {
       for (const char* actions : {"relative", "absolute"}) {
         for (const char* faithful : {"false", "true"}) {
           ASSERT_NO_FATAL_FAILURE(follow({{"grid", grid},
