@@ -24,8 +24,10 @@ Rows list_envs() {
     const EnvSpec& s = *entry.spec;
     const std::string actions = s.action_size > 0 ? fmt::format("a box of {}", s.action_size)
                                                   : fmt::format("{} actions", s.actions);
-    rows.emplace_back(s.name, fmt::format("{} observations, {}, at most {} steps. {}", s.obs,
-                                          actions, s.max_steps, s.about));
+    rows.emplace_back(
+        s.name,
+        fmt::format("{} observations, {}, at most {} steps{}. {}", s.obs, actions, s.max_steps,
+                    entry.options.empty() ? "" : " (see: hotloop list options)", s.about));
   }
   return rows;
 }

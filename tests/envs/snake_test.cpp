@@ -69,6 +69,30 @@ TEST(Snake, WallSplitsTheBoard) {
       snake, {1, 0, 0, 0, 1, 1, 0, 1, 0, 0, 0, 0.6, .4, 0, .5, .5, 0, 0, 1, 0, 1, 0.5, 0.166667});
 }
 
+// By hand. Whatever the snake across the board does, its tail leaves a gap.
+TEST(Snake, LookaheadSeesTheTailLeave) {
+  OneSnake snake(EnvOptions{{"grid", "6"}, {"obs", "lookahead"}});
+  snake.place(kWall, 0, {5, 3});
+  expect_observation(snake, {1, 0, 0, 0, 1, 1, 0, 1, 0, 0, 0, 1, 1, 0, 1, 1, 0, 1, 1, 6.0 / 36});
+}
+
+// By hand, heading left: up is a pocket of one cell, down leads to everything else.
+//   . o o o
+//   H o . o
+//   . . t o
+//   . . . F
+TEST(Snake, LookaheadKnowsAPocket) {
+  OneSnake snake(EnvOptions{{"grid", "4"}, {"obs", "lookahead"}});
+  snake.place({{0, 1}, {1, 1}, {1, 0}, {2, 0}, {3, 0}, {3, 1}, {3, 2}, {2, 2}}, 3, {3, 3});
+  expect_observation(snake, {1, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, .125, 1, 0, 0, 1, 0, 0, 1, 0.5});
+  // Food below is eaten, and the tail stays: its cell closes the way to the one above it.
+  snake.place({{0, 1}, {1, 1}, {1, 0}, {2, 0}, {3, 0}, {3, 1}, {3, 2}, {2, 2}}, 3, {0, 2});
+  const std::vector<float> obs = snake.observe();
+  EXPECT_EQ(obs[12], 6.0f / 8);
+  EXPECT_EQ(obs[15], 1);
+  EXPECT_EQ(obs[18], 1);
+}
+
 // As the original does when asked for enhanced features, but not for flood.
 TEST(Snake, ZeroFloodLeavesThreeColumnsEmpty) {
   OneSnake snake(faithful({{"grid", "6"}, {"obs", "enhanced"}, {"zero_flood", "true"}}));
@@ -325,6 +349,7 @@ TEST(Snake, ShapesFollowTheOptions) {
   EXPECT_EQ(size({{"obs", "flood"}}), 13);
   EXPECT_EQ(size({{"obs", "selective"}}), 18);
   EXPECT_EQ(size({{"obs", "enhanced"}}), 23);
+  EXPECT_EQ(size({{"obs", "lookahead"}}), 20);
   EXPECT_EQ(size({{"obs", "enhanced"}, {"soft_entrapment", "true"}, {"entrapped_flag", "true"}}),
             24);
   const EnvSpec grid = env_spec({"snake", {{"obs", "grid"}, {"grid", "8"}}});

@@ -102,8 +102,10 @@ TEST(SnakeTwin, EveryObservationActionAndRule) {
 TEST(SnakeTwin, LargeBoards) {
   for (const char* grid : {"15", "20", "32"}) {
     for (const char* faithful : {"false", "true"}) {
-      ASSERT_NO_FATAL_FAILURE(
-          follow({{"grid", grid}, {"obs", "enhanced"}, {"faithful", faithful}}, 400));
+      for (const char* obs : {"enhanced", "lookahead"}) {
+        ASSERT_NO_FATAL_FAILURE(
+            follow({{"grid", grid}, {"obs", obs}, {"faithful", faithful}}, 400));
+      }
     }
   }
 }
