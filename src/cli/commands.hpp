@@ -49,7 +49,7 @@ struct WatchArguments {
   std::optional<std::uint64_t> seed;
   int episodes = 1;
   int speed = 12;  // steps per second
-  int scale = 24;  // pixels of a file per pixel of the picture
+  int scale = 8;   // pixels of a file per pixel of the picture
   std::string gif, png;
 };
 int watch_command(const WatchArguments& arguments);

@@ -95,7 +95,7 @@ int run(int argc, char** argv) {
   watch_app->add_option("--speed", watch.speed, "steps per second")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
-  watch_app->add_option("--scale", watch.scale, "size of a cell in a file, in pixels")
+  watch_app->add_option("--scale", watch.scale, "pixels of a file per pixel of the picture")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   watch_app->add_option("--gif", watch.gif, "write an animation to this file");

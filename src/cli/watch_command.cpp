@@ -19,14 +19,21 @@
 namespace hotloop {
 namespace {
 
-// Two columns of a terminal are about as wide as a line is high.
+// A character is about twice as high as it is wide: it shows two pixels, one above the other.
+int lines_of(const Picture& picture) { return (picture.height + 1) / 2; }
+
 std::string drawn(const Picture& picture) {
   std::string text;
-  for (int y = 0; y < picture.height; ++y) {
+  const auto add_colour = [&](int layer, int x, int y) {
+    const std::uint8_t* rgb = &picture.rgb[(static_cast<std::size_t>(y) * picture.width + x) * 3];
+    text += fmt::format("\x1b[{};2;{};{};{}m", layer, rgb[0], rgb[1], rgb[2]);
+  };
+  constexpr int kForeground = 38, kBackground = 48;
+  for (int y = 0; y < picture.height; y += 2) {
     for (int x = 0; x < picture.width; ++x) {
-      const std::size_t at = (static_cast<std::size_t>(y) * picture.width + x) * 3;
-      const std::uint8_t* rgb = &picture.rgb[at];
-      text += fmt::format("\x1b[48;2;{};{};{}m  ", rgb[0], rgb[1], rgb[2]);
+      add_colour(kForeground, x, y);
+      if (y + 1 < picture.height) add_colour(kBackground, x, y + 1);
+      text += "▀";
     }
     text += "\x1b[0m\x1b[K\n";
   }
@@ -146,7 +153,7 @@ int watch_command(const WatchArguments& arguments) {
       const std::int32_t action = player.choose(game.env(), team);
       status = game.status() + player.values(game.env().spec().actions);
       if (on_terminal) {
-        if (!first) fmt::print("\x1b[{}A", game.picture().height + 1);
+        if (!first) fmt::print("\x1b[{}A", lines_of(game.picture()) + 1);
         fmt::print("{}{}\x1b[K\n", drawn(game.picture()), status);
         std::fflush(stdout);
         std::this_thread::sleep_for(std::chrono::duration<double>(1.0 / arguments.speed));

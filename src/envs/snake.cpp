@@ -222,22 +222,36 @@ void SnakeArray::measure(int row, std::span<float> values) const {
   if (end_[row] != SnakeEnd::none) values[static_cast<std::size_t>(end_[row])] = 1;
 }
 
+// A cell is two by two pixels with a gap around it, which the body fills where it goes on.
 Picture SnakeArray::picture(int row) const {
-  const int side = grid_.size;
+  constexpr int kCell = 3;
+  const int side = grid_.size * kCell + 1;
   Picture picture{side, side, std::vector<std::uint8_t>(static_cast<std::size_t>(side) * side * 3)};
-  const auto paint = [&](Cell cell, std::array<int, 3> colour) {
-    std::copy_n(colour.begin(), 3, picture.rgb.begin() + (cell.y * side + cell.x) * 3);
+  using Colour = std::array<int, 3>;
+  const auto paint = [&](int left, int top, int width, int height, Colour colour) {
+    for (int y = top; y < top + height; ++y) {
+      for (int x = left; x < left + width; ++x) {
+        std::copy_n(colour.begin(), 3, picture.rgb.begin() + (y * side + x) * 3);
+      }
+    }
   };
-  for (int y = 0; y < side; ++y) {
-    for (int x = 0; x < side; ++x) paint({x, y}, {24, 26, 30});
-  }
-  paint(food(row), {230, 50, 50});
+  const auto paint_cell = [&](Cell cell, Colour colour) {
+    paint(cell.x * kCell + 1, cell.y * kCell + 1, 2, 2, colour);
+  };
+  paint(0, 0, side, side, {24, 26, 30});
+  paint_cell(food(row), {230, 50, 50});
   const int length = length_[row];
   for (int i = length - 1; i > 0; --i) {
     const int faded = 110 * i / length;  // darker towards the tail
-    paint(segment(row, i), {40, 180 - faded, 80 - faded / 3});
+    const Colour colour = {40, 190 - faded, 80 - faded / 3};
+    const Cell here = segment(row, i);
+    const Cell ahead = segment(row, i - 1);
+    paint_cell(here, colour);
+    const int left = std::max(here.x, ahead.x) * kCell;  // of the gap between the two
+    const int top = std::max(here.y, ahead.y) * kCell;
+    here.x == ahead.x ? paint(left + 1, top, 2, 1, colour) : paint(left, top + 1, 1, 2, colour);
   }
-  paint(segment(row, 0), {180, 255, 120});
+  paint_cell(segment(row, 0), {200, 255, 120});
   return picture;
 }
 

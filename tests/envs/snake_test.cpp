@@ -296,13 +296,15 @@ TEST(Snake, FillingTheBoardWins) {
   EXPECT_EQ(original.array.food(0), (Cell{0, 0}));  // free on the board before the move
 }
 
-TEST(Snake, PictureHasAPixelPerCell) {
+TEST(Snake, PictureShowsEveryCell) {
   OneSnake snake(EnvOptions{});
   snake.place(kStart, 1, {7, 3});
   const Picture picture = snake.array.picture(0);
-  ASSERT_EQ(picture.width, 10);
-  ASSERT_EQ(picture.rgb.size(), 300u);
-  const auto pixel = [&](int x, int y, int c) { return int{picture.rgb[(y * 10 + x) * 3 + c]}; };
+  ASSERT_EQ(picture.width, 31);
+  ASSERT_EQ(picture.rgb.size(), 31u * 31 * 3);
+  const auto pixel = [&](int x, int y, int c) {
+    return int{picture.rgb[((y * 3 + 1) * 31 + x * 3 + 1) * 3 + c]};
+  };
   EXPECT_GT(pixel(7, 3, 0), 2 * pixel(7, 3, 1));  // red food
   EXPECT_GT(pixel(5, 5, 1), pixel(4, 5, 1));      // a bright head
   EXPECT_GT(pixel(4, 5, 1), pixel(3, 5, 1));      // fading towards the tail
