@@ -1,0 +1,46 @@
+// Graphs by recipe: what a spec can ask for under `net.graph`.
+//
+//   small_world  a chain lattice whose edges are rewired with probability p, after Watts and Strogatz
+//                1998, made directed; exactly the generator of the Small-World topology DQN, random
+//                numbers included
+//   dense        layers, each connected to the next completely: an ordinary perceptron
+//   lattice      small_world without rewiring
+//   random       as many edges as small_world has, between pairs drawn uniformly
+//   scale_free   hidden neurons attach to earlier ones in proportion to their degree (Barabási and
+//                Albert 1999)
+//   modular      small worlds side by side with few edges between them
+//   edges        as listed; what a graph read from a file becomes (graph_file.hpp)
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.hpp"
+
+namespace hotloop {
+
+enum class GraphKind { none, small_world, dense, lattice, random, scale_free, modular, edges };
+inline constexpr std::array<std::string_view, 8> kGraphNames = {
+    "none", "small_world", "dense", "lattice", "random", "scale_free", "modular", "edges"};
+
+struct GraphOptions {
+  GraphKind kind = GraphKind::none;
+  std::vector<int> hidden = {32};  // neurons; dense: of each layer
+  int degree = 8;                  // k: 2 to hidden - 1
+  double rewire = 0.1;             // p; modular: share of edges that leave their module
+  int modules = 4;
+  std::uint64_t seed = 47;      // of the graph, and of init: small_world
+  std::string edges;            // kind edges: "I H O: 0>2 1>2 2>3", every edge once
+  bool activate_outputs = false;  // the activation follows outputs too
+  bool train_biases = true;       // or they stay as they start
+
+  bool operator==(const GraphOptions&) const = default;
+};
+
+// Throws UsageError naming the key net.graph.* to blame and what is allowed.
+Graph generate_graph(const GraphOptions& options, int inputs, int outputs);
+
+}  // namespace hotloop
