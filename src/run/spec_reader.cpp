@@ -69,6 +69,8 @@ std::optional<T> whole_in(std::string_view text) {
                                                        : std::nullopt;
 }
 
+constexpr std::string_view kEnvOptions = "env.options";
+
 // Sets the field of one key from its node. One overload per type a field can have.
 struct Setter {
   const Key& key;
@@ -174,7 +176,7 @@ struct Setter {
     if (text.empty() || text.find_first_not_of(kLetters) != std::string::npos) {
       wrong("a number or a word", "");
     }
-    to->emplace_back(key.leaf(), text);
+    to->emplace_back(key.path.substr(kEnvOptions.size() + 1), text);
   }
   void operator()(const Choice& to) const {
     if (!entry.node.IsScalar()) wrong(fmt::format("one of {}", join(to.names)), "");
@@ -286,7 +288,6 @@ class SpecReader {
   }
 
   // The environment's options are known to the environment alone.
-  static constexpr std::string_view kEnvOptions = "env.options";
   static bool is_env_option(std::string_view path) {
     return path.size() > kEnvOptions.size() + 1 && path.starts_with(kEnvOptions) &&
            path[kEnvOptions.size()] == '.';

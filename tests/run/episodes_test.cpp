@@ -56,6 +56,8 @@ TEST(SpecEnvOptions, AreReadAsWrittenInTheOrderOfTheirNames) {
   const TrainSpec spec = load_spec_text("env: {name: a, options: {obs: flood, grid: 10}}", "x.yaml",
                                         std::vector<std::string>{"env.options.grid=15"});
   EXPECT_EQ(spec.env_options, (EnvOptions{{"grid", "15"}, {"obs", "flood"}}));
+  const TrainSpec nested = read("env: {name: a}", {"env.options.food.grid=15"});
+  EXPECT_EQ(nested.env_options, (EnvOptions{{"food.grid", "15"}})) << "not the option grid";
   EXPECT_EQ(load_spec_text(to_yaml(spec), "x").env_options, spec.env_options);
 }
 
