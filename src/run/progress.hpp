@@ -26,7 +26,8 @@ struct RunRecord {
   double seconds = 0;            // wall time of training, all sessions together
   double greedy_return = kNone;  // mean of the last evaluation
   double greedy_deviation = kNone;
-  std::array<double, kMaxMeasures> greedy_measures{};  // means of the last evaluation
+  // Means of the last evaluation; zeros before the first, when greedy_return is NaN.
+  std::array<double, kMaxMeasures> greedy_measures{};
   std::int64_t greedy_env_steps = 0;
   double best_return = kNone;  // mean of the best evaluation so far
   std::int64_t best_env_steps = 0;

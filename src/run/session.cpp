@@ -211,7 +211,7 @@ class Session {
         .warnings = record_.health.warnings,
         .score_last100 = score(&EpisodeLog::mean_of_last),
         .score_max = score(&EpisodeLog::largest),
-        .score_greedy = score_column() < 0 ? kNone : record_.greedy_measures[score_column()],
+        .score_greedy = score_greedy(),
         .measures = measure_means()};
   }
 
@@ -224,6 +224,11 @@ class Session {
   double score(double (EpisodeLog::*what)(int) const) const {
     const int column = score_column();
     return column < 0 ? kNone : (trainer_.episodes().*what)(EpisodeLog::kMeasures + column);
+  }
+  double score_greedy() const {
+    const int column = score_column();
+    const bool measured = column >= 0 && !std::isnan(record_.greedy_return);
+    return measured ? record_.greedy_measures[column] : kNone;
   }
   std::vector<std::pair<std::string, double>> measure_means() const {
     const EnvSpec& env = trainer_.env().spec();

@@ -127,6 +127,37 @@ TEST_F(SessionTest, StoppedAfterEveryRoundEqualsStraightInEverything) {
   }
 }
 
+// Options, measures and a budget of episodes; boards with truncations, drawn from in the middle.
+TEST_F(SessionTest, StoppedAfterEveryRoundEqualsStraightWithMeasures) {
+  TrainSpec spec = small_spec();
+  spec.env = "snake";
+  spec.env_options = {
+      {"grid", "5"}, {"max_steps", "30"}, {"obs", "flood"}, {"soft_entrapment", "true"}};
+  spec.evaluation.every = 0;
+  spec.run.steps = kNoLimit;
+  spec.run.episodes = 60;
+  const std::string straight = run_dir();
+  const TrainResult expected = start_run(spec, straight, {});
+  EXPECT_GE(expected.episodes, 60);
+  EXPECT_GT(expected.updates, 0);
+
+  const std::string split = run_dir();
+  const std::atomic<bool> stop{true};
+  const SessionHooks hooks{.progress = nullptr, .stop = &stop};
+  TrainResult result = start_run(spec, split, hooks);
+  EXPECT_TRUE(std::isnan(result.score_greedy)) << "nothing has been evaluated yet";
+  while (result.interrupted) result = resume_run(spec, split, std::nullopt, hooks);
+
+  EXPECT_EQ(result.params_hash, expected.params_hash);
+  EXPECT_EQ(result.episodes, expected.episodes);
+  EXPECT_EQ(result.score_last100, expected.score_last100);
+  EXPECT_EQ(result.score_max, expected.score_max);
+  EXPECT_EQ(result.score_greedy, expected.score_greedy);
+  EXPECT_EQ(result.measures, expected.measures);
+  EXPECT_EQ(contents(list_checkpoints(split).back()), contents(list_checkpoints(straight).back()));
+  EXPECT_EQ(metrics(split), metrics(straight));
+}
+
 TEST_F(SessionTest, LoggingEvaluationAndCheckpointsDoNotTouchTraining) {
   TrainSpec spec = small_spec();
   const std::string hash = start_run(spec, run_dir(), {}).params_hash;
