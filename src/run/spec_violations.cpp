@@ -187,6 +187,11 @@ class Checker {
                               "be above 0",
                               schedule.from, schedule.to));
     }
+    if (schedule.kind == ScheduleKind::step && schedule.to > schedule.from) {
+      blame(path, fmt::format("a step schedule never falls below `to`, but begins at {}; allowed: "
+                              "to <= {}, found {}",
+                              schedule.from, schedule.from, schedule.to));
+    }
   }
 
   const TrainSpec& spec_;

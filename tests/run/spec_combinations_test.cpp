@@ -77,6 +77,11 @@ TEST(Spec, CombinationsThatMakeNoSenseAreRefused) {
   EXPECT_NE(refused({"algo.epsilon={kind: step, from: 0.5, factor: 3, every: 9}"})
                 .find("leaves the range"),
             std::string::npos);
+  EXPECT_NE(refused({"algo.epsilon={kind: step, from: 0.1, factor: 0.5, every: 9, to: 0.5}"})
+                .find("allowed: to <= 0.1, found 0.5"),
+            std::string::npos);
+  EXPECT_EQ(refused({"algo.epsilon={kind: step, from: 0.5, factor: 0.5, every: 9, to: 0.5}"}),
+            "accepted");
   EXPECT_NE(refused({"algo.temperature={kind: step, from: 1, factor: 0, every: 9}"})
                 .find("must stay above 0"),
             std::string::npos);
