@@ -87,11 +87,10 @@ void write_gif(const std::string& path, std::span<const Picture> pictures, int s
   const int width = pictures[0].width * scale;
   const int height = pictures[0].height * scale;
   Palette palette;
-  std::vector<std::vector<std::uint8_t>> frames;
+  std::vector<std::vector<std::uint8_t>> frames;  // numbers of colours, not yet scaled
   for (const Picture& picture : pictures) {
-    const std::vector<std::uint8_t> rgb = scaled(picture, scale);
-    std::vector<std::uint8_t>& frame = frames.emplace_back(rgb.size() / 3);
-    for (std::size_t i = 0; i < frame.size(); ++i) frame[i] = palette.number(&rgb[3 * i]);
+    std::vector<std::uint8_t>& frame = frames.emplace_back(picture.rgb.size() / 3);
+    for (std::size_t i = 0; i < frame.size(); ++i) frame[i] = palette.number(&picture.rgb[3 * i]);
   }
 
   std::string bytes;
@@ -109,6 +108,7 @@ void write_gif(const std::string& path, std::span<const Picture> pictures, int s
   done(EGifPutExtensionBlock(file, 11, "NETSCAPE2.0"));
   done(EGifPutExtensionBlock(file, for_ever.size(), for_ever.data()));
   done(EGifPutExtensionTrailer(file));
+  std::vector<std::uint8_t> line(width);
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const GraphicsControlBlock control{
         .DisposalMode = DISPOSE_DO_NOT,
@@ -120,7 +120,9 @@ void write_gif(const std::string& path, std::span<const Picture> pictures, int s
     done(EGifPutExtension(file, GRAPHICS_EXT_FUNC_CODE, packed.size(), packed.data()));
     done(EGifPutImageDesc(file, 0, 0, width, height, false, nullptr));
     for (int y = 0; y < height; ++y) {
-      done(EGifPutLine(file, &frames[i][static_cast<std::size_t>(y) * width], width));
+      const std::uint8_t* row = &frames[i][static_cast<std::size_t>(y / scale) * pictures[0].width];
+      for (int x = 0; x < width; ++x) line[x] = row[x / scale];
+      done(EGifPutLine(file, line.data(), width));
     }
   }
   check(EGifCloseFile(file, &error) == GIF_OK, path, error);
