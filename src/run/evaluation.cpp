@@ -63,10 +63,11 @@ Evaluation play_episodes(BatchEnv& env, std::int64_t max_steps, ThreadTeam& team
     result.mean += p.total_return / episodes;
     for (int i = 0; i < kMaxMeasures; ++i) {
       const double value = p.measures[i];
-      result.measures[i] += value / episodes;
+      result.measures[i] += value;
       result.largest[i] = row == 0 ? value : std::max(result.largest[i], value);
     }
   }
+  for (double& mean : result.measures) mean /= episodes;  // at the end: a share of all is 1
   for (const Played& p : played) {
     result.deviation += (p.total_return - result.mean) * (p.total_return - result.mean) / episodes;
   }
