@@ -2,7 +2,6 @@
 // environment; or that of a policy without a network.
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
@@ -12,7 +11,6 @@
 namespace hotloop {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 // What is evaluated: its name for messages, its spec, and how.
@@ -54,9 +52,7 @@ Subject subject_of(std::string name, const TrainSpec& spec, const EvalArguments&
 }
 
 int evaluate_policy(const EvalArguments& arguments) {
-  const bool is_run = fs::is_directory(arguments.run);
-  const TrainSpec spec =
-      load_spec(is_run ? arguments.run + "/spec.yaml" : arguments.run, arguments.overrides);
+  const TrainSpec spec = load_policy_spec(arguments.run, arguments.overrides);
   const Subject subject = subject_of(arguments.policy, spec, arguments);
   ThreadTeam team(spec.run.threads);
   report(subject,

@@ -88,7 +88,8 @@ int run(int argc, char** argv) {
       ->add_option("--set", watch.overrides,
                    "another option of the environment, e.g. env.options.grid=15")
       ->allow_extra_args(false);
-  watch_app->add_option("--seed", watch.seed, "seed of the game");
+  watch_app->add_option("--seed", watch.seed,
+                        "seed of the first game; the next have the numbers that follow");
   watch_app->add_option("--episodes", watch.episodes, "games to play")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();

@@ -46,4 +46,9 @@ SavedModel load_saved_model(const std::string& run, const std::string& which,
   return saved;
 }
 
+TrainSpec load_policy_spec(const std::string& run, std::span<const std::string> overrides) {
+  if (run.ends_with(".safetensors")) return load_saved_model(run, "", overrides).model.spec;
+  return load_spec(fs::is_directory(run) ? run + "/spec.yaml" : run, overrides);
+}
+
 }  // namespace hotloop

@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <optional>
 #include <thread>
 
@@ -40,7 +39,7 @@ std::string drawn(const Picture& picture) {
   return text;
 }
 
-// One game at a time, and what is known about it.
+// One game, and what is known about it.
 class Game {
  public:
   Game(const EnvChoice& env, std::uint64_t seed)
@@ -62,7 +61,6 @@ class Game {
     ++length_;
     return (env_.terminated()[0] | env_.truncated()[0]) == 0;
   }
-  void begin() { return_ = 0, length_ = 0; }
 
   std::string status() const {
     const EnvSpec& spec = env_.spec();
@@ -85,18 +83,14 @@ class Game {
 class Player {
  public:
   Player(const WatchArguments& arguments) {
-    const bool is_spec = !arguments.policy.empty() && !std::filesystem::exists(arguments.run);
-    if (is_spec) {
-      spec_ = load_spec(arguments.run, arguments.overrides);
-    } else {
-      saved_ = load_saved_model(arguments.run, arguments.model, arguments.overrides);
-      spec_ = saved_->model.spec;
-    }
     if (!arguments.policy.empty()) {
+      spec_ = load_policy_spec(arguments.run, arguments.overrides);
       script_ = script_number(arguments.policy, spec_.world());
       return;
     }
+    saved_ = load_saved_model(arguments.run, arguments.model, arguments.overrides);
     const Model& model = saved_->model;
+    spec_ = model.spec;
     plan_.emplace(model.structure);
     scale_ = saved_->scale();
     policy_.emplace(model.structure, make_head(spec_.q, env_spec(spec_.world()).actions), 1);
@@ -139,14 +133,14 @@ class Player {
 int watch_command(const WatchArguments& arguments) {
   Player player(arguments);
   const std::uint64_t seed = arguments.seed.value_or(player.spec().run.seed);
-  Game game(player.spec().world(), seed);
   ThreadTeam team(1);
   const bool to_files = !arguments.gif.empty() || !arguments.png.empty();
   const bool on_terminal = !to_files && isatty(STDOUT_FILENO) == 1;
   const std::int64_t max_steps = player.spec().evaluation.max_steps;
   std::vector<Picture> pictures;
   for (int episode = 1; episode <= arguments.episodes; ++episode) {
-    game.begin();
+    // A seed each: also after a game that max_steps cuts short, the next one is new.
+    Game game(player.spec().world(), seed + episode - 1);
     std::string status;
     bool playing = true;
     for (bool first = true; playing && game.length() < max_steps; first = false) {

@@ -64,6 +64,14 @@ expect 0 "episode 1: return" "$hotloop" watch "$snake" --gif snake.gif --png sna
 grep -q GIF89a snake.gif && grep -q PNG snake.png || { echo "FAILED: no pictures"; failures=$((failures + 1)); }
 expect 0 "episode 2: return" "$hotloop" watch snake_dqn_basic --policy hamiltonian --episodes 2
 expect 2 "cannot be drawn" "$hotloop" watch cartpole_dqn --policy random
+cp "$snake/spec.yaml" snake.yaml
+expect 0 "episode 1: return" "$hotloop" watch snake.yaml --policy astar
+expect 0 "episode 1: return" "$hotloop" watch "$snake/model-best.safetensors" --policy astar
+expect 0 "score" "$hotloop" eval "$snake/model-best.safetensors" --policy astar --episodes 5
+# Games that are cut short do not run on in the next one.
+cut=(watch snake.yaml --policy direct --set evaluation.max_steps=4)
+third=$("$hotloop" "${cut[@]}" --seed 7 --episodes 3 | sed -n 's/^episode 3: //p')
+expect 0 "${third:-no third game}" "$hotloop" "${cut[@]}" --seed 9
 
 # A run, its JSON, its evaluation, its files.
 expect 0 '"params_hash":"' "$hotloop" train "${small[@]}" --json cartpole_dqn
