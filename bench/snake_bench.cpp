@@ -237,13 +237,16 @@ Json snake_benchmark() {
   for (std::size_t i = 0; i < loops.size(); ++i) {
     std::sort(rates[i].begin(), rates[i].end());
     rows.push_back(watches[i].row(kCases[i].name, rates[i][kTurns / 2]));
+    rows.back()["spread"] =
+        (rates[i][kTurns * 3 / 4] - rates[i][kTurns / 4]) / rates[i][kTurns / 2];
   }
   Loop growing(kCases[0]);
   Stopwatch watch(growing);
   for (int part = 1; part <= 6; ++part) {
     watch.restart();
     growing.run(part * std::int64_t{100'000});
-    rows.push_back(watch.row(fmt::format("from {}00k", part - 1), watch.transitions_per_second()));
+    rows.push_back(watch.row(fmt::format("up to {}00k", part), watch.transitions_per_second()));
+    rows.back()["spread"] = nullptr;
   }
   return rows;
 }

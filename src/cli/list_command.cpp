@@ -37,8 +37,9 @@ Rows list_options() {
   Rows rows;
   for (const EnvEntry& entry : registered_envs()) {
     for (const EnvOption& option : entry.options) {
-      rows.emplace_back(fmt::format("{}.{}", entry.spec->name, option.name),
-                        fmt::format("{} ({})", option.about, allowed_values(option)));
+      rows.emplace_back(
+          fmt::format("{}.{}", entry.spec->name, option.name),
+          fmt::format("{} ({}; {})", option.about, allowed_values(option), initial_text(option)));
     }
   }
   return rows;

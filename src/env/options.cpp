@@ -42,6 +42,13 @@ std::string allowed_values(const EnvOption& option) {
                      option.high);
 }
 
+std::string initial_text(const EnvOption& option) {
+  if (std::isnan(option.initial)) return "initially as said";
+  const auto words = words_of(option);
+  if (words.empty()) return fmt::format("initially {}", option.initial);
+  return fmt::format("initially {}", words[static_cast<std::size_t>(option.initial)]);
+}
+
 std::vector<double> initial_values(std::span<const EnvOption> options) {
   std::vector<double> values;
   for (const EnvOption& option : options) values.push_back(option.initial);

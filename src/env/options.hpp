@@ -29,6 +29,9 @@ std::vector<double> initial_values(std::span<const EnvOption> options);
 // "whole number, 4 to 32", "one of basic, flood".
 std::string allowed_values(const EnvOption& option);
 
+// "initially 10", "initially flood"; what follows from other options says so in its description.
+std::string initial_text(const EnvOption& option);
+
 // Throw UsageError if the environment or an option is unknown.
 std::unique_ptr<WorldArray> make_worlds(const EnvChoice& env, int count);
 EnvSpec env_spec(const EnvChoice& env);  // as it is with these options

@@ -95,7 +95,9 @@ void write_gif(const std::string& path, std::span<const Picture> pictures, int s
 
   std::string bytes;
   int error = 0;
-  GifFileType* file = EGifOpen(&bytes, append, &error);
+  const auto close = [](GifFileType* opened) { EGifCloseFile(opened, nullptr); };
+  std::unique_ptr<GifFileType, decltype(close)> owner(EGifOpen(&bytes, append, &error), close);
+  GifFileType* file = owner.get();
   check(file != nullptr, path, error);
   const auto done = [&](int code) { check(code == GIF_OK, path, file->Error); };
   const std::unique_ptr<ColorMapObject, void (*)(ColorMapObject*)> colours(
@@ -125,7 +127,7 @@ void write_gif(const std::string& path, std::span<const Picture> pictures, int s
       done(EGifPutLine(file, line.data(), width));
     }
   }
-  check(EGifCloseFile(file, &error) == GIF_OK, path, error);
+  check(EGifCloseFile(owner.release(), &error) == GIF_OK, path, error);
   write_file_atomically(path, bytes);
 }
 
