@@ -9,7 +9,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,11 +36,13 @@ struct Edge {
   bool operator==(const Edge&) const = default;
 };
 
-// From edges in any order; predecessors keep the order in which their edges are given. Throws
+// From edges in any order; predecessors keep the order in which their edges are given, `order` prefers
+// low numbers, so it is the rising one if every edge goes from a lower to a higher number. Throws
 // UsageError, beginning with `origin`, that names the neuron or edge to blame: unknown neurons, edges
 // into inputs or out of outputs, duplicates, cycles (neuron by neuron), inputs that lead to no output,
 // outputs that no input reaches. A hidden neuron may be without predecessors: it is its bias then.
+// If `lines` says where each edge was read, what is wrong with a single one begins with origin:line.
 Graph make_graph(int inputs, int hidden, int outputs, const std::vector<Edge>& edges,
-                 const std::string& origin);
+                 const std::string& origin, std::span<const int> lines = {});
 
 }  // namespace hotloop

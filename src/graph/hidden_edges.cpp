@@ -1,0 +1,156 @@
+#include "graph/hidden_edges.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <set>
+#include <tuple>
+
+namespace hotloop {
+namespace {
+
+constexpr int kRedraws = 100;  // for a target that is still free
+
+bool by_source(Edge a, Edge b) {
+  return std::tie(a.source, a.target) < std::tie(b.source, b.target);
+}
+
+}  // namespace
+
+std::int64_t lattice_edges(int hidden, int degree) {
+  const std::int64_t reach = degree / 2;
+  return reach * hidden - reach * (reach + 1) / 2;
+}
+
+std::vector<Edge> small_world_edges(int hidden, int degree, double rewire, NumpyRandom& random) {
+  std::vector<Edge> edges, redrawn;
+  std::vector<char> linked(hidden);  // from u
+  for (int u = 0; u < hidden; ++u) {
+    const int end = std::min(u + degree / 2 + 1, hidden);
+    std::fill(linked.begin(), linked.end(), false);
+    std::fill(linked.begin() + u + 1, linked.begin() + end, true);
+    for (int v = u + 1; v < end; ++v) {
+      if (random.uniform() >= rewire) {
+        edges.push_back({u, v});
+        continue;
+      }
+      linked[v] = false;
+      int target = random.below(u + 1, hidden);
+      for (int i = 0; i < kRedraws && linked[target]; ++i) target = random.below(u + 1, hidden);
+      if (linked[target]) continue;
+      linked[target] = true;
+      redrawn.push_back({u, target});
+    }
+  }
+  edges.insert(edges.end(), redrawn.begin(), redrawn.end());
+  return edges;
+}
+
+std::vector<Edge> uniform_edges(int hidden, int count, NumpyRandom& random) {
+  // Selection sampling (Knuth, volume 2, algorithm S): of the pairs that are left, as many must be
+  // taken as are missing, so the next one is taken with probability missing / left.
+  int left = static_cast<int>(std::int64_t{hidden} * (hidden - 1) / 2);
+  assert(count <= left);
+  std::vector<Edge> edges;
+  for (int u = 0; u < hidden; ++u) {
+    for (int v = u + 1; v < hidden; ++v, --left) {
+      const int missing = count - static_cast<int>(edges.size());
+      if (missing == 0) return edges;
+      if (random.below(0, left) < missing) edges.push_back({u, v});
+    }
+  }
+  return edges;
+}
+
+std::vector<Edge> scale_free_edges(int hidden, int degree, NumpyRandom& random) {
+  const int reach = degree / 2;
+  std::vector<Edge> edges;
+  std::vector<int> ends;  // of all edges: a neuron with d edges is there d times
+  for (int n = 1; n < hidden; ++n) {
+    std::vector<char> linked(n, false);
+    for (int i = 0; i < std::min(n, reach); ++i) {
+      int source = i;  // the first ones take all there are
+      if (n > reach) {
+        do {
+          source = ends[random.below(0, static_cast<int>(ends.size()))];
+        } while (linked[source]);
+      }
+      linked[source] = true;
+      edges.push_back({source, n});
+    }
+    for (auto e = edges.end() - std::min(n, reach); e != edges.end(); ++e) {
+      ends.push_back(e->source);
+      ends.push_back(n);
+    }
+  }
+  std::sort(edges.begin(), edges.end(), by_source);
+  return edges;
+}
+
+int module_begin(int module, int modules, int hidden) {
+  return static_cast<int>(std::int64_t{module} * hidden / modules);
+}
+
+std::vector<Edge> modular_edges(int hidden, int degree, int modules, double rewire,
+                                NumpyRandom& random) {
+  std::set<std::pair<int, int>> leaving;  // inner edges never equal them
+  std::vector<Edge> edges;
+  for (int b = 0; b < modules; ++b) {
+    const int begin = module_begin(b, modules, hidden);
+    const int size = module_begin(b + 1, modules, hidden) - begin;
+    for (const Edge inner : small_world_edges(size, degree, rewire, random)) {
+      const Edge edge = {begin + inner.source, begin + inner.target};
+      bool stays = modules == 1 || random.uniform() >= rewire;
+      for (int i = 0; i <= kRedraws && !stays; ++i) {
+        int other = random.below(0, hidden - size);
+        if (other >= begin) other += size;
+        const auto [low, high] = std::minmax(edge.source, other);
+        if (!leaving.emplace(low, high).second) {
+          stays = i == kRedraws;
+          continue;
+        }
+        edges.push_back({low, high});
+        break;
+      }
+      if (stays) edges.push_back(edge);
+    }
+  }
+  std::sort(edges.begin(), edges.end(), by_source);
+  return edges;
+}
+
+void connect(std::vector<Edge>& edges, int hidden, const std::vector<int>& fed,
+             const std::vector<int>& read) {
+  constexpr int kNo = -2, kEnd = -1;                          // otherwise the number of an edge:
+  std::vector<int> reached(hidden, kNo), leads(hidden, kNo);  // that comes in, that goes on
+  for (const int n : fed) reached[n] = kEnd;
+  for (const int n : read) leads[n] = kEnd;
+  const int count = static_cast<int>(edges.size());
+  for (int e = 0; e < count; ++e) {
+    const auto [source, target] = edges[e];
+    if (reached[source] != kNo && reached[target] == kNo) reached[target] = e;
+  }
+  for (int e = count - 1; e >= 0; --e) {
+    const auto [source, target] = edges[e];
+    if (leads[target] != kNo && leads[source] == kNo) leads[source] = e;
+  }
+  int highest = 0;
+  for (int n = 0; n < hidden; ++n) {
+    if (reached[n] == kNo) continue;
+    if (leads[n] != kNo) return;
+    highest = n;
+  }
+  int lowest = highest + 1;
+  while (leads[lowest] == kNo) ++lowest;
+
+  std::vector<char> needed(count, false);
+  for (int n = highest; reached[n] != kEnd; n = edges[reached[n]].source) needed[reached[n]] = true;
+  for (int n = lowest; leads[n] != kEnd; n = edges[leads[n]].target) needed[leads[n]] = true;
+  // There is a spare one: the path avoids all fed and read neurons but one of each, so it is shorter
+  // than the chains that the recipes start from.
+  const auto spare = std::find(needed.begin(), needed.end(), false);
+  assert(spare != needed.end());
+  edges[spare - needed.begin()] = {highest, lowest};
+  std::sort(edges.begin(), edges.end(), by_source);
+}
+
+}  // namespace hotloop

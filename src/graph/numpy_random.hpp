@@ -1,0 +1,64 @@
+// The random stream of NumPy's np.random.seed(seed) and np.random.*: graphs and initial weights that
+// were drawn with it come out the same here, bit for bit.
+//
+// Underneath is the Mersenne Twister MT19937 (Matsumoto and Nishimura 1998), which std::mt19937
+// seeds in the same way. Every other stream in hotloop is hotloop::Rng.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <utility>
+
+namespace hotloop {
+
+class NumpyRandom {
+ public:
+  static constexpr std::uint64_t kLargestSeed = 0xffffffff;  // NumPy refuses more
+
+  explicit NumpyRandom(std::uint64_t seed) : engine_(static_cast<std::uint32_t>(seed)) {}
+
+  // In [0, 1): the upper 27 bits of one word above the upper 26 of the next, as a fraction of 2^53.
+  double uniform() {
+    const std::uint32_t high = word() >> 5;
+    const std::uint32_t low = word() >> 6;
+    return (high * 67108864.0 + low) / 9007199254740992.0;
+  }
+
+  // In [low, high). Words are cut to as many bits as high - 1 - low has; those still above it are
+  // thrown away. A range of one number takes no word.
+  int below(int low, int high) {
+    const auto range = static_cast<std::uint32_t>(high - 1 - low);
+    if (range == 0) return low;
+    std::uint32_t mask = range;
+    for (int shift = 1; shift < 32; shift *= 2) mask |= mask >> shift;
+    std::uint32_t draw = word() & mask;
+    while (draw > range) draw = word() & mask;
+    return low + static_cast<int>(draw);
+  }
+
+  // Mean 0, variance 1, by Marsaglia's polar method: two at a time, the second is kept for the next
+  // call.
+  double normal() {
+    if (std::exchange(has_kept_, false)) return kept_;
+    double x = 0, y = 0, s = 0;
+    do {
+      x = 2 * uniform() - 1;
+      y = 2 * uniform() - 1;
+      s = x * x + y * y;
+    } while (s >= 1 || s == 0);
+    const double scale = std::sqrt(-2 * std::log(s) / s);
+    kept_ = scale * x;
+    has_kept_ = true;
+    return scale * y;
+  }
+
+ private:
+  std::uint32_t word() { return static_cast<std::uint32_t>(engine_()); }
+
+  std::mt19937 engine_;
+  double kept_ = 0;
+  bool has_kept_ = false;
+};
+
+}  // namespace hotloop
