@@ -54,6 +54,8 @@ struct QOptions {
   Count target_count = Count::steps;
   double target_blend = 1;  // 1 = hard copy; below, the online share of a Polyak blend
 
+  bool truncation_ends = false;  // a cut episode counts as one that ended: nothing is bootstrapped
+
   // What is remembered (dqn).
   std::int64_t replay_capacity = 100'000;  // transitions, all environments together
   bool newest = false;                     // the newest transitions are in every batch

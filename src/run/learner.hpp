@@ -69,7 +69,7 @@ class Learner {
   virtual void act(std::span<const float> obs, std::span<const std::uint8_t> mask,
                    std::uint64_t vector_step, const Counters& counters, ThreadTeam& team,
                    std::span<std::int32_t> actions) = 0;
-  // What followed. The counters include these steps already.
+  // What followed. The counters include these steps and their finished episodes already.
   virtual void push(const Transitions& step, Counters& counters) = 0;
   // The updates that the round just collected is owed. Throws RunError if loss or gradient is not
   // finite; the parameters are then as they were before that update.

@@ -44,6 +44,8 @@ ReplayLearner::ReplayLearner(const TrainSpec& spec)
       group_(group_size(spec)),
       replay_(replay_shape(spec), group_ * draw_size(spec.q)),
       batches_(spec.q.accumulate),
+      ended_(spec.envs),
+      never_(spec.envs),
       reprioritise_([this] {
         replay_.set_priorities(0, dqn_.errors());
         if (next_draw_ < 0) return;
@@ -65,9 +67,22 @@ void ReplayLearner::act(std::span<const float> obs, std::span<const std::uint8_t
 
 void ReplayLearner::push(const Transitions& step, Counters& counters) {
   observe(step);
-  replay_.push(step);
-  if (spec_.q.target_count == Count::steps) {
+  Transitions kept = step;
+  if (spec_.q.truncation_ends) {
+    for (int env = 0; env < spec_.envs; ++env) {
+      ended_[env] = step.terminated[env] | step.truncated[env];
+    }
+    kept.terminated = ended_;
+    kept.truncated = never_;
+  }
+  replay_.push(kept);
+  const Count count = spec_.q.target_count;
+  if (count == Count::steps) {
     follow(counters.env_steps - spec_.envs, counters.env_steps, counters);
+  } else if (count == Count::episodes) {
+    std::int64_t ended = 0;
+    for (int env = 0; env < spec_.envs; ++env) ended += step.terminated[env] | step.truncated[env];
+    follow(counters.episodes - ended, counters.episodes, counters);
   }
 }
 

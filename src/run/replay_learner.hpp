@@ -34,8 +34,9 @@ class ReplayLearner final : public QLearner {
   Dqn dqn_;
   int group_;  // draws that are gathered together
   Replay replay_;
-  std::vector<Batch> batches_;   // [accumulate] the parts of one draw
-  std::int64_t next_draw_ = -1;  // after the one at hand, in this event; -1 = none
+  std::vector<Batch> batches_;               // [accumulate] the parts of one draw
+  std::vector<std::uint8_t> ended_, never_;  // [N] flags, if truncation_ends
+  std::int64_t next_draw_ = -1;              // after the one at hand, in this event; -1 = none
   std::function<void()> reprioritise_;
   double lag_;  // of the target, when it first followed since somebody asked; or NaN
 };

@@ -86,10 +86,13 @@ std::vector<Key> spec_keys(TrainSpec& s) {
       {.path = "algo.target.every", .field = &q.target_every, .range = {0, kMany},
        .about = "how often the target network follows the online one; 0 = there is none",
        .default_text = "`500`, on-policy `0`"},
-      {"algo.target.count", choice(q.target_count, std::span(kCountNames).first(2)), {},
-       "what `every` counts: env steps or updates"},
+      {"algo.target.count", choice(q.target_count, kCountNames), {},
+       "what `every` counts: env steps, updates or finished episodes"},
       {"algo.target.blend", &q.target_blend, {0, 1, true},
        "share of the online network in the target: 1 is a hard copy, less a Polyak blend"},
+
+      {"algo.truncation_ends", &q.truncation_ends, {},
+       "dqn: learn from an episode cut by its time limit as if it had ended there; biased, and common"},
 
       {"algo.explore", choice(q.explore, kExploreNames), {},
        "random actions now and then, or all by softmax(Q / temperature); a draw per environment"},

@@ -149,6 +149,7 @@ class Checker {
     only_dqn(q_.learning_starts != 0, "algo.learning_starts");
     only_dqn(q_.prioritised, "replay.prioritised");
     only_dqn(q_.newest, "replay.newest");
+    only_dqn(q_.truncation_ends, "algo.truncation_ends");
 
     const std::int64_t transitions = std::int64_t{q_.rollout} * spec_.envs;
     if (transitions > kMostDraws) {

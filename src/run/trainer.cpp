@@ -116,6 +116,7 @@ void Trainer::collect() {
 
   clock_.enter_part(Phase::push);
   counters_.env_steps += spec_.envs;
+  counters_.episodes += static_cast<std::int64_t>(env_.finished().size());
   learner_->push({.actions = actions_,
                   .rewards = env_.rewards(),
                   .terminated = env_.terminated(),
@@ -133,7 +134,6 @@ void Trainer::collect() {
     episodes_.add(episode);
   }
   window_.episodes += static_cast<std::int64_t>(env_.finished().size());
-  counters_.episodes += static_cast<std::int64_t>(env_.finished().size());
 }
 
 // What the environments gave must be usable; the first that is not is named.

@@ -104,5 +104,29 @@ TEST(ReplayLearner, TheLearningRateFollowsTheUpdates) {
   EXPECT_FALSE(frozen.empty());
 }
 
+TEST(ReplayLearner, TheTargetMayFollowEpisodes) {
+  TrainSpec spec = small_spec();
+  spec.q.target_every = 10;
+  spec.q.target_count = Count::episodes;
+  Trainer trainer(spec);
+  while (!trainer.done()) trainer.round();
+  EXPECT_GT(trainer.counters().episodes, 30);
+  EXPECT_EQ(trainer.counters().target_updates, trainer.counters().episodes / 10);
+}
+
+// Nobody gets up the mountain by chance: all episodes are cut after 200 steps.
+TEST(ReplayLearner, TruncationMayCountAsAnEnd) {
+  for (const bool ends : {false, true}) {
+    TrainSpec spec = small_spec();
+    spec.env = "mountaincar";
+    spec.q.truncation_ends = ends;
+    spec.q.epsilon = constant(1);
+    Trainer trainer(spec);
+    while (trainer.counters().env_steps < 1000) trainer.round();
+    EXPECT_EQ(trainer.counters().episodes, 4);
+    EXPECT_EQ(trainer.learner().signs(trainer.counters()).terminal_share, ends ? 4.0 / 1000 : 0);
+  }
+}
+
 }  // namespace
 }  // namespace hotloop

@@ -214,7 +214,8 @@ TEST(Spec, WritesOneReadableLinePerKey) {
       "name: \"x\"\nabout: \"\"\nenv:\n  name: \"cartpole\"\n  count: 1\n  options: {}\nalgo:\n"))
       << text;
   EXPECT_NE(
-      text.find("  target:\n    every: 500\n    count: steps\n    blend: 1\n  explore: "
+      text.find("  target:\n    every: 500\n    count: steps\n    blend: 1\n  truncation_ends: "
+                "false\n  explore: "
                 "epsilon_greedy\n  epsilon: {kind: linear, from: 1, to: 0.05, over: 10000}\n"),
       std::string::npos)
       << text;
@@ -225,7 +226,8 @@ TEST(Spec, UnknownKeysNameTheNearest) {
   EXPECT_EQ(second_line("algo: {batchsize: 5}"),
             "2: algo.batchsize: unknown key; did you mean algo.batch? (allowed: name, gamma, loss, "
             "batch, learning_starts, updates_per_step, train_every, train_offset, repeats, "
-            "accumulate, double, n_step, head, atoms, v_min, v_max, target, explore, epsilon, "
+            "accumulate, double, n_step, head, atoms, v_min, v_max, target, truncation_ends, "
+            "explore, epsilon, "
             "temperature, rollout, epochs, lambda, normalise)");
   EXPECT_EQ(second_line("optimizer: {}"),
             "2: optimizer: unknown key; did you mean optimiser? (allowed: name, about, env, algo, "
