@@ -5,53 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <numbers>
 #include <span>
 #include <vector>
 
-#include "net/activation.hpp"
 #include "net/structure.hpp"
+#include "reference/activation.hpp"
+#include "reference/dag.hpp"
 
 namespace hotloop::reference {
-
-template <class T>
-T activate(Activation activation, T z) {
-  switch (activation) {
-    case Activation::linear:
-      return z;
-    case Activation::relu:
-      return z > 0 ? z : T(0);
-    case Activation::leaky_relu:
-      return z > 0 ? z : T(kLeakySlope) * z;
-    case Activation::tanh:
-      return std::tanh(z);
-    case Activation::selu:
-      return T(kSeluScale) * (z > 0 ? z : T(kSeluAlpha) * (std::exp(z) - 1));
-    case Activation::gelu:
-      return z * T(0.5) * (1 + std::erf(z / std::numbers::sqrt2_v<T>));
-  }
-  return z;
-}
-
-template <class T>
-T slope(Activation activation, T z) {
-  switch (activation) {
-    case Activation::linear:
-      return 1;
-    case Activation::relu:
-      return z > 0 ? 1 : 0;
-    case Activation::leaky_relu:
-      return z > 0 ? T(1) : T(kLeakySlope);
-    case Activation::tanh:
-      return 1 - std::tanh(z) * std::tanh(z);
-    case Activation::selu:
-      return T(kSeluScale) * (z > 0 ? T(1) : T(kSeluAlpha) * std::exp(z));
-    case Activation::gelu:
-      return T(0.5) * (1 + std::erf(z / std::numbers::sqrt2_v<T>)) +
-             z * std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi_v<T>);
-  }
-  return 1;
-}
 
 // Every kind of layer is y = act(z) with z a function of x. Parameters, gradients and moments all
 // lie as Structure says: W [out, stride], b [out], scale and shift [width].
@@ -219,11 +180,26 @@ std::vector<T> backward(const DuelingLayer& layer, std::span<const T>, const std
   return dx;
 }
 
+// A graph activates its neurons itself.
+template <class T>
+std::vector<T> preactivation(const DagLayer& layer, std::span<const T> p, const std::vector<T>& x) {
+  return Dag<T>(layer, p).forward(x);
+}
+
+template <class T>
+std::vector<T> backward(const DagLayer& layer, std::span<const T> p, const std::vector<T>& x,
+                        const std::vector<T>& dy, std::span<T> gradient) {
+  Dag<T> dag(layer, p);
+  dag.forward(x);
+  return dag.backward(dy, gradient);
+}
+
 inline Activation activation_of(const DenseLayer& layer) { return layer.activation; }
 inline Activation activation_of(const ConvLayer& layer) { return layer.activation; }
 inline Activation activation_of(const NormLayer& layer) { return layer.activation; }
 inline Activation activation_of(const StreamsLayer& layer) { return layer.value.activation; }
 inline Activation activation_of(const DuelingLayer&) { return Activation::linear; }
+inline Activation activation_of(const DagLayer&) { return Activation::linear; }
 
 template <class T>
 struct Trace {

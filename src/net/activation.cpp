@@ -1,45 +1,17 @@
 #include "net/activation.hpp"
 
-#include <unsupported/Eigen/SpecialFunctions>
-
 #include <Eigen/Core>
 #include <algorithm>
-#include <numbers>
 
+#include "net/activation_formulas.hpp"
 #include "net/lane_arrays.hpp"
 
 namespace hotloop {
 namespace {
 
-// The distribution function of the standard normal, Phi.
-template <class Array>
-Array normal_distribution(const Array& x) {
-  constexpr float kSqrtHalf = std::numbers::sqrt2_v<float> / 2;
-  return 0.5f * (1.0f + (x * kSqrtHalf).erf());
-}
-
-template <Activation kActivation, class Array>
-Array apply(const Array& x) {
-  if constexpr (kActivation == Activation::linear) {
-    return x;
-  } else if constexpr (kActivation == Activation::relu) {
-    return x.max(0.0f);
-  } else if constexpr (kActivation == Activation::leaky_relu) {
-    return x.max(0.0f) + kLeakySlope * x.min(0.0f);
-  } else if constexpr (kActivation == Activation::tanh) {
-    return x.tanh();
-  } else if constexpr (kActivation == Activation::selu) {
-    return kSeluScale * (x.max(0.0f) + kSeluAlpha * (x.min(0.0f).exp() - 1.0f));
-  } else {
-    return x * normal_distribution(x);
-  }
-}
-
 template <Activation kActivation, int kWidth>
 void activate(const float* bias, int features, float* z, float* slope) {
   using Array = Eigen::Array<float, kWidth, 1>;
-  constexpr float kInvSqrtTwoPi =
-      std::numbers::inv_sqrtpi_v<float> * std::numbers::sqrt2_v<float> / 2;
   for (int f = 0; f < features; ++f) {
     Lanes<kWidth> y(z + f * kLanes);
     const Array x = y + bias[f];
@@ -47,11 +19,11 @@ void activate(const float* bias, int features, float* z, float* slope) {
       if (slope != nullptr) {
         const Array phi = normal_distribution(x);
         y = x * phi;
-        Lanes<kWidth>(slope + f * kLanes) = phi + x * kInvSqrtTwoPi * (-0.5f * x * x).exp();
+        Lanes<kWidth>(slope + f * kLanes) = gelu_slope(x, phi);
         continue;
       }
     }
-    y = apply<kActivation>(x);
+    y = activation_of<kActivation>(x);
   }
 }
 
@@ -62,38 +34,13 @@ void differentiate(const float* outputs, const float* slope, int features, float
   for (int f = 0; f < features; ++f) {
     const ConstLanes<kWidth> y(outputs + f * kLanes);
     Lanes<kWidth> d(delta + f * kLanes);
-    if constexpr (kActivation == Activation::relu) {
-      d = (y > 0.0f).select(d, Array::Zero());
-    } else if constexpr (kActivation == Activation::leaky_relu) {
-      d = (y > 0.0f).select(d, kLeakySlope * d);
-    } else if constexpr (kActivation == Activation::tanh) {
-      d *= 1.0f - y * y;
-    } else if constexpr (kActivation == Activation::selu) {
-      d *= (y > 0.0f).select(Array::Constant(kSeluScale), y + kSeluScale * kSeluAlpha);
-    } else if constexpr (kActivation == Activation::gelu) {
+    if constexpr (kActivation == Activation::gelu) {
       d *= ConstLanes<kWidth>(slope + f * kLanes);
+    } else {
+      d = times_slope<kActivation>(Array(d), Array(y));
     }
     const float sum = d.sum();
     bias_gradient[f] = accumulate ? bias_gradient[f] + sum : sum;
-  }
-}
-
-// A runtime activation to a compile-time one.
-template <class F>
-void with_activation(Activation activation, F&& f) {
-  switch (activation) {
-    case Activation::linear:
-      return f.template operator()<Activation::linear>();
-    case Activation::relu:
-      return f.template operator()<Activation::relu>();
-    case Activation::leaky_relu:
-      return f.template operator()<Activation::leaky_relu>();
-    case Activation::tanh:
-      return f.template operator()<Activation::tanh>();
-    case Activation::selu:
-      return f.template operator()<Activation::selu>();
-    case Activation::gelu:
-      return f.template operator()<Activation::gelu>();
   }
 }
 
@@ -112,7 +59,7 @@ void add_bias_and_activate_one(Activation activation, const float* bias, int fea
     using Array = Eigen::Array<float, kLaneStep, 1>;
     const auto step = [](const float* b, float* at) {
       const Array x = Eigen::Map<const Array>(at) + Eigen::Map<const Array>(b);
-      Eigen::Map<Array>{at} = apply<kActivation>(x);
+      Eigen::Map<Array>{at} = activation_of<kActivation>(x);
     };
     int f = 0;
     for (; f + kLaneStep <= features; f += kLaneStep) step(bias + f, z + f);

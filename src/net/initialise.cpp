@@ -8,13 +8,20 @@
 // 9 * channels outputs that an input meets; it is orthogonal as a matrix [channels out, 9 * channels].
 // Noisy layers start as Fortunato et al. 2018 say, whatever the initialiser: means as `pytorch`,
 // standard deviations at a constant. Norms start as the identity: scale 1, shift 0.
+// In a graph, `in` counts the predecessors of the neuron that a weight leads to, and `out` the successors
+// of the one it comes from; a graph has no matrix to be orthogonal, and starts as with `he` instead.
+//   small_world  graphs only: w, b ~ N(0, 0.1) in the order and with the random numbers of the Small-World
+//                topology DQN, from the seed of the graph
 #include <Eigen/Core>
 #include <Eigen/QR>
 #include <algorithm>
+#include <cassert>
 #include <cmath>
+#include <vector>
 
 #include <hotloop/rng.hpp>
 
+#include "graph/numpy_random.hpp"
 #include "net/structure.hpp"
 
 namespace hotloop {
@@ -93,6 +100,9 @@ void start(const Affine& layer, Initialiser init, const Draws& draws) {
       fill([&](Rng&, int o, int i) { return gain * q(o, i); }, false);
       break;
     }
+    case Initialiser::small_world:
+      assert(false);  // there is no graph
+      break;
   }
 }
 
@@ -125,6 +135,46 @@ void start(const NormLayer& layer, Initialiser, const Draws&, float* parameters)
 }
 
 void start(const DuelingLayer&, Initialiser, const Draws&, float*) {}
+
+// For every neuron, inputs too, a bias and then a weight for each predecessor. The biases of inputs mean
+// nothing, but have their random number.
+void start_small_world(const DagLayer& layer, float* weight, float* bias) {
+  const Graph& graph = *layer.graph;
+  NumpyRandom random(layer.seed);
+  const auto draw = [&] { return static_cast<float>(0.1 * random.normal()); };
+  for (int node = 0; node < graph.nodes; ++node) {
+    const float b = draw();
+    if (!graph.is_input(node)) bias[node - graph.inputs] = b;
+    for (int e = graph.first[node]; e < graph.first[node + 1]; ++e) weight[e] = draw();
+  }
+}
+
+// Each neuron draws from its own stream, as each row of a dense layer does.
+void start(const DagLayer& layer, Initialiser init, const Draws& draws, float* parameters) {
+  const Graph& graph = *layer.graph;
+  float* weight = parameters + layer.weight;
+  float* bias = parameters + layer.bias;
+  if (init == Initialiser::small_world) return start_small_world(layer, weight, bias);
+  std::vector<int> successors(graph.nodes);
+  for (const int source : graph.sources) ++successors[source];
+  for (int node = graph.inputs; node < graph.nodes; ++node) {
+    Rng rng = draws.row(node - graph.inputs);
+    const int in = std::max(1, graph.first[node + 1] - graph.first[node]);
+    const double bound = 1 / std::sqrt(in), deviation = std::sqrt(2.0 / in);
+    for (int e = graph.first[node]; e < graph.first[node + 1]; ++e) {
+      if (init == Initialiser::pytorch) {
+        weight[e] = static_cast<float>(rng.uniform(-bound, bound));
+      } else if (init == Initialiser::glorot) {
+        const double glorot = std::sqrt(6.0 / (in + successors[graph.sources[e]]));
+        weight[e] = static_cast<float>(rng.uniform(-glorot, glorot));
+      } else {
+        weight[e] = static_cast<float>(deviation * rng.normal());
+      }
+    }
+    if (init == Initialiser::pytorch)
+      bias[node - graph.inputs] = static_cast<float>(rng.uniform(-bound, bound));
+  }
+}
 
 }  // namespace
 

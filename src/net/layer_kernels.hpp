@@ -1,14 +1,17 @@
 // What each kind of layer computes: its pass over one block of lanes, forward and backward.
 //
 // A kernel is a layer together with what was planned for it (compiled matrix products). Each kind
-// lives in a file of its own: dense.cpp, conv.cpp, norm.cpp, streams.cpp, dueling.cpp. network.cpp
-// knows no kinds; it walks the list and visits.
+// lives in a file of its own: dense.cpp, conv.cpp, norm.cpp, streams.cpp, dueling.cpp, dag.cpp.
+// network.cpp knows no kinds; it walks the list and visits.
 #pragma once
 
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <variant>
+#include <vector>
 
 #include "net/lanes.hpp"
 #include "net/product.hpp"
@@ -23,6 +26,7 @@ struct ForwardBlock {
   const float* x;           // [in][kLanes]
   float* y;                 // [out][kLanes]
   float* kept;              // [LayerMemory::kept][kLanes] for the backward pass; null: not wanted
+  float* inner = nullptr;   // [LayerMemory::inner][kLanes], if there are any
 };
 
 // One block on its way back, after its forward pass.
@@ -37,15 +41,18 @@ struct BackwardBlock {
   float* scratch;     // [LayerMemory::scratch], the layer's own: starts as zeros, keeps its content
   float* gradient;    // the flat array; the layer writes its own tensors, never their padding
   bool accumulate;    // add to the gradient (blocks after the first) instead of overwriting it
+  const float* inner = nullptr;  // what the forward pass computed there
 };
 
-// Memory of a layer in a workspace for training.
+// Memory of a layer in a workspace: `inner` always, the others for training.
 struct LayerMemory {
   int kept = 0;             // features kept per block
   std::size_t scratch = 0;  // floats
+  int inner = 0;            // features per block between x and y that the forward pass computes
 };
 
-// forward_one is the pass of a single sample over contiguous features, x [in] -> y [out].
+// forward_one is the pass of a single sample over contiguous features, x [in] -> y [out]; y has room
+// for the inner features before them.
 template <class K, class L>
 concept KernelOf = requires(const K kernel, const ForwardBlock& f, const BackwardBlock& b,
                             const float* x, float* y, const L& layer) {
@@ -141,12 +148,47 @@ class DuelingKernel {
 };
 LayerMemory memory_of(const DuelingLayer& layer);
 
+class DagKernel {
+ public:
+  DagKernel(const DagLayer& layer);
+  void forward(const ForwardBlock& block) const;
+  void forward_one(const float* parameters, const float* x, float* y) const;
+  void backward(const BackwardBlock& block) const;
+
+ private:
+  // One neuron and the stretch of edges that it adds up: into it on the way forward, out of it on the
+  // way back.
+  struct Step {
+    std::int32_t node, first, last;
+  };
+  struct OutEdge {
+    std::int32_t target;  // where its dz begins
+    std::int32_t number;
+  };
+  template <Activation kActivation, int kWidth>
+  void compute(std::span<const Step> steps, const ForwardBlock& block, float* rows,
+               int first) const;
+  template <Activation kActivation, int kWidth>
+  void output_deltas(const BackwardBlock& block) const;
+  template <Activation kActivation, int kWidth>
+  void hidden_deltas(const BackwardBlock& block) const;
+
+  DagLayer layer_;
+  std::vector<Step> forward_;          // hidden neurons in order, then outputs; edges by number
+  std::vector<std::int32_t> sources_;  // [edges], where the row of the source begins
+  std::vector<Step> backward_;         // hidden neurons in reverse order, then inputs
+  std::vector<OutEdge> out_edges_;     // [edges], by source as in backward_
+};
+LayerMemory memory_of(const DagLayer& layer);
+
 static_assert(KernelOf<DenseKernel, DenseLayer>);
 static_assert(KernelOf<ConvKernel, ConvLayer>);
 static_assert(KernelOf<NormKernel, NormLayer>);
 static_assert(KernelOf<StreamsKernel, StreamsLayer>);
 static_assert(KernelOf<DuelingKernel, DuelingLayer>);
+static_assert(KernelOf<DagKernel, DagLayer>);
 
-using LayerKernel = std::variant<DenseKernel, ConvKernel, NormKernel, StreamsKernel, DuelingKernel>;
+using LayerKernel =
+    std::variant<DenseKernel, ConvKernel, NormKernel, StreamsKernel, DuelingKernel, DagKernel>;
 
 }  // namespace hotloop

@@ -21,17 +21,18 @@ Workspace::Workspace(const Structure& structure, int capacity, Use use)
     return Level{arena_.take<float>(block_floats * blocks).data(), block_floats};
   };
   lanes_.push_back(level(structure.inputs));
-  int widest = structure.inputs;
+  int widest = structure.inputs, longest = structure.inputs;
   for (const Layer& layer : structure.layers) {
     lanes_.push_back(level(outputs_of(layer)));
     widest = std::max(widest, outputs_of(layer));
-    const LayerMemory memory =
-        use == Use::inference ? LayerMemory{}
-                              : std::visit([](const auto& kind) { return memory_of(kind); }, layer);
+    LayerMemory memory = std::visit([](const auto& kind) { return memory_of(kind); }, layer);
+    longest = std::max(longest, memory.inner + outputs_of(layer));
+    inner_.push_back(memory.inner > 0 ? level(memory.inner) : Level{});
+    if (use == Use::inference) memory = {};
     kept_.push_back(memory.kept > 0 ? level(memory.kept) : Level{});
     scratch_.push_back(arena_.take<float>(memory.scratch));
   }
-  for (auto& column : column_) column = arena_.take<float>(round_up(widest, kLaneStep));
+  for (auto& column : column_) column = arena_.take<float>(round_up(longest, kLaneStep));
   if (use == Use::inference) return;
   gradient_ = level(structure.outputs);
   for (auto& delta : delta_) delta = arena_.take<float>(static_cast<std::size_t>(widest) * kLanes);
@@ -88,7 +89,8 @@ void forward(const Plan& plan, std::span<const float> parameters, const float* r
                               .width = width,
                               .x = workspace.lanes(l, block),
                               .y = workspace.lanes(l + 1, block),
-                              .kept = workspace.kept(l, block)};
+                              .kept = workspace.kept(l, block),
+                              .inner = workspace.inner(l, block)};
       std::visit([&](const auto& kernel) { kernel.forward(pass); }, plan.kernels()[l]);
     }
   }
@@ -109,7 +111,8 @@ void backward(const Plan& plan, std::span<const float> parameters, int batch, Wo
           .dx = l == 0 ? nullptr : workspace.delta(l % 2),  // nobody asks for the observation's
           .scratch = workspace.scratch(l),
           .gradient = gradient.data(),
-          .accumulate = block > 0};
+          .accumulate = block > 0,
+          .inner = workspace.inner(l, block)};
       std::visit([&](const auto& kernel) { kernel.backward(pass); }, plan.kernels()[l]);
       dy = pass.dx;
     }

@@ -49,6 +49,9 @@ class Workspace {
   float* kept(int layer, int block) {  // of the forward pass for the backward pass; may be null
     return kept_[layer].data == nullptr ? nullptr : block_of(kept_[layer], block);
   }
+  float* inner(int layer, int block) {  // features within a layer; may be null
+    return inner_[layer].data == nullptr ? nullptr : block_of(inner_[layer], block);
+  }
   float* scratch(int layer) { return scratch_[layer].data(); }  // the layer's own, one block
   float* delta(int which) { return delta_[which].data(); }      // scratch: gradients in one block
   float* column(int which) { return column_[which].data(); }    // scratch: one sample, contiguous
@@ -67,10 +70,11 @@ class Workspace {
   Arena arena_;
   std::vector<Level> lanes_;                // [layers + 1][blocks][D][kLanes]
   std::vector<Level> kept_;                 // [layers][blocks][LayerMemory::kept][kLanes]
+  std::vector<Level> inner_;                // [layers][blocks][LayerMemory::inner][kLanes]
   Level gradient_;                          // [blocks][outputs][kLanes]
   std::vector<std::span<float>> scratch_;   // [layers][LayerMemory::scratch]
   std::array<std::span<float>, 2> delta_;   // [widest layer][kLanes]
-  std::array<std::span<float>, 2> column_;  // [widest layer]
+  std::array<std::span<float>, 2> column_;  // [widest layer, or its inner features]
 };
 
 // Normalisation of the observations, x <- clamp((x - mean) * factor, -10, 10).

@@ -5,17 +5,19 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/generators.hpp"
+
 namespace hotloop {
 
 enum class Activation { linear, relu, leaky_relu, tanh, selu, gelu };
 inline constexpr std::array<std::string_view, 6> kActivationNames = {"linear", "relu", "leaky_relu",
                                                                      "tanh",   "selu", "gelu"};
 
-// How weights start. Biases start at zero, except with `pytorch`, which draws them like its
-// weights.
-enum class Initialiser { pytorch, glorot, he, orthogonal };
-inline constexpr std::array<std::string_view, 4> kInitialiserNames = {"pytorch", "glorot", "he",
-                                                                      "orthogonal"};
+// How weights start. Biases start at zero, except with `pytorch` and `small_world`, which draw them
+// like their weights. `small_world` is for graphs only.
+enum class Initialiser { pytorch, glorot, he, orthogonal, small_world };
+inline constexpr std::array<std::string_view, 5> kInitialiserNames = {"pytorch", "glorot", "he",
+                                                                      "orthogonal", "small_world"};
 
 enum class OptimiserKind { adam, adamw, rmsprop, sgd };
 inline constexpr std::array<std::string_view, 4> kOptimiserNames = {"adam", "adamw", "rmsprop",
@@ -36,6 +38,7 @@ struct NetOptions {
   std::vector<int> dueling_hidden = {};  // widths of the layers that each of the two has to itself
   Noisy noisy = Noisy::none;
   double noisy_sigma = 0.5;  // standard deviations start at noisy_sigma / sqrt(inputs of the layer)
+  GraphOptions graph = {};   // a graph of neurons instead of the hidden layers
 };
 
 struct OptimiserOptions {

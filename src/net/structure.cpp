@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <tuple>
 
 #include "net/lanes.hpp"
 
@@ -47,6 +49,18 @@ class Builder {
 
   void dueling(int actions, int atoms) {
     structure_.layers.emplace_back(DuelingLayer{.actions = actions, .atoms = atoms});
+  }
+
+  void dag(int in, int out) {
+    const GraphOptions& options = options_.graph;
+    DagLayer layer{.graph = std::make_shared<const Graph>(generate_graph(options, in, out)),
+                   .activation = options_.activation,
+                   .activate_outputs = options.activate_outputs,
+                   .train_biases = options.train_biases,
+                   .seed = options.seed};
+    layer.weight = vector(layer.graph->edges());
+    layer.bias = vector(layer.computed());
+    structure_.layers.emplace_back(std::move(layer));
   }
 
  private:
@@ -116,12 +130,28 @@ std::vector<TensorInfo> tensors_of(const NormLayer& layer) {
 
 std::vector<TensorInfo> tensors_of(const DuelingLayer&) { return {}; }
 
+std::vector<TensorInfo> tensors_of(const DagLayer& layer) {
+  return {{"weight", layer.weight, 1, layer.graph->edges(), 0},
+          {"bias", layer.bias, 1, layer.computed(), 0}};
+}
+
+// Edges on the longest path.
+int depth_of(const Graph& graph) {
+  std::vector<int> depth(graph.nodes);
+  for (const int node : graph.order) {
+    for (int e = graph.first[node]; e < graph.first[node + 1]; ++e)
+      depth[node] = std::max(depth[node], depth[graph.sources[e]] + 1);
+  }
+  return *std::max_element(depth.begin(), depth.end());
+}
+
 // What describe() tells of the layers.
 struct Summary {
   std::string grid;                     // "10x10x3 conv 32-64"
   std::vector<std::string> widths;      // of the layers after it; the last one is the head
   std::vector<Activation> activations;  // of all these
   const NormLayer* norm = nullptr;
+  const DagLayer* dag = nullptr;
   bool dueling = false;
 
   void operator()(const ConvLayer& layer) {
@@ -139,9 +169,20 @@ struct Summary {
   }
   void operator()(const NormLayer& layer) { norm = &layer; }
   void operator()(const DuelingLayer&) { dueling = true; }
+  void operator()(const DagLayer& layer) {
+    widths = {fmt::format("{}", layer.graph->hidden()), fmt::format("{}", layer.outputs())};
+    dag = &layer;
+  }
 };
 
 }  // namespace
+
+bool DagLayer::operator==(const DagLayer& other) const {
+  const auto rest = [](const DagLayer& l) {
+    return std::tuple(l.activation, l.activate_outputs, l.train_biases, l.seed, l.weight, l.bias);
+  };
+  return *graph == *other.graph && rest(*this) == rest(other);
+}
 
 Structure make_mlp(int inputs, int actions, const NetOptions& options, int atoms,
                    const GridShape& grid) {
@@ -153,6 +194,12 @@ Structure make_mlp(int inputs, int actions, const NetOptions& options, int atoms
     add.conv(in, channels);
     in.channels = channels;
     width = in.size();
+  }
+  if (options.graph.kind != GraphKind::none) {
+    assert(!options.layer_norm && options.noisy == Noisy::none && options.dueling_hidden.empty());
+    add.dag(width, (options.dueling ? 1 + actions : actions) * atoms);
+    if (options.dueling) add.dueling(actions, atoms);
+    return structure;
   }
   for (const int hidden : options.hidden) {
     add.dense(width, hidden, options.layer_norm ? Activation::linear : options.activation,
@@ -196,7 +243,12 @@ std::string Structure::describe() const {
   summary.widths.back() = fmt::format("{}", outputs);
   std::string text = summary.grid.empty() ? fmt::format("{}-", inputs) : summary.grid + ", ";
   text += fmt::format("{}", fmt::join(summary.widths, "-"));
-  if (summary.activations.size() > 1) {
+  if (summary.dag != nullptr) {
+    const Graph& graph = *summary.dag->graph;
+    text +=
+        fmt::format(" graph, {} neurons, {} edges, depth {}, {}", graph.nodes, graph.edges(),
+                    depth_of(graph), kActivationNames[static_cast<int>(summary.dag->activation)]);
+  } else if (summary.activations.size() > 1) {
     const Activation hidden = summary.norm ? summary.norm->activation : summary.activations[0];
     text += fmt::format(" {}", kActivationNames[static_cast<int>(hidden)]);
   }
@@ -204,7 +256,7 @@ std::string Structure::describe() const {
   if (summary.dueling) text += ", dueling";
   std::vector<bool> noisy;
   each_dense(*this, [&](const DenseLayer& dense) { noisy.push_back(dense.noisy); });
-  if (noisy.back()) text += noisy.front() ? ", noisy" : ", noisy head";
+  if (!noisy.empty() && noisy.back()) text += noisy.front() ? ", noisy" : ", noisy head";
   return text + fmt::format(", {} parameters", parameters);
 }
 

@@ -11,11 +11,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "graph/graph.hpp"
 #include "net/options.hpp"
 
 namespace hotloop {
@@ -97,7 +99,26 @@ struct DuelingLayer {
   bool operator==(const DuelingLayer&) const = default;
 };
 
-using Layer = std::variant<DenseLayer, ConvLayer, NormLayer, StreamsLayer, DuelingLayer>;
+// A graph of neurons (graph.hpp): in the order of the graph, neuron n that is no input has
+//   a[n] = act(b[n] + sum over its predecessors q of w[q -> n] a[q]),
+// and x are the a of the inputs, y those of the outputs. Outputs may go without the activation.
+struct DagLayer {
+  std::shared_ptr<const Graph> graph = {};
+  Activation activation = Activation::leaky_relu;
+  bool activate_outputs = false;
+  bool train_biases = true;  // or their gradient is zero
+  std::uint64_t seed = 0;    // of Initialiser::small_world
+  std::size_t weight = 0;    // offset of w [edges], by the number of the edge
+  std::size_t bias = 0;      // offset of b [nodes - inputs]
+
+  int inputs() const { return graph->inputs; }
+  int outputs() const { return graph->outputs; }
+  int computed() const { return graph->nodes - graph->inputs; }
+  bool operator==(const DagLayer& other) const;  // of the graphs themselves
+};
+inline constexpr float kDagLeakySlope = 0.1f;  // of leaky ReLU in graphs: the topology DQN's
+
+using Layer = std::variant<DenseLayer, ConvLayer, NormLayer, StreamsLayer, DuelingLayer, DagLayer>;
 
 inline int inputs_of(const Layer& layer) {
   return std::visit([](const auto& kind) { return kind.inputs(); }, layer);
@@ -114,8 +135,9 @@ struct Structure {
   std::size_t parameters = 0;  // real parameters
 
   bool operator==(const Structure&) const = default;
-  // "4-64-64-2 relu, layer norm, dueling, 4931 parameters"; streams are "10-128-(128+128)-3", and
-  // convolutions "10x10x3 conv 32-64-64, 256-3".
+  // "4-64-64-2 relu, layer norm, dueling, 4931 parameters"; streams are "10-128-(128+128)-3",
+  // convolutions "10x10x3 conv 32-64-64, 256-3", and graphs "4-32-2 graph, 38 neurons, 172 edges,
+  // depth 30, leaky_relu, 206 parameters".
   std::string describe() const;
 };
 
@@ -142,7 +164,8 @@ struct GridShape {
 
 // A multilayer perceptron with options.hidden between its inputs and actions * atoms outputs;
 // output a * atoms + k is atom k of action a. With options.channels, convolutions come first: the
-// inputs are then the grid.
+// inputs are then the grid. With options.graph, a graph takes the place of the hidden layers and of the
+// last one.
 Structure make_mlp(int inputs, int actions, const NetOptions& options, int atoms = 1,
                    const GridShape& grid = {});
 

@@ -227,7 +227,10 @@ TEST(Dqn, StaysWithItsSlowTwinOverAThousandUpdates) {
     const char* name;
     QOptions options;
     bool dueling = false, layer_norm = false, noisy = false;
+    GraphOptions graph = {};
   };
+  const GraphOptions graph{
+      .kind = GraphKind::small_world, .hidden = {10}, .degree = 5, .activate_outputs = true};
   const std::vector<Case> cases = {
       {"mse", {.loss = Loss::mse}},
       {"huber", {.loss = Loss::huber}},
@@ -238,6 +241,8 @@ TEST(Dqn, StaysWithItsSlowTwinOverAThousandUpdates) {
       {"c51", {.double_q = true, .head = HeadKind::c51, .atoms = 9, .v_min = -5, .v_max = 5}, true},
       {"quantile", {.head = HeadKind::quantile, .atoms = 7}},
       {"noisy", {.loss = Loss::huber, .double_q = true}, true, false, true},
+      {"graph", {.loss = Loss::mse}, false, false, false, graph},
+      {"dueling graph", {.head = HeadKind::quantile, .atoms = 2}, true, false, false, graph},
   };
   for (Case c : cases) {
     c.options.batch = 21;
@@ -246,7 +251,8 @@ TEST(Dqn, StaysWithItsSlowTwinOverAThousandUpdates) {
                                     .activation = Activation::tanh,
                                     .layer_norm = c.layer_norm,
                                     .dueling = c.dueling,
-                                    .noisy = c.noisy ? Noisy::all : Noisy::none},
+                                    .noisy = c.noisy ? Noisy::all : Noisy::none,
+                                    .graph = c.graph},
                                    make_head(c.options, 3).atoms);
     const OptimiserOptions adam{.clip_norm = 1.0f};
     Dqn fast(net, Initialiser::pytorch, c.options, adam, 5, 1);
@@ -266,6 +272,25 @@ TEST(Dqn, StaysWithItsSlowTwinOverAThousandUpdates) {
     }
     for (std::size_t i = 0; i < net.storage; ++i)
       ASSERT_NEAR(fast.online()[i], slow.online[i], 4e-3) << c.name << " " << i;
+  }
+}
+
+TEST(Dqn, FrozenBiasesOfAGraphStay) {
+  for (const bool train : {false, true}) {
+    const GraphOptions graph{
+        .kind = GraphKind::small_world, .hidden = {10}, .degree = 5, .train_biases = train};
+    const Structure net = make_mlp(4, 3, {.activation = Activation::leaky_relu, .graph = graph});
+    const auto& layer = std::get<DagLayer>(net.layers[0]);
+    Dqn dqn(net, Initialiser::small_world, {.batch = 40}, {}, 5, 1);
+    const std::vector<float> before(dqn.online().begin(), dqn.online().end());
+    ThreadTeam team(1);
+    Rng rng(4, Purpose::test, 0, 0);
+    for (int u = 0; u < 5; ++u) dqn.update(random_batch(40, 4, 3, rng).view(), 1e-3, team);
+    for (std::size_t i = 0; i < net.storage; ++i) {
+      const bool bias = i >= layer.bias && i < layer.bias + layer.computed();
+      const bool weight = i < layer.weight + layer.graph->edges();
+      EXPECT_EQ(dqn.online()[i] != before[i], weight || (bias && train)) << i;
+    }
   }
 }
 

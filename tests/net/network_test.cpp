@@ -55,6 +55,18 @@ struct RandomNet {
       for (std::uint32_t l = 1 + rng.below(2); l > 0; --l)
         options.channels.push_back(1 + static_cast<int>(rng.below(std::min(33, widest))));
     }
+    if (rng.below(4) == 0) {
+      options.hidden.clear(), options.dueling_hidden.clear();
+      options.layer_norm = false, options.noisy = Noisy::none;
+      if (!options.channels.empty()) options.channels = {2};  // the twin is slow
+      const int hidden = 4 + static_cast<int>(rng.below(std::min(20, widest)));
+      options.graph = {.kind = rng.below(2) != 0 ? GraphKind::small_world : GraphKind::dense,
+                       .hidden = {hidden},
+                       .degree = 2 + static_cast<int>(rng.below(hidden - 3)),
+                       .rewire = rng.uniform(),
+                       .seed = rng.below(1000),
+                       .activate_outputs = activation != Activation::relu && rng.below(2) != 0};
+    }
     structure = make_mlp(inputs, actions, options, atoms, grid);
     parameters.resize(structure.storage);
     for (const TensorInfo& tensor : tensors(structure)) {
