@@ -1,4 +1,4 @@
-// hotloop bench [update|qloss|env|snake|kernels|products|clock]... [--json]
+// hotloop bench [update|qloss|dag|env|snake|kernels|products|clock]... [--json]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace {
 
 using hotloop::bench::Json;
 
-constexpr std::array<std::string_view, 7> kNames = {"update",  "qloss",    "env",  "snake",
-                                                    "kernels", "products", "clock"};
+constexpr std::array<std::string_view, 8> kNames = {"update", "qloss",   "dag",      "env",
+                                                    "snake",  "kernels", "products", "clock"};
 
 std::string cell(const Json& value) {
   if (value.is_null()) return "-";
@@ -48,6 +48,7 @@ void print_table(const Json& rows) {
 Json run(std::string_view name) {
   if (name == "update") return hotloop::bench::update_benchmark();
   if (name == "qloss") return hotloop::bench::qloss_benchmark();
+  if (name == "dag") return hotloop::bench::dag_benchmark();
   if (name == "env") return hotloop::bench::env_benchmark();
   if (name == "snake") return hotloop::bench::snake_benchmark();
   if (name == "kernels") return hotloop::bench::kernels_benchmark();

@@ -142,7 +142,7 @@ int run(int argc, char** argv) {
 
   auto* bench_app = app.add_subcommand(
       "bench",
-      "run benchmarks: update, qloss, env, snake, kernels, products, clock (all without a name)");
+      "run benchmarks: update, qloss, dag, env, snake, kernels, products, clock (all without a name)");
   bench_app->allow_extras();
   bench_app->callback([&] { code = bench_command(bench_app->remaining()); });
 
