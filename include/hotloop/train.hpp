@@ -49,6 +49,8 @@ struct TrainResult {
   double score_greedy = 0;
   // Means over all training episodes of what the environment measures, by name.
   std::vector<std::pair<std::string, double>> measures;
+  double episode_return_mean = 0;  // of all training episodes, exploration included
+  double episode_return_last100 = 0;
 };
 
 // One line of JSON.

@@ -38,6 +38,7 @@ struct GraphOptions {
   double rewire = 0.1;             // p; modular: share of edges that leave their module
   int modules = 4;
   std::uint64_t seed = 47;        // of the graph, and of init: small_world
+  std::string file = {};          // read along with the spec, and then found in `edges`
   std::string edges = {};         // kind edges: "I H O: 0>2 1>2 2>3", every edge once
   bool activate_outputs = false;  // the activation follows outputs too
   bool train_biases = true;       // or they stay as they start

@@ -212,7 +212,9 @@ class Session {
         .score_last100 = score(&EpisodeLog::mean_of_last),
         .score_max = score(&EpisodeLog::largest),
         .score_greedy = score_greedy(),
-        .measures = measure_means()};
+        .measures = measure_means(),
+        .episode_return_mean = trainer_.episodes().mean(EpisodeLog::kReturn),
+        .episode_return_last100 = trainer_.episodes().mean_of_last(EpisodeLog::kReturn)};
   }
 
   // Where the environment's measures have their score; -1 if nowhere.

@@ -38,6 +38,7 @@ std::vector<Key> spec_keys(TrainSpec& s) {
   OptimiserOptions& o = s.optimiser;
   EvaluationOptions& e = s.evaluation;
   RunOptions& r = s.run;
+  GraphOptions& g = s.net.graph;
   // clang-format off
   return {
       {"name", &s.name, {}, "name of the run's folder", "", "the file's name"},
@@ -143,6 +144,22 @@ std::vector<Key> spec_keys(TrainSpec& s) {
        "head, which is the last of them (with `net.dueling_hidden` the last of V and of A)"},
       {"net.noisy_sigma", &s.net.noisy_sigma, {0, 100},
        "the deviations of the noise start at this, divided by sqrt(inputs)"},
+
+      {"net.graph.kind", choice(g.kind, kGraphNames), {},
+       "a graph of neurons instead of hidden layers; `none` = layers"},
+      {"net.graph.hidden", &g.hidden, {1, 16'384}, "its hidden neurons, one number; dense: one per layer"},
+      {"net.graph.degree", &g.degree, {2, 16'384},
+       "small_world and its like: k, edges per hidden neuron, and neurons that each input and output "
+       "has to do with"},
+      {"net.graph.rewire", &g.rewire, kShare,
+       "small_world: share of edges moved at random; modular: share between modules"},
+      {"net.graph.modules", &g.modules, {1, 1'024}, "modular: how many"},
+      {"net.graph.seed", &g.seed, {}, "of the graph, and of `net.init: small_world`"},
+      {"net.graph.file", &g.file, {},
+       "a graph to read (.edges, .txt, .json, .graphml); the resolved spec holds its edges instead"},
+      {"net.graph.edges", &g.edges, {}, "kind edges: `I H O: 0>2 1>2 2>3`, every edge once"},
+      {"net.graph.activate_outputs", &g.activate_outputs, {}, "the activation follows outputs too"},
+      {"net.graph.train_biases", &g.train_biases, {}, "or biases stay as they start"},
 
       {"optimiser.name", choice(o.kind, kOptimiserNames), {}, "how gradients become steps"},
       {"optimiser.learning_rate", &q.learning_rate, {0, 10}, "size of a step"},

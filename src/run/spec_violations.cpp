@@ -25,6 +25,7 @@ class Checker {
       check_rollout();
     }
     check_network();
+    check_graph();
     check_schedule("algo.epsilon", q_.epsilon);
     check_schedule("algo.temperature", q_.temperature);
     check_schedule("replay.beta", q_.beta);
@@ -65,6 +66,26 @@ class Checker {
     }
     if (spec_.net.layer_norm) {
       blame("net.dueling_hidden", "does not go together with net.layer_norm; choose one of them");
+    }
+  }
+
+  void check_graph() {
+    const NetOptions& net = spec_.net;
+    if (net.graph.kind == GraphKind::none) {
+      if (net.init == Initialiser::small_world) {
+        blame("net.init", "small_world is for graphs; give net.graph.kind, or choose another");
+      }
+      return;
+    }
+    const auto without_graph = [&](bool given, std::string_view path) {
+      if (given) blame(path, "does not go with net.graph: a graph has no layers");
+    };
+    without_graph(net.layer_norm, "net.layer_norm");
+    without_graph(net.noisy != Noisy::none, "net.noisy");
+    without_graph(!net.dueling_hidden.empty(), "net.dueling_hidden");
+    without_graph(!net.channels.empty(), "net.channels");
+    if (net.graph.kind == GraphKind::edges && net.graph.edges.empty()) {
+      blame("net.graph.edges", "missing; kind edges needs it, or net.graph.file");
     }
   }
 

@@ -38,6 +38,8 @@ std::string to_json(const TrainResult& r) {
       {"cpu", r.cpu},
       {"interrupted", r.interrupted},
       {"warnings", r.warnings},
+      {"episode_return_mean", number(r.episode_return_mean)},
+      {"episode_return_last100", number(r.episode_return_last100)},
   };
   if (!r.measures.empty()) {
     json["score_last100"] = number(r.score_last100);
