@@ -16,6 +16,7 @@
 #include <set>
 
 #include "core/text.hpp"
+#include "graph/graph_file.hpp"
 #include "run/spec.hpp"
 #include "run/spec_keys.hpp"
 
@@ -429,6 +430,11 @@ class SpecReader {
     const auto otherwise = [&](std::string_view path, auto& field, auto value) {
       if (!entries_.contains(path)) field = value;
     };
+    if (GraphOptions& graph = spec_.net.graph; !graph.file.empty()) {
+      graph.edges = read_graph_file(graph.file);
+      graph.kind = GraphKind::edges;
+      graph.file.clear();
+    }
     if (spec_.run.episodes > 0) otherwise("run.steps", spec_.run.steps, kNoLimit);
     const auto epsilon = entries_.lower_bound("algo.epsilon");
     const bool has_epsilon =
