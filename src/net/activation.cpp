@@ -34,10 +34,16 @@ void differentiate(const float* outputs, const float* slope, int features, float
   for (int f = 0; f < features; ++f) {
     const ConstLanes<kWidth> y(outputs + f * kLanes);
     Lanes<kWidth> d(delta + f * kLanes);
-    if constexpr (kActivation == Activation::gelu) {
+    if constexpr (kActivation == Activation::relu) {
+      d = (y > 0.0f).select(d, Array::Zero());
+    } else if constexpr (kActivation == Activation::leaky_relu) {
+      d = (y > 0.0f).select(d, kLeakySlope * d);
+    } else if constexpr (kActivation == Activation::tanh) {
+      d *= 1.0f - y * y;
+    } else if constexpr (kActivation == Activation::selu) {
+      d *= (y > 0.0f).select(Array::Constant(kSeluScale), y + kSeluScale * kSeluAlpha);
+    } else if constexpr (kActivation == Activation::gelu) {
       d *= ConstLanes<kWidth>(slope + f * kLanes);
-    } else {
-      d = times_slope<kActivation>(Array(d), Array(y));
     }
     const float sum = d.sum();
     bias_gradient[f] = accumulate ? bias_gradient[f] + sum : sum;

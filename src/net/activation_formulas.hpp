@@ -1,5 +1,5 @@
-// Activations and their derivatives as formulas over Eigen arrays, for kernels that fuse them with
-// something else. activation.hpp has the constants.
+// Activations as formulas over Eigen arrays, for kernels that fuse them with something else.
+// activation.hpp has the constants.
 #pragma once
 
 #include <unsupported/Eigen/SpecialFunctions>
@@ -42,23 +42,6 @@ Array gelu_slope(const Array& x, const Array& phi) {
   constexpr float kInvSqrtTwoPi =
       std::numbers::inv_sqrtpi_v<float> * std::numbers::sqrt2_v<float> / 2;
   return phi + x * kInvSqrtTwoPi * (-0.5f * x * x).exp();
-}
-
-// d * act'(.), given the output y; GELU's derivative is not a function of y, and needs gelu_slope.
-template <Activation kActivation, class Array>
-Array times_slope(const Array& d, const Array& y, float leaky = kLeakySlope) {
-  static_assert(kActivation != Activation::gelu);
-  if constexpr (kActivation == Activation::linear) {
-    return d;
-  } else if constexpr (kActivation == Activation::relu) {
-    return (y > 0.0f).select(d, Array::Zero());
-  } else if constexpr (kActivation == Activation::leaky_relu) {
-    return (y > 0.0f).select(d, leaky * d);
-  } else if constexpr (kActivation == Activation::tanh) {
-    return d * (1.0f - y * y);
-  } else {
-    return d * (y > 0.0f).select(Array::Constant(kSeluScale), y + kSeluScale * kSeluAlpha);
-  }
 }
 
 // A runtime activation to a compile-time one.

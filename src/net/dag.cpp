@@ -8,7 +8,7 @@
 //                           dw[n -> s] = sum over lanes of dz[s] a[n],   db[n] = sum over lanes of dz[n]
 //
 // Going back source by source, each dz[s] is loaded once for both da and dw, and nothing but dw is
-// written per edge: as eight sums, which are added up eight edges at a time at the end.
+// written per edge; the lanes of four edges are added up together.
 #ifdef __FMA__
 #include <immintrin.h>
 #endif
@@ -56,57 +56,43 @@ inline Vec activate(Vec z) {
   return to_vec(activation_of<kActivation>(to_array(z), kDagLeakySlope));
 }
 
-// The derivative follows from the output, GELU's was kept.
+// da * act'(.): from the output a, or for GELU from what was kept. Eigen would compare lane by lane.
 template <Activation kActivation>
-inline Vec differentiate(Vec da, const float* a, const float* slope, int at) {
-  if constexpr (kActivation == Activation::gelu) {
-    return da * load(slope + at);
+inline Vec differentiate(Vec da, Vec a, const float* slope) {
+  constexpr float kSeluFloor = kSeluScale * kSeluAlpha;
+  if constexpr (kActivation == Activation::linear) {
+    return da;
+  } else if constexpr (kActivation == Activation::relu) {
+    return a > 0 ? da : Vec{};
+  } else if constexpr (kActivation == Activation::leaky_relu) {
+    return a > 0 ? da : da * kDagLeakySlope;
+  } else if constexpr (kActivation == Activation::tanh) {
+    return da * (1 - a * a);
+  } else if constexpr (kActivation == Activation::selu) {
+    return da * (a > 0 ? broadcast(kSeluScale) : a + kSeluFloor);
   } else {
-    return to_vec(times_slope<kActivation>(to_array(da), to_array(load(a)), kDagLeakySlope));
+    return da * load(slope);
   }
 }
 
-// gradient[i] (+)= the sum of partial[i][0 … 7], always added in the same order.
-void sum_lanes(const float* partial, int count, bool accumulate, float* gradient) {
-  for (int i = 0; i < count; i += kVec) {
-    Vec v[kVec];
-    for (int k = 0; k < kVec; ++k) v[k] = load(partial + (i + k) * kVec);
-    for (int k = 0; k < 4; ++k) {
-      const Vec a = v[2 * k], b = v[2 * k + 1];
-      v[k] = __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13) +
-             __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
-    }
-    for (int k = 0; k < 2; ++k) {
-      const Vec a = v[2 * k], b = v[2 * k + 1];
-      v[k] = __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13) +
-             __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
-    }
-    const Vec sum = __builtin_shufflevector(v[0], v[1], 0, 1, 2, 3, 8, 9, 10, 11) +
-                    __builtin_shufflevector(v[0], v[1], 4, 5, 6, 7, 12, 13, 14, 15);
-    float* to = gradient + i;
-    if (i + kVec <= count) {
-      store(to, accumulate ? load(to) + sum : sum);
-      continue;
-    }
-    for (int k = 0; i + k < count; ++k) to[k] = accumulate ? to[k] + sum[k] : sum[k];
-  }
+// The sum over the lanes of each of four, and of one, added in the same order.
+using Four = float __attribute__((vector_size(16)));
+inline Four sums(Vec a, Vec b, Vec c, Vec d) {
+  const Vec ab = __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13) +
+                 __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
+  const Vec cd = __builtin_shufflevector(c, d, 0, 8, 1, 9, 4, 12, 5, 13) +
+                 __builtin_shufflevector(c, d, 2, 10, 3, 11, 6, 14, 7, 15);
+  const Vec sum = __builtin_shufflevector(ab, cd, 0, 1, 8, 9, 4, 5, 12, 13) +
+                  __builtin_shufflevector(ab, cd, 2, 3, 10, 11, 6, 7, 14, 15);
+  return __builtin_shufflevector(sum, sum, 0, 1, 2, 3) +
+         __builtin_shufflevector(sum, sum, 4, 5, 6, 7);
 }
+inline float sum(Vec a) { return sums(a, a, a, a)[0]; }
 
-// Where things lie in the scratch of the backward pass, dz [computed][kLanes] being first. Rows of
-// partial sums beyond the last stay zero.
-struct ScratchPlaces {
-  std::size_t weight_sums;  // [edges, rounded up][8]
-  std::size_t bias_sums;    // [computed, rounded up][8]
-  std::size_t end;
-
-  explicit ScratchPlaces(const DagLayer& layer) {
-    const std::size_t edges = round_up(layer.graph->edges(), kVec);
-    const std::size_t computed = round_up(layer.computed(), kVec);
-    weight_sums = computed * kLanes;
-    bias_sums = weight_sums + edges * kVec;
-    end = bias_sums + computed * kVec;
-  }
-};
+// Where GELU's slope was kept.
+const float* slope_at(const BackwardBlock& b, int place) {
+  return b.kept == nullptr ? nullptr : b.kept + place;
+}
 
 }  // namespace
 
@@ -135,9 +121,10 @@ DagKernel::DagKernel(const DagLayer& layer) : layer_(layer) {
   for (int node = 0; node < graph.inputs; ++node) add(node);
 }
 
+// The scratch is dz [computed][kLanes].
 LayerMemory memory_of(const DagLayer& layer) {
   return {.kept = layer.activation == Activation::gelu ? layer.computed() : 0,
-          .scratch = ScratchPlaces(layer).end,
+          .scratch = static_cast<std::size_t>(layer.computed()) * kLanes,
           .inner = layer.graph->nodes - layer.graph->outputs};
 }
 
@@ -205,60 +192,74 @@ void DagKernel::forward_one(const float* parameters, const float* x, float* y) c
 template <Activation kActivation, int kWidth>
 void DagKernel::output_deltas(const BackwardBlock& b) const {
   constexpr int kVecs = kWidth / kVec;
-  float* bias_sums = b.scratch + ScratchPlaces(layer_).bias_sums;
+  float* bias = b.gradient + layer_.bias;
   const int first = layer_.graph->hidden();  // rank of the first output among those that compute
   for (int o = 0; o < layer_.outputs(); ++o) {
-    Vec sum = {};
+    Vec db = {};
     for (int i = 0; i < kVecs; ++i) {
       const int at = o * kLanes + i * kVec, inner = at + first * kLanes;
-      const Vec dz = differentiate<kActivation>(load(b.dy + at), b.y + at, b.kept, inner);
+      const Vec dz =
+          differentiate<kActivation>(load(b.dy + at), load(b.y + at), slope_at(b, inner));
       store(b.scratch + inner, dz);
-      sum += dz;
+      db += dz;
     }
-    store(bias_sums + (first + o) * kVec, sum);
+    if (layer_.train_biases) bias[first + o] += sum(db);
   }
 }
 
 template <Activation kActivation, int kWidth>
 void DagKernel::hidden_deltas(const BackwardBlock& b) const {
   constexpr int kVecs = kWidth / kVec;
-  float* weight_sums = b.scratch + ScratchPlaces(layer_).weight_sums;
-  float* bias_sums = b.scratch + ScratchPlaces(layer_).bias_sums;
+  float* weight_gradient = b.gradient + layer_.weight;
+  float* bias = b.gradient + layer_.bias;
   const int inputs = layer_.graph->inputs;
   const float* weight = b.parameters + layer_.weight;
-  for (const Step& step : backward_) {
+  const OutEdge* edges = out_edges_.data();
+  float* deltas = b.scratch;
+  for (const Step step : backward_) {
     const float* row = b.inner + step.node * kLanes;
     Vec a[kVecs], da[kVecs] = {};
     for (int i = 0; i < kVecs; ++i) a[i] = load(row + i * kVec);
-    for (int e = step.first; e < step.last; ++e) {
-      const auto [target, number] = out_edges_[e];
-      const Vec w = broadcast(weight[number]);
-      const float* dz = b.scratch + target;
+    const auto through = [&](const OutEdge& edge) {  // adds to da, returns what dw is the sum of
+      const Vec w = broadcast(weight[edge.number]);
+      const float* dz = deltas + edge.target;
       Vec dw = {};
       for (int i = 0; i < kVecs; ++i) {
         const Vec d = load(dz + i * kVec);
         da[i] = multiply_add(w, d, da[i]);
         dw = multiply_add(a[i], d, dw);
       }
-      store(weight_sums + number * kVec, dw);
+      return dw;
+    };
+    int e = step.first;
+    for (; e + 4 <= step.last; e += 4) {
+      const Vec first = through(edges[e]), second = through(edges[e + 1]),
+                third = through(edges[e + 2]), fourth = through(edges[e + 3]);
+      const Four dw = sums(first, second, third, fourth);
+      for (int i = 0; i < 4; ++i) weight_gradient[edges[e + i].number] += dw[i];
     }
+    for (; e < step.last; ++e) weight_gradient[edges[e].number] += sum(through(edges[e]));
     if (step.node < inputs) {
       for (int i = 0; b.dx != nullptr && i < kVecs; ++i)
         store(b.dx + step.node * kLanes + i * kVec, da[i]);
       continue;
     }
     const int at = (step.node - inputs) * kLanes;
-    Vec sum = {};
+    Vec db = {};
     for (int i = 0; i < kVecs; ++i) {
-      const Vec dz = differentiate<kActivation>(da[i], row + i * kVec, b.kept, at + i * kVec);
-      store(b.scratch + at + i * kVec, dz);
-      sum += dz;
+      const Vec dz = differentiate<kActivation>(da[i], a[i], slope_at(b, at + i * kVec));
+      store(deltas + at + i * kVec, dz);
+      db += dz;
     }
-    store(bias_sums + (step.node - inputs) * kVec, sum);
+    if (layer_.train_biases) bias[step.node - inputs] += sum(db);
   }
 }
 
 void DagKernel::backward(const BackwardBlock& b) const {
+  if (!b.accumulate) {
+    std::fill_n(b.gradient + layer_.weight, layer_.graph->edges(), 0.0f);
+    std::fill_n(b.gradient + layer_.bias, layer_.computed(), 0.0f);
+  }
   with_activation(layer_.activation, [&]<Activation kActivation>() {
     with_width(b.width, [&]<int kWidth>() {
       layer_.activate_outputs ? output_deltas<kActivation, kWidth>(b)
@@ -266,15 +267,6 @@ void DagKernel::backward(const BackwardBlock& b) const {
       hidden_deltas<kActivation, kWidth>(b);
     });
   });
-  const ScratchPlaces places(layer_);
-  sum_lanes(b.scratch + places.weight_sums, layer_.graph->edges(), b.accumulate,
-            b.gradient + layer_.weight);
-  if (layer_.train_biases) {
-    sum_lanes(b.scratch + places.bias_sums, layer_.computed(), b.accumulate,
-              b.gradient + layer_.bias);
-  } else if (!b.accumulate) {
-    std::fill_n(b.gradient + layer_.bias, layer_.computed(), 0.0f);
-  }
 }
 
 }  // namespace hotloop
