@@ -1,4 +1,6 @@
 // What keys make of each other: schedules, derived defaults, and combinations that are refused.
+#include <fstream>
+
 #include "tests/run/spec_text.hpp"
 
 namespace hotloop {
@@ -108,6 +110,31 @@ TEST(Spec, AlgorithmsAreDescribedInWords) {
   EXPECT_EQ(describe_algorithm(read("env: {name: a}\nalgo: {target: {every: 0}}")), "vanilla dqn");
   EXPECT_EQ(describe_algorithm(load_spec("cartpole_rainbow")),
             "double dueling noisy 3-step c51 dqn, prioritised");
+}
+
+TEST(SpecCombinations, GraphsHaveNoLayers) {
+  const std::string graph = "net: {graph: {kind: small_world}";
+  EXPECT_EQ(second_line(graph + ", activation: tanh, init: small_world}"), "accepted");
+  EXPECT_EQ(second_line(graph + ", layer_norm: true}"),
+            "2: net.layer_norm: does not go with net.graph: a graph has no layers");
+  EXPECT_EQ(second_line(graph + ", noisy: all}"),
+            "2: net.noisy: does not go with net.graph: a graph has no layers");
+  EXPECT_EQ(second_line("net: {init: small_world}"),
+            "2: net.init: small_world is for graphs; give net.graph.kind, or choose another");
+  EXPECT_EQ(second_line("net: {graph: {kind: edges}}"),
+            " net.graph.edges: missing; kind edges needs it, or net.graph.file");
+}
+
+// A resolved spec holds the graph itself: a run does not need the file again.
+TEST(SpecCombinations, GraphFilesBecomeEdges) {
+  const std::string path = testing::TempDir() + "tiny.edges";
+  std::ofstream(path) << "# inputs 1 outputs 1\n0 1\n1 2\n";
+  const TrainSpec spec = read("env: {name: a}", {"net.graph.file=" + path});
+  EXPECT_EQ(spec.net.graph.kind, GraphKind::edges);
+  EXPECT_TRUE(spec.net.graph.file.empty());
+  const TrainSpec again = load_spec_text(to_yaml(spec), "x");
+  EXPECT_EQ(generate_graph(again.net.graph, 1, 1).edges(), 2);
+  EXPECT_THROW(read("env: {name: a}", {"net.graph.file=" + path + ".txt"}), std::exception);
 }
 
 }  // namespace

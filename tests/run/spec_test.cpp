@@ -195,6 +195,19 @@ TEST(Spec, WrittenSpecsAreReadBackToTheBit) {
     spec.q.newest = spec.q.newest && spec.envs < spec.q.batch;
     spec.q.target_every += 1;
     if (!spec.net.dueling || spec.net.layer_norm) spec.net.dueling_hidden.clear();
+    spec.net.graph.file.clear();  // would be read, and become edges
+    if (i % 2 == 0) {
+      spec.net.graph.kind = GraphKind::none;
+      if (spec.net.init == Initialiser::small_world) spec.net.init = Initialiser::he;
+    } else if (spec.net.graph.kind != GraphKind::none) {
+      spec.net.layer_norm = false;
+      spec.net.noisy = Noisy::none;
+      spec.net.dueling_hidden.clear();
+      spec.net.channels.clear();
+      spec.net.graph.edges = "1 0 1: 0>1";
+    } else if (spec.net.init == Initialiser::small_world) {
+      spec.net.init = Initialiser::he;
+    }
     if (spec.q.v_min > spec.q.v_max) std::swap(spec.q.v_min, spec.q.v_max);
     spec.q.temperature = i % 2 == 0 ? linear(5, 0.5, 4000) : constant(0.1);
     for (Schedule* schedule : {&spec.q.epsilon, &spec.q.beta, &spec.q.learning_rate}) {
