@@ -65,7 +65,15 @@ struct SuiteArguments {
 int suite_command(const SuiteArguments& arguments);
 
 int list_command(const std::string& what, bool json);
-int inspect_command(const std::string& path, bool json);
+
+struct InspectArguments {
+  std::string path;
+  std::string activations;  // a file with an observation, for networks that are graphs
+  std::string picture;      // a file to draw the graph into
+  bool json = false;
+};
+int inspect_command(const InspectArguments& arguments);
+
 int bench_command(const std::vector<std::string>& arguments);  // replaces this process
 
 }  // namespace hotloop

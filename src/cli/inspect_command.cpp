@@ -8,6 +8,7 @@
 #include <hotloop/error.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/inspect_graph.hpp"
 #include "core/file.hpp"
 #include "run/checkpoint.hpp"
 #include "run/safetensors.hpp"
@@ -85,7 +86,8 @@ void print_file(const Json& file) {
 
 }  // namespace
 
-int inspect_command(const std::string& path, bool json) {
+int inspect_command(const InspectArguments& arguments) {
+  const std::string& path = arguments.path;
   if (!fs::exists(path))
     throw UsageError(
         fmt::format("'{}' does not exist; expected a run folder or a file of one", path));
@@ -93,13 +95,21 @@ int inspect_command(const std::string& path, bool json) {
   if (is_run && !fs::exists(path + "/spec.yaml")) {
     throw UsageError(fmt::format("'{}' is not a run folder: it has no spec.yaml", path));
   }
-  const Json described = is_run ? describe_run(path) : describe_file(path);
+  if (!arguments.picture.empty()) write_picture_of(path, arguments.picture);
+  if (!arguments.activations.empty()) {
+    fmt::print("{}\n", describe_activations(path, arguments.activations).dump());
+    return 0;
+  }
+  Json described = is_run ? describe_run(path) : describe_file(path);
+  if (is_run) {
+    if (const Json graph = describe_graph(path); !graph.is_null()) described["graph"] = graph;
+  }
   const Json files = is_run ? described["files"] : Json::array({described});
   const int code = std::all_of(files.begin(), files.end(),
                                [](const Json& file) { return file["intact"].get<bool>(); })
                        ? 0
                        : 1;
-  if (json) {
+  if (arguments.json) {
     fmt::print("{}\n", described.dump());
     return code;
   }
@@ -108,7 +118,7 @@ int inspect_command(const std::string& path, bool json) {
     return 0;
   }
   fmt::print("{}\n", path);
-  for (const char* key : {"run", "result"}) {
+  for (const char* key : {"run", "result", "graph"}) {
     if (described.contains(key) && described[key].is_object())
       fmt::print("{}: {}\n", key, described[key].dump());
   }

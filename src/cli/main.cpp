@@ -113,13 +113,17 @@ int run(int argc, char** argv) {
   list_app->add_flag("--json", list_json, "print a JSON array");
   list_app->callback([&] { code = list_command(list_what, list_json); });
 
-  std::string inspect_path;
-  bool inspect_json = false;
+  InspectArguments inspect;
   auto* inspect_app =
       app.add_subcommand("inspect", "show what a run folder, checkpoint or model holds");
-  inspect_app->add_option("PATH", inspect_path, "a run folder or a file of one")->required();
-  inspect_app->add_flag("--json", inspect_json, "print one JSON object");
-  inspect_app->callback([&] { code = inspect_command(inspect_path, inspect_json); });
+  inspect_app->add_option("PATH", inspect.path, "a run folder or a file of one")->required();
+  inspect_app->add_option(
+      "--activations", inspect.activations,
+      "graphs: print every neuron's activation for the observation in this file");
+  inspect_app->add_option("--picture", inspect.picture,
+                          "graphs: draw weights and biases into this .svg or .png");
+  inspect_app->add_flag("--json", inspect.json, "print one JSON object");
+  inspect_app->callback([&] { code = inspect_command(inspect); });
 
   SuiteArguments suite;
   auto* suite_app = app.add_subcommand("suite", "run many specs over many seeds; prints one table");
@@ -140,9 +144,9 @@ int run(int argc, char** argv) {
   suite_app->add_flag("--quiet", suite.quiet, "no line per run");
   suite_app->callback([&] { code = suite_command(suite); });
 
-  auto* bench_app = app.add_subcommand(
-      "bench",
-      "run benchmarks: update, qloss, dag, env, snake, kernels, products, clock (all without a name)");
+  auto* bench_app = app.add_subcommand("bench",
+                                       "run benchmarks: update, qloss, dag, env, snake, kernels, "
+                                       "products, clock (all without a name)");
   bench_app->allow_extras();
   bench_app->callback([&] { code = bench_command(bench_app->remaining()); });
 

@@ -73,6 +73,22 @@ cut=(watch snake.yaml --policy direct --set evaluation.max_steps=4)
 third=$("$hotloop" "${cut[@]}" --seed 7 --episodes 3 | sed -n 's/^episode 3: //p')
 expect 0 "${third:-no third game}" "$hotloop" "${cut[@]}" --seed 9
 
+# Graphs of neurons: training, what is inside, pictures, files.
+expect 0 "38 neurons, 172 edges, depth 30" "$hotloop" train topology_tuned --steps 3000 --out graphs
+graph=graphs/topology_tuned-1
+expect 0 '"depth":30' "$hotloop" inspect "$graph" --json --picture graph.svg
+grep -q "</svg>" graph.svg || { echo "FAILED: no picture"; failures=$((failures + 1)); }
+echo "[0.1, 0.2, 0.3, 0.4]" > obs.json
+expect 0 '"activations":[0.1' "$hotloop" inspect "$graph" --activations obs.json
+echo "[0.1, 0.2]" > obs.json
+expect 2 "expected a JSON array of 4 numbers" "$hotloop" inspect "$graph" --activations obs.json
+expect 2 "ends in .svg or .png" "$hotloop" inspect "$graph" --picture graph.pdf
+expect 2 "net.graph.degree" "$hotloop" train topology_tuned --set net.graph.degree=32
+printf '# inputs 4 outputs 2\n0 4\n1 4\n2 4\n3 4\n4 5\n4 6\n' > tiny.edges
+expect 0 "7 neurons, 6 edges" "$hotloop" train topology_tuned --steps 3000 --set net.graph.file=tiny.edges --out graphs
+printf '# inputs 4 outputs 2\n0 4\n1 4\n2 4\n3 4\n4 5\n5 4\n4 6\n' > tiny.edges
+expect 2 "tiny.edges" "$hotloop" train topology_tuned --set net.graph.file=tiny.edges
+
 # A run, its JSON, its evaluation, its files.
 expect 0 '"params_hash":"' "$hotloop" train "${small[@]}" --json cartpole_dqn
 json=$("$hotloop" train cartpole_dqn "${small[@]}" --json 2>/dev/null | tail -n 1)

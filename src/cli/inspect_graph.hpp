@@ -1,0 +1,19 @@
+// What `hotloop inspect` says about a network that is a graph.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace hotloop {
+
+// Size, depth and measures of the graph, and its topological order; null if the network of the run
+// folder or model file is none, or if there is no model yet.
+nlohmann::ordered_json describe_graph(const std::string& path);
+
+// The activation of every neuron for the observation in a JSON file, [1, 2, …] with a number per input.
+// Throws UsageError.
+nlohmann::ordered_json describe_activations(const std::string& path, const std::string& obs_file);
+
+void write_picture_of(const std::string& path, const std::string& picture);
+
+}  // namespace hotloop
