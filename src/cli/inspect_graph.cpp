@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <span>
@@ -12,6 +13,7 @@
 #include "core/file.hpp"
 #include "graph/graph_metrics.hpp"
 #include "run/graph_picture.hpp"
+#include "run/picture_file.hpp"
 
 namespace hotloop {
 namespace {
@@ -29,6 +31,44 @@ SavedModel load_graph(const std::string& path) {
     throw UsageError(fmt::format("{}: the network is not a graph (net.graph)", saved.path));
   }
   return saved;
+}
+
+std::span<const float> weights_of(const Model& model) {
+  const DagLayer& dag = *dag_of(model);
+  return std::span(model.parameters).subspan(dag.weight, dag.graph->edges());
+}
+std::span<const float> biases_of(const Model& model) {
+  const DagLayer& dag = *dag_of(model);
+  return std::span(model.parameters).subspan(dag.bias, dag.computed());
+}
+
+// One range of colours for all frames, so that they can be compared.
+void write_film(const std::string& run, const std::string& path) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> files;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(fs::path(run) / "snapshots", none)) {
+    files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  if (files.empty()) {
+    throw UsageError(fmt::format(
+        "'{}' has no snapshots; train with --set run.snapshot_every=10 to have some", run));
+  }
+  std::vector<Model> models;
+  GraphScale most;
+  for (const std::string& file : files) {
+    const Model& model = models.emplace_back(load_graph(file).model);
+    for (const float w : weights_of(model)) most.weight = std::max(most.weight, std::abs(1.0 * w));
+    for (const float b : biases_of(model)) most.bias = std::max(most.bias, std::abs(1.0 * b));
+  }
+  std::vector<Picture> frames;
+  for (const Model& model : models) {
+    frames.push_back(
+        graph_picture(*dag_of(model)->graph, weights_of(model), biases_of(model), most));
+  }
+  constexpr int kFramesPerSecond = 4;
+  write_gif(path, frames, 1, kFramesPerSecond);
 }
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
@@ -88,11 +128,10 @@ Json describe_activations(const std::string& path, const std::string& obs_file) 
 }
 
 void write_picture_of(const std::string& path, const std::string& picture) {
+  if (picture.ends_with(".gif")) return write_film(path, picture);
   const SavedModel saved = load_graph(path);
   const DagLayer& dag = *dag_of(saved.model);
-  const std::span<const float> parameters(saved.model.parameters);
-  write_graph_picture(picture, *dag.graph, parameters.subspan(dag.weight, dag.graph->edges()),
-                      parameters.subspan(dag.bias, dag.computed()));
+  write_graph_picture(picture, *dag.graph, weights_of(saved.model), biases_of(saved.model));
 }
 
 }  // namespace hotloop

@@ -14,6 +14,7 @@ nlohmann::ordered_json describe_graph(const std::string& path);
 // Throws UsageError.
 nlohmann::ordered_json describe_activations(const std::string& path, const std::string& obs_file);
 
+// The network as it is now, .svg or .png, or with .gif as it was in each of the run's snapshots.
 void write_picture_of(const std::string& path, const std::string& picture);
 
 }  // namespace hotloop

@@ -120,8 +120,9 @@ int run(int argc, char** argv) {
   inspect_app->add_option(
       "--activations", inspect.activations,
       "graphs: print every neuron's activation for the observation in this file");
-  inspect_app->add_option("--picture", inspect.picture,
-                          "graphs: draw weights and biases into this .svg or .png");
+  inspect_app->add_option(
+      "--picture", inspect.picture,
+      "graphs: draw weights and biases into this .svg or .png, or the run's snapshots into a .gif");
   inspect_app->add_flag("--json", inspect.json, "print one JSON object");
   inspect_app->callback([&] { code = inspect_command(inspect); });
 

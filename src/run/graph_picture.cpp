@@ -22,7 +22,9 @@ struct Point {
 
 // value / most from -1 to 1: blue, white, red.
 Colour colour_of(double value, double most) {
-  const double t = most > 0 ? std::clamp(value / most, -1.0, 1.0) : 0;
+  constexpr int kShades = 50;  // on either side: animations have few colours
+  const double share = most > 0 ? std::clamp(value / most, -1.0, 1.0) : 0;
+  const double t = std::round(share * kShades) / kShades;
   constexpr std::array<double, 3> kBlue = {33, 102, 172}, kWhite = {247, 247, 247},
                                   kRed = {178, 24, 43};
   Colour colour;
@@ -51,7 +53,7 @@ class SvgCanvas {
     add(R"(<text x="{:.1f}" y="{:.1f}" font-size="12" text-anchor="middle" font-family="sans-serif">{}</text>)",
         p.x, p.y, words);
   }
-  void write(const std::string& path) { write_file_atomically(path, text_ + "</svg>\n"); }
+  std::string finish() { return text_ + "</svg>\n"; }
 
  private:
   template <class... Values>
@@ -89,7 +91,7 @@ class PixelCanvas {
     }
   }
   void text(Point, const std::string&) {}
-  void write(const std::string& path) { write_png(path, picture_, 1); }
+  Picture finish() { return std::move(picture_); }
 
  private:
   void set(int x, int y, Colour c) {
@@ -103,8 +105,8 @@ class PixelCanvas {
 constexpr double kUnit = 30, kAcross = 1.2 * kUnit, kDown = 4 * kUnit, kMargin = 40, kLegend = 60;
 
 template <class Canvas>
-void draw(const std::string& path, const Graph& graph, std::span<const float> weights,
-          std::span<const float> biases) {
+auto draw(const Graph& graph, std::span<const float> weights, std::span<const float> biases,
+          GraphScale most) {
   const std::vector<int> rows = picture_rows(graph);
   std::array<int, 5> counts{};
   for (const int row : rows) ++counts[row];
@@ -119,12 +121,12 @@ void draw(const std::string& path, const Graph& graph, std::span<const float> we
     places[node] = {first + placed[row]++ * kAcross, kMargin + row * kDown};
   }
   const auto most_of = [](std::span<const float> values) {
-    double most = 0;
-    for (const float value : values) most = std::max(most, std::abs(static_cast<double>(value)));
-    return most;
+    double largest = 0;
+    for (const float v : values) largest = std::max(largest, std::abs(static_cast<double>(v)));
+    return largest;
   };
-  const double most_weight = most_of(weights);
-  const double most_bias = most_of(biases);
+  const double most_weight = most.weight > 0 ? most.weight : most_of(weights);
+  const double most_bias = most.bias > 0 ? most.bias : most_of(biases);
 
   Canvas canvas(width, height);
   for (int node = graph.inputs; node < graph.nodes; ++node) {
@@ -138,7 +140,7 @@ void draw(const std::string& path, const Graph& graph, std::span<const float> we
     canvas.text({places[node].x, places[node].y + 4}, fmt::format("{}", node));
   }
   // Two scales.
-  const auto scale = [&](double centre, const char* name, double most) {
+  const auto scale = [&](double centre, const char* name, double end) {
     constexpr int kSteps = 40;
     for (int i = -kSteps; i <= kSteps; ++i) {
       const double x = centre + 1.5 * i;
@@ -146,11 +148,11 @@ void draw(const std::string& path, const Graph& graph, std::span<const float> we
         canvas.line({x + dx, height - 45}, {x + dx, height - 33}, colour_of(i, kSteps));
       }
     }
-    canvas.text({centre, height - 15}, fmt::format("{} {:.3g} to {:.3g}", name, -most, most));
+    canvas.text({centre, height - 15}, fmt::format("{} {:.3g} to {:.3g}", name, -end, end));
   };
   scale(width / 4, "weight", most_weight);
   scale(width * 3 / 4, "bias", most_bias);
-  canvas.write(path);
+  return canvas.finish();
 }
 
 }  // namespace
@@ -170,11 +172,20 @@ std::vector<int> picture_rows(const Graph& graph) {
   return rows;
 }
 
+Picture graph_picture(const Graph& graph, std::span<const float> weights,
+                      std::span<const float> biases, GraphScale most) {
+  return draw<PixelCanvas>(graph, weights, biases, most);
+}
+
 void write_graph_picture(const std::string& path, const Graph& graph,
                          std::span<const float> weights, std::span<const float> biases) {
-  if (path.ends_with(".svg")) return draw<SvgCanvas>(path, graph, weights, biases);
-  if (path.ends_with(".png")) return draw<PixelCanvas>(path, graph, weights, biases);
-  throw UsageError(fmt::format("'{}': a picture ends in .svg or .png", path));
+  if (path.ends_with(".svg")) {
+    write_file_atomically(path, draw<SvgCanvas>(graph, weights, biases, {}));
+  } else if (path.ends_with(".png")) {
+    write_png(path, graph_picture(graph, weights, biases), 1);
+  } else {
+    throw UsageError(fmt::format("'{}': a picture of a graph ends in .svg or .png", path));
+  }
 }
 
 }  // namespace hotloop

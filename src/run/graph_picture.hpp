@@ -5,6 +5,8 @@
 // ones that lead to an output, outputs; who belongs to two rows is in the lower one.
 #pragma once
 
+#include <hotloop/env.hpp>
+
 #include <span>
 #include <string>
 #include <vector>
@@ -20,5 +22,13 @@ std::vector<int> picture_rows(const Graph& graph);
 // Throws UsageError for another ending, RunError if it cannot be written.
 void write_graph_picture(const std::string& path, const Graph& graph,
                          std::span<const float> weights, std::span<const float> biases);
+
+// The same as pixels. Colours have at most a hundred shades; `most` are the weight and the bias of
+// the deepest ones, 0 = the largest there are.
+struct GraphScale {
+  double weight = 0, bias = 0;
+};
+Picture graph_picture(const Graph& graph, std::span<const float> weights,
+                      std::span<const float> biases, GraphScale most = {});
 
 }  // namespace hotloop

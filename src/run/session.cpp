@@ -44,7 +44,7 @@ class Session {
         trainer_(spec),
         evaluator_(spec.world(), spec.evaluation, spec.run.seed, trainer_.network().structure(),
                    trainer_.network().head()),
-        best_(snapshot()) {}
+        best_(all_of_model()) {}
 
   void start() {
     metrics_.emplace(run_dir_ + "/metrics.jsonl");
@@ -63,7 +63,9 @@ class Session {
     Clock::time_point last_progress = last_save;
     while (!finished()) {
       const std::int64_t before = trainer_.counters().env_steps;
+      const std::int64_t episodes_before = trainer_.counters().episodes;
       trainer_.round();
+      snapshot_if_due(episodes_before);
       const std::int64_t now = trainer_.counters().env_steps;
       if (crossed(before, now, spec.evaluation.every) || trainer_.done()) evaluate();
       if (crossed(before, now, spec.run.log_every) || finished()) log();
@@ -111,7 +113,7 @@ class Session {
     if (!(e.mean <= record_.best_return)) {  // the first, or a better one
       record_.best_return = e.mean;
       record_.best_env_steps = now;
-      best_ = snapshot();
+      best_ = all_of_model();
     }
     if (!record_.solved && e.mean >= solved_threshold(trainer_.spec())) {
       record_.solved = true;
@@ -141,7 +143,7 @@ class Session {
 
   // All that a model holds, in one array: the factor of rewards, the flat parameters, then the
   // statistics that normalise observations, if there are any.
-  std::vector<float> snapshot() {
+  std::vector<float> all_of_model() {
     const QNetwork& network = trainer_.network();
     std::vector<float> all = {trainer_.learner().reward_factor()};
     all.insert(all.end(), network.online().begin(), network.online().end());
@@ -153,31 +155,44 @@ class Session {
     return all;
   }
 
-  void save_model_file(const char* name, const std::vector<float>& all, std::int64_t env_steps,
-                       double greedy_return) {
+  void save_model_file(const std::string& path, const std::vector<float>& all,
+                       std::int64_t env_steps, double greedy_return) {
     const Structure& structure = trainer_.network().structure();
     const auto parameters = all.begin() + 1;
     const auto statistics = parameters + static_cast<std::ptrdiff_t>(structure.storage);
     const auto middle = statistics + (all.end() - statistics) / 2;
-    save_model(fmt::format("{}/model-{}.safetensors", run_dir_, name),
-               {.spec = trainer_.spec(),
-                .structure = structure,
-                .parameters = {parameters, statistics},
-                .input_mean = {statistics, middle},
-                .input_factor = {middle, all.end()},
-                .reward_factor = all[0],
-                .env_steps = env_steps,
-                .greedy_return = greedy_return});
+    save_model(path, {.spec = trainer_.spec(),
+                      .structure = structure,
+                      .parameters = {parameters, statistics},
+                      .input_mean = {statistics, middle},
+                      .input_factor = {middle, all.end()},
+                      .reward_factor = all[0],
+                      .env_steps = env_steps,
+                      .greedy_return = greedy_return});
   }
 
   void save_models() {
     trainer_.clock().enter(Phase::save);
     const std::int64_t now = trainer_.counters().env_steps;
-    save_model_file("latest", snapshot(), now,
+    save_model_file(run_dir_ + "/model-latest.safetensors", all_of_model(), now,
                     record_.greedy_env_steps == now ? record_.greedy_return : kNone);
     if (!std::isnan(record_.best_return)) {
-      save_model_file("best", best_, record_.best_env_steps, record_.best_return);
+      save_model_file(run_dir_ + "/model-best.safetensors", best_, record_.best_env_steps,
+                      record_.best_return);
     }
+    trainer_.clock().enter(Phase::other);
+  }
+
+  // Models of their own, to look at how the network changed.
+  void snapshot_if_due(std::int64_t before) {
+    const std::int64_t every = trainer_.spec().run.snapshot_every;
+    const std::int64_t now = trainer_.counters().episodes;
+    const bool is_first = every > 0 && before == 0 && now > 0;
+    if (!is_first && !crossed(before, now, every)) return;
+    trainer_.clock().enter(Phase::save);
+    fs::create_directories(run_dir_ + "/snapshots");
+    save_model_file(fmt::format("{}/snapshots/{:010}.safetensors", run_dir_, now), all_of_model(),
+                    trainer_.counters().env_steps, kNone);
     trainer_.clock().enter(Phase::other);
   }
 
@@ -247,7 +262,7 @@ class Session {
   FileLock lock_;  // one process at a time trains in a folder
   Trainer trainer_;
   Evaluator evaluator_;
-  std::vector<float> best_;  // what the best evaluation was made with, see snapshot()
+  std::vector<float> best_;  // what the best evaluation was made with, see all_of_model()
   std::optional<MetricsLog> metrics_;
   RunRecord record_;
   double earlier_seconds_ = 0;  // of the sessions before this one

@@ -8,6 +8,7 @@
 //   checkpoints/*.safetensors    see checkpoint.hpp
 //   model-best.safetensors       the network of the best evaluation so far
 //   model-latest.safetensors     the network as it was saved last
+//   snapshots/*.safetensors      models by episode, if run.snapshot_every asks for them
 //   result.json                  the summary, once the run is done
 //   .lock                        held while a process trains here
 #pragma once

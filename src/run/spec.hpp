@@ -36,8 +36,9 @@ struct RunOptions {
   std::int64_t steps = 50'000;  // env steps, all environments together
   std::int64_t episodes = 0;    // ends the run after the round in which so many have ended; 0 = no
   int threads = 1;
-  double checkpoint_seconds = 30;  // 0 = after every round
-  std::int64_t log_every = 1'000;  // env steps
+  double checkpoint_seconds = 30;   // 0 = after every round
+  std::int64_t snapshot_every = 0;  // episodes; 0 = no snapshots
+  std::int64_t log_every = 1'000;   // env steps
   std::uint64_t seed = 1;
 };
 

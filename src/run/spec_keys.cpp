@@ -131,8 +131,8 @@ std::vector<Key> spec_keys(TrainSpec& s) {
       {"net.activation", choice(s.net.activation, kActivationNames), {},
        "after every hidden layer; the output is linear"},
       {"net.init", choice(s.net.init, kInitialiserNames), {},
-       "how weights start; biases start at zero, except with `pytorch`, which draws them like its "
-       "weights"},
+       "how weights start; biases start at zero, except with `pytorch` and `small_world` (for graphs "
+       "only), which draw them like their weights"},
       {"net.layer_norm", &s.net.layer_norm, {}, "normalise every hidden layer before its activation; not the convolutions"},
       {"net.dueling", &s.net.dueling, {},
        "Q = V + A - mean A from the last hidden layer (Wang et al. 2016)"},
@@ -192,6 +192,8 @@ std::vector<Key> spec_keys(TrainSpec& s) {
       {"run.seed", &r.seed, {}, "of every random stream"},
       {"run.checkpoint_seconds", &r.checkpoint_seconds, {0, 1e9},
        "seconds between checkpoints; 0 = after every round"},
+      {"run.snapshot_every", &r.snapshot_every, {0, kMany},
+       "episodes between models kept in `snapshots/`, the first after episode 1; 0 = none"},
       {"run.log_every", &r.log_every, {1, kMany}, "env steps between lines of `metrics.jsonl`"},
   };
   // clang-format on

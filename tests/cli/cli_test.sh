@@ -77,6 +77,11 @@ expect 0 "${third:-no third game}" "$hotloop" "${cut[@]}" --seed 9
 expect 0 "38 neurons, 172 edges, depth 30" "$hotloop" train topology_tuned --steps 3000 --out graphs
 graph=graphs/topology_tuned-1
 expect 0 '"depth":30' "$hotloop" inspect "$graph" --json --picture graph.svg
+expect 2 "has no snapshots" "$hotloop" inspect "$graph" --picture graph.gif
+expect 0 "graphs/topology_tuned-2" "$hotloop" train topology_tuned --steps 3000 --set run.snapshot_every=10 --out graphs
+expect 0 "topology_tuned" "$hotloop" inspect graphs/topology_tuned-2 --picture graph.gif
+[ "$(find graphs/topology_tuned-2/snapshots -name '*.safetensors' | wc -l)" -ge 5 ] && grep -q GIF89a graph.gif ||
+  { echo "FAILED: no film"; failures=$((failures + 1)); }
 grep -q "</svg>" graph.svg || { echo "FAILED: no picture"; failures=$((failures + 1)); }
 echo "[0.1, 0.2, 0.3, 0.4]" > obs.json
 expect 0 '"activations":[0.1' "$hotloop" inspect "$graph" --activations obs.json
