@@ -102,7 +102,7 @@ int inspect_command(const InspectArguments& arguments) {
   }
   Json described = is_run ? describe_run(path) : describe_file(path);
   if (is_run) {
-    if (const Json graph = describe_graph(path); !graph.is_null()) described["graph"] = graph;
+    if (const Json graph = describe_graph_of(path); !graph.is_null()) described["graph"] = graph;
   }
   const Json files = is_run ? described["files"] : Json::array({described});
   const int code = std::all_of(files.begin(), files.end(),
@@ -118,7 +118,8 @@ int inspect_command(const InspectArguments& arguments) {
     return 0;
   }
   fmt::print("{}\n", path);
-  for (const char* key : {"run", "result", "graph"}) {
+  if (described.contains("graph")) fmt::print("graph: {}\n", described["graph"]["metrics"].dump());
+  for (const char* key : {"run", "result"}) {
     if (described.contains(key) && described[key].is_object())
       fmt::print("{}: {}\n", key, described[key].dump());
   }

@@ -11,8 +11,8 @@
 
 #include "cli/saved_model.hpp"
 #include "core/file.hpp"
-#include "graph/graph_metrics.hpp"
 #include "run/graph_picture.hpp"
+#include "run/graph_report.hpp"
 #include "run/picture_file.hpp"
 
 namespace hotloop {
@@ -20,10 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const DagLayer* dag_of(const Model& model) {
-  return model.structure.layers.empty() ? nullptr
-                                        : std::get_if<DagLayer>(&model.structure.layers[0]);
-}
+const DagLayer* dag_of(const Model& model) { return graph_of(model.structure); }
 
 SavedModel load_graph(const std::string& path) {
   SavedModel saved = load_saved_model(path, "latest", {});
@@ -71,29 +68,14 @@ void write_film(const std::string& run, const std::string& path) {
   write_gif(path, frames, 1, kFramesPerSecond);
 }
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
 }  // namespace
 
-Json describe_graph(const std::string& path) {
+Json describe_graph_of(const std::string& path) {
   namespace fs = std::filesystem;
   if (fs::is_directory(path) && !fs::exists(path + "/model-latest.safetensors")) return nullptr;
   const SavedModel saved = load_saved_model(path, "latest", {});
   const DagLayer* dag = dag_of(saved.model);
-  if (dag == nullptr) return nullptr;
-  const GraphMetrics m = graph_metrics(*dag->graph);
-  return {{"nodes", m.nodes},
-          {"edges", m.edges},
-          {"hidden_edges", m.hidden_edges},
-          {"depth", m.depth},
-          {"widths", m.widths},
-          {"clustering", number(m.clustering)},
-          {"path_length", number(m.path_length)},
-          {"sigma", number(m.sigma)},
-          {"omega", number(m.omega)},
-          {"communities", m.communities},
-          {"modularity", number(m.modularity)},
-          {"order", dag->graph->order}};
+  return dag == nullptr ? Json(nullptr) : describe_graph(*dag->graph);
 }
 
 Json describe_activations(const std::string& path, const std::string& obs_file) {

@@ -6,9 +6,9 @@
 
 namespace hotloop {
 
-// Size, depth and measures of the graph, and its topological order; null if the network of the run
-// folder or model file is none, or if there is no model yet.
-nlohmann::ordered_json describe_graph(const std::string& path);
+// See graph_report.hpp; null if the network of the run folder or model file is no graph, or if there is
+// no model yet.
+nlohmann::ordered_json describe_graph_of(const std::string& path);
 
 // The activation of every neuron for the observation in a JSON file, [1, 2, …] with a number per input.
 // Throws UsageError.

@@ -15,6 +15,7 @@
 #include "core/system.hpp"
 #include "run/checkpoint.hpp"
 #include "run/evaluation.hpp"
+#include "run/graph_report.hpp"
 #include "run/metrics.hpp"
 #include "run/model_file.hpp"
 
@@ -296,6 +297,10 @@ TrainResult start_run(const TrainSpec& spec, const std::string& run_dir,
   write_file_atomically(run_dir + "/spec.yaml", to_yaml(spec));
   const Json about = {{"version", HOTLOOP_VERSION}, {"cpu", cpu_name()}, {"seed", spec.run.seed}};
   write_file_atomically(run_dir + "/run.json", about.dump(2) + "\n");
+  const Structure structure = network_structure(spec);
+  if (const DagLayer* dag = graph_of(structure)) {
+    write_file_atomically(run_dir + "/graph.json", describe_graph(*dag->graph).dump() + "\n");
+  }
   session.start();
   return session.run();
 }

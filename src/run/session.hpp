@@ -4,6 +4,7 @@
 // The run folder:
 //   spec.yaml                    the fully resolved spec
 //   run.json                     version, CPU, seed
+//   graph.json                   of a network that is a graph: edges and measures
 //   metrics.jsonl                see metrics.hpp
 //   checkpoints/*.safetensors    see checkpoint.hpp
 //   model-best.safetensors       the network of the best evaluation so far

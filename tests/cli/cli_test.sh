@@ -77,6 +77,7 @@ expect 0 "${third:-no third game}" "$hotloop" "${cut[@]}" --seed 9
 expect 0 "38 neurons, 172 edges, depth 30" "$hotloop" train topology_tuned --steps 3000 --out graphs
 graph=graphs/topology_tuned-1
 expect 0 '"depth":30' "$hotloop" inspect "$graph" --json --picture graph.svg
+expect 0 '"clustering":0.54' cat "$graph/graph.json"
 expect 2 "has no snapshots" "$hotloop" inspect "$graph" --picture graph.gif
 expect 0 "graphs/topology_tuned-2" "$hotloop" train topology_tuned --steps 3000 --set run.snapshot_every=10 --out graphs
 expect 0 "topology_tuned" "$hotloop" inspect graphs/topology_tuned-2 --picture graph.gif
