@@ -67,7 +67,7 @@ configure() {
 build_locked() {
   # Another call may have built while this one waited for the lock.
   if [ "$1" = hotloop_cli ] && up_to_date; then return 0; fi
-  if [ -e "$program" ]; then again='…'; else again='(the first build takes about two minutes) …'; fi
+  if [ -e "$program" ]; then again='…'; else again='(the first build takes a few minutes) …'; fi
   rm -f "$stamp"
   : >"$log" || return 1
   install_packages || return 1

@@ -47,6 +47,10 @@ void print_summary(const TrainResult& r) {
              r.env_steps, short_number(static_cast<double>(r.env_steps) / r.wall_seconds),
              r.updates, short_number(static_cast<double>(r.updates) / r.wall_seconds),
              r.updates_per_step, r.episodes);
+  if (std::isfinite(r.score_last100)) {
+    fmt::print("  score {:.1f} greedy, {:.1f} in the last 100 episodes, at most {:.0f}\n",
+               r.score_greedy, r.score_last100, r.score_max);
+  }
   for (const std::string& warning : r.warnings) fmt::print("  warning: {}\n", warning);
   fmt::print("  {:.2f} s on {} thread{} of {}\n  {}\n", r.wall_seconds, r.threads,
              r.threads == 1 ? "" : "s", r.cpu, r.run_dir);
