@@ -18,6 +18,21 @@ using namespace hotloop;
 constexpr std::array<std::string_view, 8> kCommands = {"train", "resume",  "eval",  "watch",
                                                        "list",  "inspect", "suite", "bench"};
 
+// Who plays, in `eval` and `watch`.
+template <class Arguments>
+void add_player(CLI::App& app, Arguments& to) {
+  app.add_option("RUN", to.run, "a run folder or a model file; with --policy also a spec")
+      ->required();
+  app.add_option("--policy", to.policy,
+                 "instead of the model: random, or a script of the environment");
+  app.add_option("--model", to.model, "best or latest")
+      ->check(CLI::IsMember({"best", "latest"}))
+      ->capture_default_str();
+  app.add_option("--set", to.overrides,
+                 "another option of the environment, e.g. env.options.grid=15")
+      ->allow_extra_args(false);
+}
+
 int run(int argc, char** argv) {
   CLI::App app{
       "hotloop: a reinforcement-learning trainer whose hot loop contains nothing but the maths",
@@ -57,17 +72,7 @@ int run(int argc, char** argv) {
 
   EvalArguments eval;
   auto* eval_app = app.add_subcommand("eval", "measure the greedy return of a trained model");
-  eval_app->add_option("RUN", eval.run, "a run folder or a model file; with --policy also a spec")
-      ->required();
-  eval_app->add_option("--policy", eval.policy,
-                       "instead of the model: random, or a script of the environment");
-  eval_app
-      ->add_option("--set", eval.overrides,
-                   "another option of the environment, e.g. env.options.grid=15")
-      ->allow_extra_args(false);
-  eval_app->add_option("--model", eval.model, "best or latest")
-      ->check(CLI::IsMember({"best", "latest"}))
-      ->capture_default_str();
+  add_player(*eval_app, eval);
   eval_app->add_option("--episodes", eval.episodes, "episodes to play")
       ->check(CLI::Range(1, 1'000'000));
   eval_app->add_option("--seed", eval.seed,
@@ -77,17 +82,7 @@ int run(int argc, char** argv) {
 
   WatchArguments watch;
   auto* watch_app = app.add_subcommand("watch", "see an agent play");
-  watch_app->add_option("RUN", watch.run, "a run folder or a model file; with --policy also a spec")
-      ->required();
-  watch_app->add_option("--policy", watch.policy,
-                        "instead of the model: random, or a script of the environment");
-  watch_app->add_option("--model", watch.model, "best or latest")
-      ->check(CLI::IsMember({"best", "latest"}))
-      ->capture_default_str();
-  watch_app
-      ->add_option("--set", watch.overrides,
-                   "another option of the environment, e.g. env.options.grid=15")
-      ->allow_extra_args(false);
+  add_player(*watch_app, watch);
   watch_app->add_option("--seed", watch.seed,
                         "seed of the first game; the next have the numbers that follow");
   watch_app->add_option("--episodes", watch.episodes, "games to play")

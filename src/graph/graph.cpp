@@ -174,4 +174,14 @@ Graph make_graph(int inputs, int hidden, int outputs, const std::vector<Edge>& e
   return graph;
 }
 
+std::vector<int> levels_of(const Graph& graph) {
+  std::vector<int> levels(graph.nodes);
+  for (const int n : graph.order) {
+    for (int e = graph.first[n]; e < graph.first[n + 1]; ++e) {
+      levels[n] = std::max(levels[n], levels[graph.sources[e]] + 1);
+    }
+  }
+  return levels;
+}
+
 }  // namespace hotloop

@@ -45,4 +45,7 @@ struct Edge {
 Graph make_graph(int inputs, int hidden, int outputs, const std::vector<Edge>& edges,
                  const std::string& origin, std::span<const int> lines = {});
 
+// The level of each neuron: edges on the longest path that leads to it.
+std::vector<int> levels_of(const Graph& graph);
+
 }  // namespace hotloop

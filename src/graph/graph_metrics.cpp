@@ -38,15 +38,10 @@ double ratio(double a, double b) {
 }
 
 void measure_levels(const Graph& graph, GraphMetrics& metrics) {
-  std::vector<int> level(graph.nodes, 0);
-  for (const int n : graph.order) {
-    for (int e = graph.first[n]; e < graph.first[n + 1]; ++e) {
-      level[n] = std::max(level[n], level[graph.sources[e]] + 1);
-    }
-  }
-  metrics.depth = *std::max_element(level.begin(), level.end());
+  const std::vector<int> levels = levels_of(graph);
+  metrics.depth = *std::max_element(levels.begin(), levels.end());
   metrics.widths.assign(metrics.depth + 1, 0);
-  for (const int l : level) ++metrics.widths[l];
+  for (const int level : levels) ++metrics.widths[level];
 }
 
 }  // namespace

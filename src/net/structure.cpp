@@ -135,16 +135,6 @@ std::vector<TensorInfo> tensors_of(const DagLayer& layer) {
           {"bias", layer.bias, 1, layer.computed(), 0}};
 }
 
-// Edges on the longest path.
-int depth_of(const Graph& graph) {
-  std::vector<int> depth(graph.nodes);
-  for (const int node : graph.order) {
-    for (int e = graph.first[node]; e < graph.first[node + 1]; ++e)
-      depth[node] = std::max(depth[node], depth[graph.sources[e]] + 1);
-  }
-  return *std::max_element(depth.begin(), depth.end());
-}
-
 // What describe() tells of the layers.
 struct Summary {
   std::string grid;                     // "10x10x3 conv 32-64"
@@ -245,9 +235,10 @@ std::string Structure::describe() const {
   text += fmt::format("{}", fmt::join(summary.widths, "-"));
   if (summary.dag != nullptr) {
     const Graph& graph = *summary.dag->graph;
-    text +=
-        fmt::format(" graph, {} neurons, {} edges, depth {}, {}", graph.nodes, graph.edges(),
-                    depth_of(graph), kActivationNames[static_cast<int>(summary.dag->activation)]);
+    const std::vector<int> levels = levels_of(graph);
+    text += fmt::format(" graph, {} neurons, {} edges, depth {}, {}", graph.nodes, graph.edges(),
+                        *std::max_element(levels.begin(), levels.end()),
+                        kActivationNames[static_cast<int>(summary.dag->activation)]);
   } else if (summary.activations.size() > 1) {
     const Activation hidden = summary.norm ? summary.norm->activation : summary.activations[0];
     text += fmt::format(" {}", kActivationNames[static_cast<int>(hidden)]);
