@@ -50,7 +50,7 @@ struct ObsPart {
 };
 
 inline constexpr int kMaxActionSize = 8;
-inline constexpr int kMaxMeasures = 8;
+inline constexpr int kMaxMeasures = 16;
 
 // The fact sheet of an environment. Either `actions` or `action_size` is set, never both.
 struct EnvSpec {
@@ -66,7 +66,8 @@ struct EnvSpec {
   std::array<ObsPart, 8> parts{};  // names of the row's parts in order; may stay empty
   std::string_view about{};        // one line for `hotloop list envs`
   // Names of what `measure` gives at the end of an episode; the one called "score", if there is one,
-  // is reported with results.
+  // is reported with results. A value may be NaN: it means nothing in that episode, and means over
+  // episodes leave it out.
   std::array<std::string_view, kMaxMeasures> measures{};
 
   constexpr int measure_count() const {

@@ -18,10 +18,15 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr std::size_t kDigits = 16;  // of the env steps in a file's name
-constexpr const char* kFormat = "hotloop-checkpoint-3";
+constexpr const char* kFormat = "hotloop-checkpoint-4";
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 double number(const Json& value) { return value.is_null() ? kNone : value.get<double>(); }
+Json numbers(std::span<const double> values) {
+  Json list = Json::array();
+  for (const double value : values) list.push_back(number(value));
+  return list;
+}
 
 Json to_state(const Trainer& trainer, const RunRecord& r) {
   const Counters& c = trainer.counters();
@@ -33,7 +38,7 @@ Json to_state(const Trainer& trainer, const RunRecord& r) {
           {"largest_reward", trainer.largest_reward()},
           {"seconds", r.seconds},
           {"greedy", {number(r.greedy_return), number(r.greedy_deviation)}},
-          {"greedy_measures", r.greedy_measures},
+          {"greedy_measures", numbers(r.greedy_measures)},
           {"best_return", number(r.best_return)},
           {"best_env_steps", r.best_env_steps},
           {"greedy_env_steps", r.greedy_env_steps},
@@ -129,7 +134,8 @@ void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& recor
   record.seconds = state.at("seconds");
   record.greedy_return = number(state.at("greedy")[0]);
   record.greedy_deviation = number(state.at("greedy")[1]);
-  record.greedy_measures = state.at("greedy_measures");
+  const Json& measures = state.at("greedy_measures");
+  for (int i = 0; i < kMaxMeasures; ++i) record.greedy_measures[i] = number(measures.at(i));
   record.best_return = number(state.at("best_return"));
   record.best_env_steps = state.at("best_env_steps");
   record.greedy_env_steps = state.at("greedy_env_steps");

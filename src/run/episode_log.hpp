@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -22,28 +23,34 @@ class EpisodeLog {
   void add(const Episode& episode) {
     Row row{episode.total_return, static_cast<double>(episode.length)};
     std::copy(episode.measures.begin(), episode.measures.end(), row.begin() + kMeasures);
-    const double count = count_[0]++;
-    rows_[static_cast<std::size_t>(count) % kLast] = row;
+    const auto number = static_cast<std::size_t>(count_[0]++);
+    rows_[number % kLast] = row;
     for (int i = 0; i < kColumns; ++i) {
+      if (std::isnan(row[i])) continue;
       sums_[i] += row[i];
-      largest_[i] = count == 0 ? row[i] : std::max(largest_[i], row[i]);
+      largest_[i] = counts_[i]++ == 0 ? row[i] : std::max(largest_[i], row[i]);
     }
   }
 
-  // Before the first episode everything is NaN.
-  double mean(int column) const { return sums_[column] / count_[0]; }
-  double largest(int column) const { return largest_[column] + 0 / count_[0]; }
+  // Over the episodes in which the column means something; NaN if there are none.
+  double mean(int column) const { return sums_[column] / counts_[column]; }
+  double largest(int column) const { return largest_[column] + 0 / counts_[column]; }
   double mean_of_last(int column) const {
     const auto stored = static_cast<std::size_t>(std::min<double>(count_[0], kLast));
-    double sum = 0;
-    for (std::size_t i = 0; i < stored; ++i) sum += rows_[i][column];
-    return sum / static_cast<double>(stored);
+    double sum = 0, count = 0;
+    for (std::size_t i = 0; i < stored; ++i) {
+      if (std::isnan(rows_[i][column])) continue;
+      sum += rows_[i][column];
+      ++count;
+    }
+    return sum / count;
   }
 
   // For checkpoints: all there is, by name.
   template <class Visitor>
   void visit(Visitor&& v) {
     v("episodes.count", std::span<double>(count_));
+    v("episodes.counts", std::span<double>(counts_));
     v("episodes.sums", std::span<double>(sums_));
     v("episodes.largest", std::span<double>(largest_));
     v("episodes.last", std::span<double>(rows_[0].data(), kLast * kColumns));
@@ -51,9 +58,9 @@ class EpisodeLog {
 
  private:
   using Row = std::array<double, kColumns>;
-  std::array<double, 1> count_{};
-  Row sums_{}, largest_{};
-  std::array<Row, kLast> rows_{};  // a ring
+  std::array<double, 1> count_{};      // of all episodes
+  Row counts_{}, sums_{}, largest_{};  // of those where the column means something
+  std::array<Row, kLast> rows_{};      // a ring
 };
 
 }  // namespace hotloop

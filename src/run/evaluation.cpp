@@ -8,6 +8,7 @@
 #include <hotloop/error.hpp>
 
 #include "core/text.hpp"
+#include "run/progress.hpp"
 
 namespace hotloop {
 namespace {
@@ -61,13 +62,18 @@ Evaluation play_episodes(BatchEnv& env, std::int64_t max_steps, ThreadTeam& team
     Played& p = played[row];
     if (!p.finished) env.worlds().measure(row, p.measures);
     result.mean += p.total_return / episodes;
-    for (int i = 0; i < kMaxMeasures; ++i) {
-      const double value = p.measures[i];
-      result.measures[i] += value;
-      result.largest[i] = row == 0 ? value : std::max(result.largest[i], value);
-    }
   }
-  for (double& mean : result.measures) mean /= episodes;  // at the end: a share of all is 1
+  for (int i = 0; i < kMaxMeasures; ++i) {
+    double sum = 0, count = 0, largest = kNone;
+    for (const Played& p : played) {
+      const double value = p.measures[i];
+      if (std::isnan(value)) continue;
+      sum += value;
+      largest = count++ == 0 ? value : std::max(largest, value);
+    }
+    result.measures[i] = sum / count;
+    result.largest[i] = largest;
+  }
   for (const Played& p : played) {
     result.deviation += (p.total_return - result.mean) * (p.total_return - result.mean) / episodes;
   }

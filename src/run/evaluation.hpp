@@ -26,8 +26,9 @@ struct Evaluation {
   double deviation = 0;  // standard deviation over episodes
   double mean_length = 0;
   int episodes = 0;
-  std::array<double, kMaxMeasures> measures{};  // means, in the order of the environment's
-  std::array<double, kMaxMeasures> largest{};   // the largest of each
+  std::array<double, kMaxMeasures>
+      measures{};  // means, in the order of the environment's; NaN = nothing
+  std::array<double, kMaxMeasures> largest{};  // the largest of each
 };
 
 // Plays one episode in every row, from the start; `choose` fills in the actions for what env shows.

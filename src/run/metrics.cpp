@@ -47,12 +47,19 @@ std::vector<std::string> MetricsLog::write(Trainer& trainer, RunRecord& record) 
   add(row, "exploring_return", mean(w.returns, w.episodes));
   add(row, "greedy_return", record.greedy_return);
   const EnvSpec& env = trainer.env().spec();
-  fmt::format_to(std::back_inserter(row), ",\"measures\":{{");
-  for (int i = 0; i < env.measure_count(); ++i) {
-    fmt::format_to(std::back_inserter(row), "{}\"{}\":", i > 0 ? "," : "", env.measures[i]);
-    add_number(row, trainer.episodes().mean_of_last(EpisodeLog::kMeasures + i));
-  }
-  fmt::format_to(std::back_inserter(row), "}}");
+  const auto add_measures = [&](std::string_view key, auto&& value_of) {
+    fmt::format_to(std::back_inserter(row), ",\"{}\":{{", key);
+    for (int i = 0; i < env.measure_count(); ++i) {
+      fmt::format_to(std::back_inserter(row), "{}\"{}\":", i > 0 ? "," : "", env.measures[i]);
+      add_number(row, value_of(i));
+    }
+    fmt::format_to(std::back_inserter(row), "}}");
+  };
+  add_measures("measures",
+               [&](int i) { return trainer.episodes().mean_of_last(EpisodeLog::kMeasures + i); });
+  const bool evaluated = !std::isnan(record.greedy_return);
+  add_measures("greedy_measures",
+               [&](int i) { return evaluated ? record.greedy_measures[i] : kNone; });
   add(row, "loss", mean(w.loss, w.updates));
   add(row, "mean_q", mean(w.mean_q, w.updates));
   add(row, "gradient_norm", mean(w.gradient_norm, w.updates));

@@ -7,6 +7,7 @@
 //   greedy_return                             mean of the last evaluation, null before the first
 //   measures                                  means over the last 100 episodes of what the
 //                                             environment measures, by name
+//   greedy_measures                           means of the last evaluation, likewise
 //   loss, mean_q, gradient_norm               means over the updates since the previous row
 //   largest_q, q_bound, action_gap,           signs of health, see health.hpp; null where they do
 //   terminal_share, target_lag                not apply
