@@ -3,34 +3,37 @@
 namespace hotloop::bench {
 namespace {
 
-NetOptions with_hidden(NetOptions net, const Shape& shape) {
+Structure structure_of(const Shape& shape, const QOptions& q, NetOptions net) {
   net.hidden = {shape.layers.begin() + 1, shape.layers.end() - 1};
-  return net;
+  const int actions = shape.layers.back();
+  return make_mlp(shape.layers.front(), actions, net, make_head(q, actions).atoms);
 }
 
-QOptions with_batch(QOptions q, const Shape& shape) {
-  q.batch = shape.batch;
+QOptions with_batch(QOptions q, int batch) {
+  q.batch = batch;
   return q;
 }
 
 }  // namespace
 
+BenchLearner::BenchLearner(const Shape& shape, QOptions q, NetOptions net, std::int64_t capacity)
+    : BenchLearner(structure_of(shape, q, std::move(net)), with_batch(q, shape.batch), capacity) {}
+
 // One transition in thirty is terminal.
-BenchLearner::BenchLearner(const Shape& shape, const QOptions& q, NetOptions net,
-                           std::int64_t capacity)
-    : options(with_batch(q, shape)),
-      structure(make_mlp(shape.layers.front(), shape.layers.back(), with_hidden(net, shape),
-                         make_head(q, shape.layers.back()).atoms)),
+BenchLearner::BenchLearner(const Structure& net, const QOptions& q, std::int64_t capacity)
+    : options(q),
+      structure(net),
       dqn(structure, Initialiser::pytorch, options, adam, 1, kEnvs),
       replay({.lanes = kEnvs,
-              .obs = shape.layers.front(),
-              .actions = shape.layers.back(),
+              .obs = structure.inputs,
+              .actions = structure.outputs / make_head(q, 1).atoms,
               .max_steps = 500,
               .capacity = capacity,
               .steps = q.n_step,
               .gamma = q.gamma,
               .prioritised = q.prioritised},
-             shape.batch) {
+             q.batch) {
+  const int number_of_actions = structure.outputs / make_head(q, 1).atoms;
   Rng rng(1, Purpose::test, 0, 0);
   std::vector<float> obs(kEnvs * static_cast<std::size_t>(structure.inputs)), rewards(kEnvs, 1.0f);
   std::vector<std::int32_t> actions(kEnvs);
@@ -45,16 +48,16 @@ BenchLearner::BenchLearner(const Shape& shape, const QOptions& q, NetOptions net
     Rng step(1, Purpose::test, 2, static_cast<std::uint64_t>(t));
     draw_obs(t);
     for (auto& action : actions) {
-      action = static_cast<std::int32_t>(step.below(shape.layers.back()));
+      action = static_cast<std::int32_t>(step.below(number_of_actions));
     }
     for (auto& end : terminated) end = step.below(30) == 0;
     replay.push({actions, rewards, terminated, truncated, obs, {}, obs, {}});
   }
   if (!q.prioritised) return;
   // Priorities as training leaves them: all different.
-  std::vector<float> errors(shape.batch);
-  for (std::int64_t i = 0; i < std::min<std::int64_t>(capacity, 200'000) / shape.batch; ++i) {
-    replay.sample(1, shape.batch, 2, static_cast<std::uint64_t>(i), 0.5);
+  std::vector<float> errors(q.batch);
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(capacity, 200'000) / q.batch; ++i) {
+    replay.sample(1, q.batch, 2, static_cast<std::uint64_t>(i), 0.5);
     for (float& error : errors) error = static_cast<float>(rng.uniform());
     replay.set_priorities(0, errors);
   }

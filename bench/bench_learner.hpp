@@ -31,7 +31,9 @@ struct BenchLearner {
   Replay replay;
   std::uint64_t updates = 0;
 
-  BenchLearner(const Shape& shape, const QOptions& q, NetOptions net, std::int64_t capacity);
+  // q.batch transitions in an update.
+  BenchLearner(const Structure& structure, const QOptions& q, std::int64_t capacity);
+  BenchLearner(const Shape& shape, QOptions q, NetOptions net, std::int64_t capacity);
 
   Batch draw() {
     replay.sample(1, options.batch, 1, updates++, 0.5);

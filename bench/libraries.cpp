@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <memory>
 
 #include <hotloop/rng.hpp>
@@ -152,13 +153,29 @@ std::string UpdateProduct::name() const {
 
 std::vector<UpdateProduct> update_products(const Structure& net, int batch) {
   std::vector<UpdateProduct> products;
-  for (const Layer& layer : net.layers) {
-    const auto* dense = std::get_if<DenseLayer>(&layer);
-    if (dense == nullptr) continue;
-    products.push_back({UpdateProduct::kForward, batch, dense->in, dense->out, 2});
-    products.push_back({UpdateProduct::kWeightGradient, batch, dense->in, dense->out, 1});
-    if (&layer != net.layers.data())
-      products.push_back({UpdateProduct::kInputGradient, batch, dense->in, dense->out, 1});
+  const auto add_product = [&](const UpdateProduct& product) {
+    const auto same = std::find_if(products.begin(), products.end(), [&](const UpdateProduct& p) {
+      return p.name() == product.name();
+    });
+    if (same == products.end()) {
+      products.push_back(product);
+    } else {
+      same->times += product.times;
+    }
+  };
+  const auto add = [&](const DenseLayer& dense, bool input_gradient) {
+    const int rows = batch * dense.rows;  // all rows of a batch at once, as a library would have it
+    add_product({UpdateProduct::kForward, rows, dense.in, dense.out, 2});
+    add_product({UpdateProduct::kWeightGradient, rows, dense.in, dense.out, 1});
+    if (input_gradient) add_product({UpdateProduct::kInputGradient, rows, dense.in, dense.out, 1});
+  };
+  for (std::size_t i = 0; i < net.layers.size(); ++i) {
+    if (const auto* dense = std::get_if<DenseLayer>(&net.layers[i]))
+      add(*dense, net.wants_input_gradient(i));
+    if (const auto* attention = std::get_if<AttentionLayer>(&net.layers[i])) {
+      add(attention->hidden, net.wants_input_gradient(i));
+      add(attention->score, true);
+    }
   }
   return products;
 }

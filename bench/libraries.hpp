@@ -20,7 +20,7 @@ struct UpdateProduct {
   std::string name() const;
 };
 
-// All products of one update; the first layer needs no input gradient.
+// All products of one update. Layers that read the observation need no input gradient.
 std::vector<UpdateProduct> update_products(const Structure& net, int batch);
 
 struct Contender {

@@ -12,23 +12,67 @@
 #include "bench/libraries.hpp"
 #include "bench/measure.hpp"
 #include "reference/dqn.hpp"
+#include "run/learner.hpp"
 
 namespace hotloop::bench {
 namespace {
 
 // The fast learner beside its slow twin, on the same replay.
 struct Contest {
-  QOptions options;
+  std::string name;
   BenchLearner fast;
   reference::Dqn<float> slow;
 
-  explicit Contest(const Shape& shape)
-      : options{.batch = shape.batch},
-        fast(shape, options, {}, 50'000),
-        slow(fast.structure, options, fast.adam, fast.dqn.online()) {}
+  Contest(const Shape& shape)
+      : name(shape.name()),
+        fast(shape, {}, {}, 50'000),
+        slow(fast.structure, fast.options, fast.adam, fast.dqn.online()) {}
+  // The network of a ready-made spec.
+  Contest(const std::string& title, const std::string& spec, int batch)
+      : name(fmt::format("{} b{}", title, batch)),
+        fast(network_structure(load_spec(spec)), {.batch = batch}, 10'000),
+        slow(fast.structure, fast.options, fast.adam, fast.dqn.online()) {}
 
   void slow_update() { slow.update(fast.draw(), 1e-4f); }
 };
+
+Json measure(const std::shared_ptr<Contest>& contest) {
+  const Structure& net = contest->fast.structure;
+  const int batch = contest->fast.options.batch;
+  Measurement measurement;
+  measurement.add("peak", fma_kernel);
+  measurement.add("update", [contest] { contest->fast.update(); });
+  measurement.add("reference", [contest] { contest->slow_update(); });
+  const std::vector<UpdateProduct> products = update_products(net, batch);
+  for (const UpdateProduct& product : products) {
+    for (const Contender& c : contenders(product))
+      measurement.add(product.name() + "/" + c.library, c.run);
+  }
+  const auto times = measurement.run(15, 0.01);
+
+  double matmul_us = 0, flop = 0;
+  for (const UpdateProduct& product : products) {
+    double best = 1e300;
+    for (const Contender& c : contenders(product))
+      best = std::min(best, times.at(product.name() + "/" + c.library).median_us);
+    matmul_us += best * product.times;
+    flop += product.flop() * product.times;
+  }
+  const double update_us = times.at("update").median_us;
+  const double reference_us = times.at("reference").median_us;
+  const double peak_gflops = kFmaKernelFlop / times.at("peak").median_us / 1e3;
+  return {{"name", contest->name},
+          {"batch", batch},
+          {"network", net.describe()},
+          {"update_us", update_us},
+          {"matmul_us", matmul_us},
+          {"ratio", update_us / matmul_us},
+          {"peak_fraction", flop / (update_us * peak_gflops * 1e3)},
+          {"reference_us", reference_us},
+          {"speedup", reference_us / update_us},
+          {"peak_gflops", peak_gflops},
+          {"spread", times.at("update").spread}};
+}
 
 }  // namespace
 
@@ -37,43 +81,9 @@ Json update_benchmark() {
                                      {{4, 120, 84, 2}, 128}, {{10, 128, 128, 3}, 64},
                                      {{4, 256, 256, 2}, 64}, {{24, 256, 256, 4}, 256}};
   Json rows = Json::array();
-  for (const Shape& shape : shapes) {
-    Measurement measurement;
-    const auto contest = std::make_shared<Contest>(shape);
-    measurement.add("peak", fma_kernel);
-    measurement.add("update", [contest] { contest->fast.update(); });
-    measurement.add("reference", [contest] { contest->slow_update(); });
-    const std::vector<UpdateProduct> products =
-        update_products(contest->fast.structure, shape.batch);
-    for (const UpdateProduct& product : products) {
-      for (const Contender& c : contenders(product))
-        measurement.add(product.name() + "/" + c.library, c.run);
-    }
-    const auto times = measurement.run(15, 0.01);
-
-    double matmul_us = 0, flop = 0;
-    for (const UpdateProduct& product : products) {
-      double best = 1e300;
-      for (const Contender& c : contenders(product))
-        best = std::min(best, times.at(product.name() + "/" + c.library).median_us);
-      matmul_us += best * product.times;
-      flop += product.flop() * product.times;
-    }
-    const double update_us = times.at("update").median_us;
-    const double reference_us = times.at("reference").median_us;
-    const double peak_gflops = kFmaKernelFlop / times.at("peak").median_us / 1e3;
-    rows.push_back({{"name", shape.name()},
-                    {"batch", shape.batch},
-                    {"layers", shape.layers},
-                    {"update_us", update_us},
-                    {"matmul_us", matmul_us},
-                    {"ratio", update_us / matmul_us},
-                    {"peak_fraction", flop / (update_us * peak_gflops * 1e3)},
-                    {"reference_us", reference_us},
-                    {"speedup", reference_us / update_us},
-                    {"peak_gflops", peak_gflops},
-                    {"spread", times.at("update").spread}});
-  }
+  for (const Shape& shape : shapes) rows.push_back(measure(std::make_shared<Contest>(shape)));
+  for (const int batch : {16, 32})
+    rows.push_back(measure(std::make_shared<Contest>("sfc", "sfc_before", batch)));
   return rows;
 }
 

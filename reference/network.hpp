@@ -20,10 +20,13 @@ namespace hotloop::reference {
 template <class T>
 std::vector<T> preactivation(const DenseLayer& layer, std::span<const T> p,
                              const std::vector<T>& x) {
-  std::vector<T> z(layer.out);
-  for (int o = 0; o < layer.out; ++o) {
-    z[o] = p[layer.bias + o];
-    for (int i = 0; i < layer.in; ++i) z[o] += p[layer.weight + o * layer.stride + i] * x[i];
+  std::vector<T> z;
+  for (int r = 0; r < layer.rows; ++r) {
+    for (int o = 0; o < layer.out; ++o) {
+      z.push_back(p[layer.bias + o]);
+      for (int i = 0; i < layer.in; ++i)
+        z.back() += p[layer.weight + o * layer.stride + i] * x[r * layer.in + i];
+    }
   }
   return z;
 }
@@ -32,12 +35,15 @@ std::vector<T> preactivation(const DenseLayer& layer, std::span<const T> p,
 template <class T>
 std::vector<T> backward(const DenseLayer& layer, std::span<const T> p, const std::vector<T>& x,
                         const std::vector<T>& dz, std::span<T> gradient) {
-  std::vector<T> dx(layer.in, T(0));
-  for (int o = 0; o < layer.out; ++o) {
-    gradient[layer.bias + o] += dz[o];
-    for (int i = 0; i < layer.in; ++i) {
-      gradient[layer.weight + o * layer.stride + i] += dz[o] * x[i];
-      dx[i] += dz[o] * p[layer.weight + o * layer.stride + i];
+  std::vector<T> dx(layer.inputs(), T(0));
+  for (int r = 0; r < layer.rows; ++r) {
+    for (int o = 0; o < layer.out; ++o) {
+      const T d = dz[r * layer.out + o];
+      gradient[layer.bias + o] += d;
+      for (int i = 0; i < layer.in; ++i) {
+        gradient[layer.weight + o * layer.stride + i] += d * x[r * layer.in + i];
+        dx[r * layer.in + i] += d * p[layer.weight + o * layer.stride + i];
+      }
     }
   }
   return dx;
@@ -180,6 +186,63 @@ std::vector<T> backward(const DuelingLayer& layer, std::span<const T>, const std
   return dx;
 }
 
+// t = tanh(W h_i + b) and the weights w of attention.
+template <class T>
+struct Attended {
+  std::vector<T> z, t, w;
+
+  Attended(const AttentionLayer& layer, std::span<const T> p, const std::vector<T>& x)
+      : z(preactivation<T>(layer.hidden, p, x)) {
+    for (T value : z) t.push_back(std::tanh(value));
+    w = preactivation<T>(layer.score, p, t);
+    T sum = 0;
+    for (T& value : w) sum += value = std::exp(value);
+    for (T& value : w) value /= sum;
+  }
+};
+
+template <class T>
+std::vector<T> preactivation(const AttentionLayer& layer, std::span<const T> p,
+                             const std::vector<T>& x) {
+  const Attended<T> inside(layer, p, x);
+  std::vector<T> y(layer.width(), T(0));
+  for (int i = 0; i < layer.rows(); ++i) {
+    for (int f = 0; f < layer.width(); ++f) y[f] += inside.w[i] * x[i * layer.width() + f];
+  }
+  return y;
+}
+
+// dw_i / ds_j = w_i ([i = j] - w_j).
+template <class T>
+std::vector<T> backward(const AttentionLayer& layer, std::span<const T> p, const std::vector<T>& x,
+                        const std::vector<T>& dy, std::span<T> gradient) {
+  const Attended<T> inside(layer, p, x);
+  const std::vector<T>& w = inside.w;
+  std::vector<T> ds(layer.rows(), T(0));
+  for (int i = 0; i < layer.rows(); ++i) {
+    T dw = 0;
+    for (int f = 0; f < layer.width(); ++f) dw += dy[f] * x[i * layer.width() + f];
+    for (int j = 0; j < layer.rows(); ++j) ds[j] += dw * w[i] * (T(i == j) - w[j]);
+  }
+  std::vector<T> dz = backward<T>(layer.score, p, inside.t, ds, gradient);
+  for (std::size_t i = 0; i < dz.size(); ++i) dz[i] *= 1 - inside.t[i] * inside.t[i];
+  std::vector<T> dx = backward<T>(layer.hidden, p, x, dz, gradient);
+  for (int i = 0; i < layer.rows(); ++i) {
+    for (int f = 0; f < layer.width(); ++f) dx[i * layer.width() + f] += w[i] * dy[f];
+  }
+  return dx;
+}
+
+template <class T>
+std::vector<T> preactivation(const CopyLayer&, std::span<const T>, const std::vector<T>& x) {
+  return x;
+}
+template <class T>
+std::vector<T> backward(const CopyLayer&, std::span<const T>, const std::vector<T>&,
+                        const std::vector<T>& dy, std::span<T>) {
+  return dy;
+}
+
 // A graph activates its neurons itself.
 template <class T>
 std::vector<T> preactivation(const DagLayer& layer, std::span<const T> p, const std::vector<T>& x) {
@@ -200,27 +263,39 @@ inline Activation activation_of(const NormLayer& layer) { return layer.activatio
 inline Activation activation_of(const StreamsLayer& layer) { return layer.value.activation; }
 inline Activation activation_of(const DuelingLayer&) { return Activation::linear; }
 inline Activation activation_of(const DagLayer&) { return Activation::linear; }
+inline Activation activation_of(const AttentionLayer&) { return Activation::linear; }
+inline Activation activation_of(const CopyLayer&) { return Activation::linear; }
 
 template <class T>
 struct Trace {
   std::vector<std::vector<T>> z;  // [layer][out]
   std::vector<std::vector<T>> y;  // [layer + 1][width]; y[0] is the input
+  std::vector<T> features;        // as in Structure
 };
+
+template <class T>
+std::vector<T> input_of(const Structure& net, std::size_t layer, const std::vector<T>& features) {
+  const auto first = features.begin() + net.places[layer].from;
+  return {first, first + inputs_of(net.layers[layer])};
+}
 
 template <class T>
 Trace<T> forward(const Structure& net, std::span<const T> parameters, std::span<const T> x) {
   Trace<T> trace;
   trace.y.emplace_back(x.begin(), x.end());
-  for (const Layer& layer : net.layers) {
+  trace.features.assign(x.begin(), x.end());
+  trace.features.resize(net.features);
+  for (std::size_t l = 0; l < net.layers.size(); ++l) {
     std::visit(
         [&](const auto& kind) {
-          const std::vector<T> z = preactivation<T>(kind, parameters, trace.y.back());
+          const auto z = preactivation<T>(kind, parameters, input_of(net, l, trace.features));
           std::vector<T> y;
           for (T value : z) y.push_back(activate(activation_of(kind), value));
+          std::copy(y.begin(), y.end(), trace.features.begin() + net.places[l].to);
           trace.z.push_back(z);
           trace.y.push_back(y);
         },
-        layer);
+        net.layers[l]);
   }
   return trace;
 }
@@ -228,13 +303,19 @@ Trace<T> forward(const Structure& net, std::span<const T> parameters, std::span<
 // Adds the gradient of one sample, given dL/dy of the output.
 template <class T>
 void backward(const Structure& net, std::span<const T> parameters, const Trace<T>& trace,
-              std::vector<T> dy, std::span<T> gradient) {
+              const std::vector<T>& dy, std::span<T> gradient) {
+  std::vector<T> deltas(net.features, T(0));  // dL by each feature
+  std::copy(dy.begin(), dy.end(), deltas.begin() + net.places.back().to);
   for (int l = static_cast<int>(net.layers.size()) - 1; l >= 0; --l) {
     std::visit(
         [&](const auto& kind) {
-          for (std::size_t o = 0; o < dy.size(); ++o)
-            dy[o] *= slope(activation_of(kind), trace.z[l][o]);
-          dy = backward<T>(kind, parameters, trace.y[l], dy, gradient);
+          const auto first = deltas.begin() + net.places[l].to;
+          std::vector<T> dz(first, first + kind.outputs());
+          for (std::size_t o = 0; o < dz.size(); ++o)
+            dz[o] *= slope(activation_of(kind), trace.z[l][o]);
+          const std::vector<T> dx =
+              backward<T>(kind, parameters, input_of(net, l, trace.features), dz, gradient);
+          for (std::size_t i = 0; i < dx.size(); ++i) deltas[net.places[l].from + i] += dx[i];
         },
         net.layers[l]);
   }

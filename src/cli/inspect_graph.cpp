@@ -104,7 +104,7 @@ Json describe_activations(const std::string& path, const std::string& obs_file) 
     activations.push_back(workspace.inner(0, 0)[node * kLanes]);
   }
   for (int i = 0; i < graph.outputs; ++i) {
-    activations.push_back(workspace.lanes(1, 0)[i * kLanes]);
+    activations.push_back(workspace.outputs(0)[i * kLanes]);
   }
   return {{"obs", obs}, {"activations", activations}};
 }

@@ -119,7 +119,7 @@ void ConvKernel::forward(const ForwardBlock& b) const {
   });
 }
 
-void ConvKernel::forward_one(const float* parameters, const float* x, float* y) const {
+void ConvKernel::forward_one(const float* parameters, const float* x, float* y, float*) const {
   using Matrix =
       Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>, 0,
                  Eigen::OuterStride<>>;

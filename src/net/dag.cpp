@@ -171,22 +171,22 @@ void DagKernel::forward(const ForwardBlock& b) const {
   });
 }
 
-// Outputs follow the inner neurons in y, and then move to its front.
-void DagKernel::forward_one(const float* parameters, const float* x, float* y) const {
+void DagKernel::forward_one(const float* parameters, const float* x, float* y, float* inner) const {
   const Graph& graph = *layer_.graph;
+  const int first_output = graph.nodes - graph.outputs;
   const float* weight = parameters + layer_.weight;
   const float* bias = parameters + layer_.bias - graph.inputs;
-  std::copy_n(x, graph.inputs, y);
+  std::copy_n(x, graph.inputs, inner);
   with_activation(layer_.activation, [&]<Activation kActivation>() {
     for (const Step& step : forward_) {
       float z = bias[step.node];
       for (int e = step.first; e < step.last; ++e)
-        z = multiply_add(weight[e], y[graph.sources[e]], z);
-      const bool active = layer_.activate_outputs || !graph.is_output(step.node);
-      y[step.node] = active ? activate<kActivation>(broadcast(z))[0] : z;
+        z = multiply_add(weight[e], inner[graph.sources[e]], z);
+      const bool is_output = graph.is_output(step.node);
+      if (layer_.activate_outputs || !is_output) z = activate<kActivation>(broadcast(z))[0];
+      (is_output ? y[step.node - first_output] : inner[step.node]) = z;
     }
   });
-  std::copy_n(y + graph.nodes - graph.outputs, graph.outputs, y);
 }
 
 template <Activation kActivation, int kWidth>

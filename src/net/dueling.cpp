@@ -53,7 +53,7 @@ void DuelingKernel::forward(const ForwardBlock& b) const {
   with_width(b.width, [&]<int kWidth>() { combine<kWidth>(layer_, b.x, b.y); });
 }
 
-void DuelingKernel::forward_one(const float*, const float* x, float* y) const {
+void DuelingKernel::forward_one(const float*, const float* x, float* y, float*) const {
   using Values = Eigen::Map<const Eigen::ArrayXf>;
   const float* advantages = x + layer_.atoms;
   Eigen::Map<Eigen::ArrayXf> base(y, layer_.atoms);  // action 0 is completed last

@@ -130,11 +130,17 @@ void start(const StreamsLayer& layer, Initialiser init, const Draws& draws, floa
   start(layer.advantage, init, draws.after(layer.value.out), parameters);
 }
 
+void start(const AttentionLayer& layer, Initialiser init, const Draws& draws, float* parameters) {
+  start(layer.hidden, init, draws, parameters);
+  start(layer.score, init, draws.after(layer.hidden.out), parameters);
+}
+
 void start(const NormLayer& layer, Initialiser, const Draws&, float* parameters) {
   std::fill_n(parameters + layer.scale, layer.width, 1.0f);
 }
 
 void start(const DuelingLayer&, Initialiser, const Draws&, float*) {}
+void start(const CopyLayer&, Initialiser, const Draws&, float*) {}
 
 // For every neuron, inputs too, a bias and then a weight for each predecessor. The biases of inputs mean
 // nothing, but have their random number.

@@ -1,10 +1,12 @@
 // What each kind of layer computes: its pass over one block of lanes, forward and backward.
 //
 // A kernel is a layer together with what was planned for it (compiled matrix products). Each kind
-// lives in a file of its own: dense.cpp, conv.cpp, norm.cpp, streams.cpp, dueling.cpp, dag.cpp.
+// lives in a file of its own: dense.cpp, conv.cpp, norm.cpp, streams.cpp, dueling.cpp, dag.cpp,
+// attention.cpp.
 // network.cpp knows no kinds; it walks the list and visits.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -51,14 +53,14 @@ struct LayerMemory {
   int inner = 0;            // features per block between x and y that the forward pass computes
 };
 
-// forward_one is the pass of a single sample over contiguous features, x [in] -> y [out]; y has room
-// for the inner features before them.
+// forward_one is the pass of a single sample over contiguous features, x [in] -> y [out], with room for
+// the inner features.
 template <class K, class L>
 concept KernelOf = requires(const K kernel, const ForwardBlock& f, const BackwardBlock& b,
-                            const float* x, float* y, const L& layer) {
+                            const float* x, float* y, float* inner, const L& layer) {
   requires std::convertible_to<const L&, K>;
   { kernel.forward(f) } -> std::same_as<void>;
-  { kernel.forward_one(x, x, y) } -> std::same_as<void>;
+  { kernel.forward_one(x, x, y, inner) } -> std::same_as<void>;
   { kernel.backward(b) } -> std::same_as<void>;
   { memory_of(layer) } -> std::same_as<LayerMemory>;
 };
@@ -67,7 +69,7 @@ class DenseKernel {
  public:
   DenseKernel(const DenseLayer& layer);
   void forward(const ForwardBlock& block) const;
-  void forward_one(const float* parameters, const float* x, float* y) const;
+  void forward_one(const float* parameters, const float* x, float* y, float* inner) const;
   void backward(const BackwardBlock& block) const;
 
  private:
@@ -92,7 +94,7 @@ class ConvKernel {
  public:
   ConvKernel(const ConvLayer& layer);
   void forward(const ForwardBlock& block) const;
-  void forward_one(const float* parameters, const float* x, float* y) const;
+  void forward_one(const float* parameters, const float* x, float* y, float* inner) const;
   void backward(const BackwardBlock& block) const;
 
  private:
@@ -114,7 +116,7 @@ class NormKernel {
  public:
   NormKernel(const NormLayer& layer) : layer_(layer) {}
   void forward(const ForwardBlock& block) const;
-  void forward_one(const float* parameters, const float* x, float* y) const;
+  void forward_one(const float* parameters, const float* x, float* y, float* inner) const;
   void backward(const BackwardBlock& block) const;
 
  private:
@@ -127,7 +129,7 @@ class StreamsKernel {
   StreamsKernel(const StreamsLayer& layer)
       : layer_(layer), value_(layer.value), advantage_(layer.advantage) {}
   void forward(const ForwardBlock& block) const;
-  void forward_one(const float* parameters, const float* x, float* y) const;
+  void forward_one(const float* parameters, const float* x, float* y, float* inner) const;
   void backward(const BackwardBlock& block) const;
 
  private:
@@ -140,7 +142,7 @@ class DuelingKernel {
  public:
   DuelingKernel(const DuelingLayer& layer) : layer_(layer) {}
   void forward(const ForwardBlock& block) const;
-  void forward_one(const float* parameters, const float* x, float* y) const;
+  void forward_one(const float* parameters, const float* x, float* y, float* inner) const;
   void backward(const BackwardBlock& block) const;
 
  private:
@@ -152,7 +154,7 @@ class DagKernel {
  public:
   DagKernel(const DagLayer& layer);
   void forward(const ForwardBlock& block) const;
-  void forward_one(const float* parameters, const float* x, float* y) const;
+  void forward_one(const float* parameters, const float* x, float* y, float* inner) const;
   void backward(const BackwardBlock& block) const;
 
  private:
@@ -181,14 +183,48 @@ class DagKernel {
 };
 LayerMemory memory_of(const DagLayer& layer);
 
+class AttentionKernel {
+ public:
+  AttentionKernel(const AttentionLayer& layer)
+      : layer_(layer), hidden_(layer.hidden), score_(layer.score) {}
+  void forward(const ForwardBlock& block) const;
+  void forward_one(const float* parameters, const float* x, float* y, float* inner) const;
+  void backward(const BackwardBlock& block) const;
+
+ private:
+  AttentionLayer layer_;
+  DenseKernel hidden_, score_;
+};
+LayerMemory memory_of(const AttentionLayer& layer);
+
+class CopyKernel {
+ public:
+  CopyKernel(const CopyLayer& layer) : layer_(layer) {}
+  void forward(const ForwardBlock& block) const {
+    std::copy_n(block.x, layer_.width * kLanes, block.y);
+  }
+  void forward_one(const float*, const float* x, float* y, float*) const {
+    std::copy_n(x, layer_.width, y);
+  }
+  void backward(const BackwardBlock& block) const {
+    if (block.dx != nullptr) std::copy_n(block.dy, layer_.width * kLanes, block.dx);
+  }
+
+ private:
+  CopyLayer layer_;
+};
+inline LayerMemory memory_of(const CopyLayer&) { return {}; }
+
 static_assert(KernelOf<DenseKernel, DenseLayer>);
 static_assert(KernelOf<ConvKernel, ConvLayer>);
 static_assert(KernelOf<NormKernel, NormLayer>);
 static_assert(KernelOf<StreamsKernel, StreamsLayer>);
 static_assert(KernelOf<DuelingKernel, DuelingLayer>);
 static_assert(KernelOf<DagKernel, DagLayer>);
+static_assert(KernelOf<AttentionKernel, AttentionLayer>);
+static_assert(KernelOf<CopyKernel, CopyLayer>);
 
-using LayerKernel =
-    std::variant<DenseKernel, ConvKernel, NormKernel, StreamsKernel, DuelingKernel, DagKernel>;
+using LayerKernel = std::variant<DenseKernel, ConvKernel, NormKernel, StreamsKernel, DuelingKernel,
+                                 DagKernel, AttentionKernel, CopyKernel>;
 
 }  // namespace hotloop

@@ -7,35 +7,49 @@
 
 namespace hotloop {
 
-Plan::Plan(Structure structure) : structure_(std::move(structure)) {
+Plan::Plan(Structure structure)
+    : structure_(std::move(structure)), gradients_(structure_.layers.size(), InputGradient::none) {
   for (const Layer& layer : structure_.layers) {
     kernels_.push_back(std::visit([](const auto& kind) { return LayerKernel(kind); }, layer));
+  }
+  std::vector<bool> written(structure_.features);
+  for (int l = static_cast<int>(structure_.layers.size()) - 1; l >= 0; --l) {
+    if (!structure_.wants_input_gradient(l)) continue;
+    const auto first = written.begin() + structure_.places[l].from;
+    const auto last = first + inputs_of(structure_.layers[l]);
+    const bool adds = std::find(first, last, true) != last;
+    gradients_[l] = adds ? InputGradient::add : InputGradient::write;
+    for (auto feature = first; feature != last; ++feature) {
+      if (adds && !*feature) zeroed_.push_back(static_cast<int>(feature - written.begin()));
+      *feature = true;
+    }
   }
 }
 
 Workspace::Workspace(const Structure& structure, int capacity, Use use)
-    : capacity_(capacity), use_(use) {
+    : capacity_(capacity), use_(use), outputs_at_(structure.places.back().to) {
   const std::size_t blocks = block_count(capacity);
   const auto level = [&](int features) {
     const std::size_t block_floats = static_cast<std::size_t>(features) * kLanes;
     return Level{arena_.take<float>(block_floats * blocks).data(), block_floats};
   };
-  lanes_.push_back(level(structure.inputs));
-  int widest = structure.inputs, longest = structure.inputs;
+  lanes_ = level(structure.features);
+  int widest = 0, most_inner = 0;
   for (const Layer& layer : structure.layers) {
-    lanes_.push_back(level(outputs_of(layer)));
-    widest = std::max(widest, outputs_of(layer));
+    widest = std::max(widest, inputs_of(layer));
     LayerMemory memory = std::visit([](const auto& kind) { return memory_of(kind); }, layer);
-    longest = std::max(longest, memory.inner + outputs_of(layer));
+    most_inner = std::max(most_inner, memory.inner);
     inner_.push_back(memory.inner > 0 ? level(memory.inner) : Level{});
     if (use == Use::inference) memory = {};
     kept_.push_back(memory.kept > 0 ? level(memory.kept) : Level{});
     scratch_.push_back(arena_.take<float>(memory.scratch));
   }
-  for (auto& column : column_) column = arena_.take<float>(round_up(longest, kLaneStep));
+  column_ = arena_.take<float>(structure.features);
+  inner_column_ = arena_.take<float>(most_inner);
   if (use == Use::inference) return;
   gradient_ = level(structure.outputs);
-  for (auto& delta : delta_) delta = arena_.take<float>(static_cast<std::size_t>(widest) * kLanes);
+  delta_ = arena_.take<float>(static_cast<std::size_t>(structure.features) * kLanes);
+  spare_ = arena_.take<float>(static_cast<std::size_t>(widest) * kLanes);
 }
 
 namespace {
@@ -50,23 +64,37 @@ void scale_lanes(const InputScale& scale, int features, int width, float* lanes)
   });
 }
 
+// from [features][kLanes] is added to `to`.
+void add_lanes(const float* from, int features, int width, float* to) {
+  with_width(width, [&]<int kWidth>() {
+    for (int f = 0; f < features; ++f) {
+      Lanes<kWidth> sum(to + f * kLanes);
+      sum += ConstLanes<kWidth>(from + f * kLanes);
+    }
+  });
+}
+
 // A single sample (one environment that acts) is a matrix-vector product per dense layer: the lane
 // kernels would spend seven eighths of their work on padding. The result stands in lane 0.
 void forward_one(const Plan& plan, std::span<const float> parameters, const float* row,
                  Workspace& workspace, const InputScale* scale) {
   const Structure& net = plan.structure();
-  float* x = workspace.column(0);
-  float* y = workspace.column(1);
-  std::copy_n(row, net.inputs, x);
+  float* features = workspace.column();
+  std::copy_n(row, net.inputs, features);
   for (int i = 0; scale != nullptr && i < net.inputs; ++i) {
-    x[i] = std::clamp((x[i] - scale->mean[i]) * scale->factor[i], -kInputBound, kInputBound);
+    features[i] =
+        std::clamp((row[i] - scale->mean[i]) * scale->factor[i], -kInputBound, kInputBound);
   }
-  for (const LayerKernel& layer : plan.kernels()) {
-    std::visit([&](const auto& kernel) { kernel.forward_one(parameters.data(), x, y); }, layer);
-    std::swap(x, y);
+  for (std::size_t l = 0; l < net.layers.size(); ++l) {
+    const auto [from, to] = net.places[l];
+    std::visit(
+        [&, x = features + from, y = features + to](const auto& kernel) {
+          kernel.forward_one(parameters.data(), x, y, workspace.inner_column());
+        },
+        plan.kernels()[l]);
   }
-  float* outputs = workspace.lanes(static_cast<int>(net.layers.size()), 0);
-  for (int o = 0; o < net.outputs; ++o) outputs[o * kLanes] = x[o];
+  const int first = net.places.back().to;
+  for (int o = 0; o < net.outputs; ++o) workspace.lanes(first + o, 0)[0] = features[first + o];
 }
 
 }  // namespace
@@ -87,8 +115,8 @@ void forward(const Plan& plan, std::span<const float> parameters, const float* r
     for (int l = 0; l < static_cast<int>(net.layers.size()); ++l) {
       const ForwardBlock pass{.parameters = parameters.data(),
                               .width = width,
-                              .x = workspace.lanes(l, block),
-                              .y = workspace.lanes(l + 1, block),
+                              .x = workspace.lanes(net.places[l].from, block),
+                              .y = workspace.lanes(net.places[l].to, block),
                               .kept = workspace.kept(l, block),
                               .inner = workspace.inner(l, block)};
       std::visit([&](const auto& kernel) { kernel.forward(pass); }, plan.kernels()[l]);
@@ -98,23 +126,32 @@ void forward(const Plan& plan, std::span<const float> parameters, const float* r
 
 void backward(const Plan& plan, std::span<const float> parameters, int batch, Workspace& workspace,
               std::span<float> gradient) {
+  const Structure& net = plan.structure();
+  const int last = static_cast<int>(net.layers.size()) - 1;
   for (int block = 0; block < block_count(batch); ++block) {
-    float* dy = workspace.output_gradient(block);
-    for (int l = static_cast<int>(plan.kernels().size()) - 1; l >= 0; --l) {
+    const int width = block_width(batch, block);
+    for (const int feature : plan.zeroed()) std::fill_n(workspace.delta(feature), kLanes, 0.0f);
+    for (int l = last; l >= 0; --l) {
+      const auto [from, to] = net.places[l];
+      const InputGradient wanted = plan.input_gradients()[l];
+      float* dx = wanted == InputGradient::none    ? nullptr
+                  : wanted == InputGradient::write ? workspace.delta(from)
+                                                   : workspace.spare();
       const BackwardBlock pass{
           .parameters = parameters.data(),
-          .width = block_width(batch, block),
-          .x = workspace.lanes(l, block),
-          .y = workspace.lanes(l + 1, block),
+          .width = width,
+          .x = workspace.lanes(from, block),
+          .y = workspace.lanes(to, block),
           .kept = workspace.kept(l, block),
-          .dy = dy,
-          .dx = l == 0 ? nullptr : workspace.delta(l % 2),  // nobody asks for the observation's
+          .dy = l == last ? workspace.output_gradient(block) : workspace.delta(to),
+          .dx = dx,
           .scratch = workspace.scratch(l),
           .gradient = gradient.data(),
           .accumulate = block > 0,
           .inner = workspace.inner(l, block)};
       std::visit([&](const auto& kernel) { kernel.backward(pass); }, plan.kernels()[l]);
-      dy = pass.dx;
+      if (wanted == InputGradient::add)
+        add_lanes(dx, inputs_of(net.layers[l]), width, workspace.delta(from));
     }
   }
 }

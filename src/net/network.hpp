@@ -18,16 +18,25 @@
 
 namespace hotloop {
 
+// How a layer hands on dL/dx. Features that several layers read have the sum of what each says: the
+// first on the way back writes, the others add.
+enum class InputGradient { none, write, add };
+
 class Plan {
  public:
   explicit Plan(Structure structure);
 
   const Structure& structure() const { return structure_; }
-  const std::vector<LayerKernel>& kernels() const { return kernels_; }  // [layers]
+  const std::vector<LayerKernel>& kernels() const { return kernels_; }              // [layers]
+  const std::vector<InputGradient>& input_gradients() const { return gradients_; }  // [layers]
+  // Features whose gradient begins at zero because the first to speak of them adds.
+  const std::vector<int>& zeroed() const { return zeroed_; }
 
  private:
   Structure structure_;
   std::vector<LayerKernel> kernels_;
+  std::vector<InputGradient> gradients_;
+  std::vector<int> zeroed_;
 };
 
 enum class Use { inference, training };
@@ -38,12 +47,9 @@ class Workspace {
 
   int capacity() const { return capacity_; }
   Use use() const { return use_; }
-  // Lanes [D][kLanes] of one block. Level 0 is the input, level l the output of layer l - 1.
-  float* lanes(int level, int block) { return block_of(lanes_[level], block); }
-  const float* lanes(int level, int block) const { return block_of(lanes_[level], block); }
-  const float* outputs(int block) const {
-    return lanes(static_cast<int>(lanes_.size()) - 1, block);
-  }
+  // Lanes of one block from a feature on, [features - feature][kLanes].
+  float* lanes(int feature, int block) { return block_of(lanes_, block) + feature * kLanes; }
+  const float* outputs(int block) const { return block_of(lanes_, block) + outputs_at_ * kLanes; }
   // Training only: dL/dY, set by the loss; the backward pass may overwrite it.
   float* output_gradient(int block) { return block_of(gradient_, block); }
   float* kept(int layer, int block) {  // of the forward pass for the backward pass; may be null
@@ -53,8 +59,10 @@ class Workspace {
     return inner_[layer].data == nullptr ? nullptr : block_of(inner_[layer], block);
   }
   float* scratch(int layer) { return scratch_[layer].data(); }  // the layer's own, one block
-  float* delta(int which) { return delta_[which].data(); }      // scratch: gradients in one block
-  float* column(int which) { return column_[which].data(); }    // scratch: one sample, contiguous
+  float* delta(int feature) { return delta_.data() + feature * kLanes; }  // gradients in one block
+  float* spare() { return spare_.data(); }    // one dX more, [widest layer][kLanes]
+  float* column() { return column_.data(); }  // one sample, contiguous, [features]
+  float* inner_column() { return inner_column_.data(); }
 
  private:
   struct Level {
@@ -68,13 +76,16 @@ class Workspace {
   int capacity_;
   Use use_;
   Arena arena_;
-  std::vector<Level> lanes_;                // [layers + 1][blocks][D][kLanes]
-  std::vector<Level> kept_;                 // [layers][blocks][LayerMemory::kept][kLanes]
-  std::vector<Level> inner_;                // [layers][blocks][LayerMemory::inner][kLanes]
-  Level gradient_;                          // [blocks][outputs][kLanes]
-  std::vector<std::span<float>> scratch_;   // [layers][LayerMemory::scratch]
-  std::array<std::span<float>, 2> delta_;   // [widest layer][kLanes]
-  std::array<std::span<float>, 2> column_;  // [widest layer, or its inner features]
+  int outputs_at_;
+  Level lanes_;                            // [blocks][features][kLanes]
+  std::vector<Level> kept_;                // [layers][blocks][LayerMemory::kept][kLanes]
+  std::vector<Level> inner_;               // [layers][blocks][LayerMemory::inner][kLanes]
+  Level gradient_;                         // [blocks][outputs][kLanes]
+  std::vector<std::span<float>> scratch_;  // [layers][LayerMemory::scratch]
+  std::span<float> delta_;                 // [features][kLanes]
+  std::span<float> spare_;                 // [most inputs of a layer that adds][kLanes]
+  std::span<float> column_;                // [features]
+  std::span<float> inner_column_;          // [most inner features of a layer]
 };
 
 // Normalisation of the observations, x <- clamp((x - mean) * factor, -10, 10).

@@ -80,7 +80,7 @@ void NormKernel::forward(const ForwardBlock& b) const {
                         slope);
 }
 
-void NormKernel::forward_one(const float* parameters, const float* x, float* y) const {
+void NormKernel::forward_one(const float* parameters, const float* x, float* y, float*) const {
   const Eigen::Map<const Eigen::ArrayXf> in(x, layer_.width);
   const Eigen::Map<const Eigen::ArrayXf> scale(parameters + layer_.scale, layer_.width);
   const float mean = in.mean();

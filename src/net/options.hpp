@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -28,7 +29,17 @@ inline constexpr std::array<std::string_view, 4> kOptimiserNames = {"adam", "ada
 enum class Noisy { none, head, all };
 inline constexpr std::array<std::string_view, 3> kNoisyNames = {"none", "head", "all"};
 
+// A branch of a network: a name for what its layers make of named things, which are parts of the
+// observation or earlier branches. Its layers are words: see branches.hpp.
+struct Branch {
+  std::string name;
+  std::vector<std::string> from;    // several are joined
+  std::vector<std::string> layers;  // "dense 64", "flatten", "attention 128"
+  bool operator==(const Branch&) const = default;
+};
+
 struct NetOptions {
+  std::vector<Branch> branches = {};         // the last one takes the place of the observation
   std::vector<int> channels = {};            // of 3x3 convolutions before the hidden layers
   std::vector<int> hidden = {64, 64};        // widths of the hidden layers
   Activation activation = Activation::relu;  // after every hidden layer; the output is linear

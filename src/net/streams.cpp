@@ -27,9 +27,10 @@ void StreamsKernel::forward(const ForwardBlock& b) const {
   advantage_.forward(second);
 }
 
-void StreamsKernel::forward_one(const float* parameters, const float* x, float* y) const {
-  value_.forward_one(parameters, x, y);
-  advantage_.forward_one(parameters, x + input_offset(layer_), y + layer_.value.out);
+void StreamsKernel::forward_one(const float* parameters, const float* x, float* y,
+                                float* inner) const {
+  value_.forward_one(parameters, x, y, inner);
+  advantage_.forward_one(parameters, x + input_offset(layer_), y + layer_.value.out, inner);
 }
 
 void StreamsKernel::backward(const BackwardBlock& b) const {

@@ -8,93 +8,11 @@
 #include <cmath>
 #include <tuple>
 
-#include "net/lanes.hpp"
+#include "net/branches.hpp"
+#include "net/structure_builder.hpp"
 
 namespace hotloop {
 namespace {
-
-// Appends layers, and hands out their places in the flat array.
-class Builder {
- public:
-  Builder(Structure& structure, const NetOptions& options)
-      : structure_(structure), options_(options) {}
-
-  void dense(int in, int out, Activation activation, bool noisy) {
-    structure_.layers.emplace_back(make_dense(in, out, activation, noisy));
-  }
-
-  void conv(const GridShape& grid, int out) {
-    ConvLayer layer{.height = grid.height, .width = grid.width, .in = grid.channels, .out = out};
-    layer.stride = round_up(layer.fan_in(), kLaneStep);
-    layer.activation = options_.activation;
-    layer.weight = matrix(out, layer.fan_in(), layer.stride);
-    layer.bias = vector(out);
-    structure_.layers.emplace_back(layer);
-  }
-
-  void streams(int in, int value, int advantage, bool split_input, Activation activation,
-               bool noisy) {
-    structure_.layers.emplace_back(
-        StreamsLayer{.value = make_dense(in, value, activation, noisy),
-                     .advantage = make_dense(in, advantage, activation, noisy),
-                     .split_input = split_input});
-  }
-
-  void norm(int width, Activation activation) {
-    NormLayer layer{.width = width, .activation = activation};
-    layer.scale = vector(width);
-    layer.shift = vector(width);
-    structure_.layers.emplace_back(layer);
-  }
-
-  void dueling(int actions, int atoms) {
-    structure_.layers.emplace_back(DuelingLayer{.actions = actions, .atoms = atoms});
-  }
-
-  void dag(int in, int out) {
-    const GraphOptions& options = options_.graph;
-    DagLayer layer{.graph = std::make_shared<const Graph>(generate_graph(options, in, out)),
-                   .activation = options_.activation,
-                   .activate_outputs = options.activate_outputs,
-                   .train_biases = options.train_biases,
-                   .seed = options.seed};
-    layer.weight = vector(layer.graph->edges());
-    layer.bias = vector(layer.computed());
-    structure_.layers.emplace_back(std::move(layer));
-  }
-
- private:
-  DenseLayer make_dense(int in, int out, Activation activation, bool noisy) {
-    const int stride = round_up(in, kLaneStep);
-    DenseLayer layer{.in = in, .out = out, .stride = stride, .activation = activation};
-    layer.weight = matrix(out, in, stride);
-    layer.bias = vector(out);
-    if (noisy) {
-      layer.noisy = true;
-      layer.weight_sigma = matrix(out, in, stride);
-      layer.bias_sigma = vector(out);
-      layer.initial_sigma = static_cast<float>(options_.noisy_sigma / std::sqrt(in));
-    }
-    return layer;
-  }
-  std::size_t matrix(int rows, int columns, int stride) {
-    structure_.parameters += static_cast<std::size_t>(rows) * columns;
-    return take(static_cast<std::size_t>(rows) * stride);
-  }
-  std::size_t vector(int size) {
-    structure_.parameters += size;
-    return take(size);
-  }
-  std::size_t take(std::size_t floats) {
-    constexpr std::size_t kFloatsPerLine = 16;  // tensors start on cache lines
-    const std::size_t offset = structure_.storage;
-    structure_.storage += (floats + kFloatsPerLine - 1) / kFloatsPerLine * kFloatsPerLine;
-    return offset;
-  }
-
-  Structure& structure_;
-  const NetOptions& options_;
-};
 
 std::vector<TensorInfo> tensors_of(const DenseLayer& layer) {
   std::vector<TensorInfo> list = {{"weight", layer.weight, layer.out, layer.in, layer.stride},
@@ -111,17 +29,27 @@ std::vector<TensorInfo> tensors_of(const ConvLayer& layer) {
           {"bias", layer.bias, 1, layer.out, 0}};
 }
 
-std::vector<TensorInfo> tensors_of(const StreamsLayer& layer) {
+// Those of two dense layers within one.
+std::vector<TensorInfo> tensors_of(std::string_view first_name, const DenseLayer& first,
+                                   std::string_view second_name, const DenseLayer& second) {
   std::vector<TensorInfo> list;
-  const auto add = [&](const char* stream, const DenseLayer& dense) {
+  const auto add = [&](std::string_view name, const DenseLayer& dense) {
     for (TensorInfo& tensor : tensors_of(dense)) {
-      tensor.name = fmt::format("{}.{}", stream, tensor.name);
+      tensor.name = fmt::format("{}.{}", name, tensor.name);
       list.push_back(std::move(tensor));
     }
   };
-  add("value", layer.value);
-  add("advantage", layer.advantage);
+  add(first_name, first);
+  add(second_name, second);
   return list;
+}
+
+std::vector<TensorInfo> tensors_of(const StreamsLayer& layer) {
+  return tensors_of("value", layer.value, "advantage", layer.advantage);
+}
+
+std::vector<TensorInfo> tensors_of(const AttentionLayer& layer) {
+  return tensors_of("hidden", layer.hidden, "score", layer.score);
 }
 
 std::vector<TensorInfo> tensors_of(const NormLayer& layer) {
@@ -129,6 +57,7 @@ std::vector<TensorInfo> tensors_of(const NormLayer& layer) {
 }
 
 std::vector<TensorInfo> tensors_of(const DuelingLayer&) { return {}; }
+std::vector<TensorInfo> tensors_of(const CopyLayer&) { return {}; }
 
 std::vector<TensorInfo> tensors_of(const DagLayer& layer) {
   return {{"weight", layer.weight, 1, layer.graph->edges(), 0},
@@ -159,6 +88,8 @@ struct Summary {
   }
   void operator()(const NormLayer& layer) { norm = &layer; }
   void operator()(const DuelingLayer&) { dueling = true; }
+  void operator()(const AttentionLayer&) {}  // a branch's, like the next
+  void operator()(const CopyLayer&) {}
   void operator()(const DagLayer& layer) {
     widths = {fmt::format("{}", layer.graph->hidden()), fmt::format("{}", layer.outputs())};
     dag = &layer;
@@ -175,43 +106,49 @@ bool DagLayer::operator==(const DagLayer& other) const {
 }
 
 Structure make_mlp(int inputs, int actions, const NetOptions& options, int atoms,
-                   const GridShape& grid) {
-  Structure structure{.inputs = inputs, .outputs = actions * atoms, .layers = {}};
-  Builder add(structure, options);
-  int width = inputs;
+                   const GridShape& grid, std::span<const InputPart> parts) {
+  Structure structure{.inputs = inputs, .outputs = actions * atoms};
+  StructureBuilder build(structure, options);
+  int at = 0, width = inputs;  // what the next layer reads
+  const auto add = [&](Layer layer) {
+    width = outputs_of(layer);
+    at = build.add(std::move(layer), at);
+  };
+  if (!options.branches.empty()) {
+    const Stretch features = add_branches(options, parts, structure, build);
+    at = features.at, width = features.size();
+  }
   for (GridShape in = grid; const int channels : options.channels) {
     assert(grid.size() == inputs && inputs > 0);
-    add.conv(in, channels);
+    add(build.conv(in, channels));
     in.channels = channels;
-    width = in.size();
   }
   if (options.graph.kind != GraphKind::none) {
     assert(!options.layer_norm && options.noisy == Noisy::none && options.dueling_hidden.empty());
-    add.dag(width, (options.dueling ? 1 + actions : actions) * atoms);
-    if (options.dueling) add.dueling(actions, atoms);
+    add(build.dag(width, (options.dueling ? 1 + actions : actions) * atoms));
+    if (options.dueling) add(DuelingLayer{.actions = actions, .atoms = atoms});
     return structure;
   }
+  const bool noisy = options.noisy == Noisy::all, noisy_head = options.noisy != Noisy::none;
   for (const int hidden : options.hidden) {
-    add.dense(width, hidden, options.layer_norm ? Activation::linear : options.activation,
-              options.noisy == Noisy::all);
-    if (options.layer_norm) add.norm(hidden, options.activation);
-    width = hidden;
+    add(build.dense(width, hidden, options.layer_norm ? Activation::linear : options.activation,
+                    noisy));
+    if (options.layer_norm) add(build.norm(hidden, options.activation));
   }
-  const bool noisy_head = options.noisy != Noisy::none;
   if (options.dueling_hidden.empty()) {
-    add.dense(width, (options.dueling ? 1 + actions : actions) * atoms, Activation::linear,
-              noisy_head);
+    add(build.dense(width, (options.dueling ? 1 + actions : actions) * atoms, Activation::linear,
+                    noisy_head));
   } else {
     assert(options.dueling && !options.layer_norm);
     bool split = false;
     for (const int hidden : options.dueling_hidden) {
-      add.streams(width, hidden, hidden, split, options.activation, options.noisy == Noisy::all);
-      width = hidden;
+      const int in = split ? width / 2 : width;
+      add(build.streams(in, hidden, hidden, split, options.activation, noisy));
       split = true;
     }
-    add.streams(width, atoms, actions * atoms, split, Activation::linear, noisy_head);
+    add(build.streams(width / 2, atoms, actions * atoms, split, Activation::linear, noisy_head));
   }
-  if (options.dueling) add.dueling(actions, atoms);
+  if (options.dueling) add(DuelingLayer{.actions = actions, .atoms = atoms});
   return structure;
 }
 
@@ -229,9 +166,10 @@ std::vector<TensorInfo> tensors(const Structure& structure) {
 
 std::string Structure::describe() const {
   Summary summary;
-  for (const Layer& layer : layers) std::visit(summary, layer);
+  for (std::size_t i = front_layers; i < layers.size(); ++i) std::visit(summary, layers[i]);
   summary.widths.back() = fmt::format("{}", outputs);
-  std::string text = summary.grid.empty() ? fmt::format("{}-", inputs) : summary.grid + ", ";
+  std::string text = front.empty() ? fmt::format("{}-", inputs) : front + " | ";
+  if (!summary.grid.empty()) text = summary.grid + ", ";
   text += fmt::format("{}", fmt::join(summary.widths, "-"));
   if (summary.dag != nullptr) {
     const Graph& graph = *summary.dag->graph;

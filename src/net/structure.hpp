@@ -1,6 +1,11 @@
 // The structure of a network: a list of layers of several kinds, immutable, and where each tensor
 // lies in the flat parameter array.
 //
+// All numbers that a sample passes through, its features, lie in one row: the observation first, then
+// what the layers compute. Each layer reads one stretch of that row and writes another. In a plain
+// network the stretches follow each other; branches read parts of the observation, and where their
+// results lie side by side, the stretch over them is their concatenation.
+//
 // All parameters of a network are one aligned array of floats. A target copy is a memcpy, an
 // optimiser step one loop, an all-reduce one call. Weights are [out, in] with rows padded to a
 // multiple of 8 floats; the padding is zero, has zero gradient, and so stays zero.
@@ -22,10 +27,12 @@
 
 namespace hotloop {
 
-// y = act(W x + b). A noisy layer has learnt standard deviations beside W and b: see noise.hpp.
+// y = act(W x + b), for each of `rows` rows of x by itself. A noisy layer has learnt standard deviations
+// beside W and b: see noise.hpp.
 struct DenseLayer {
-  int in = 0;
-  int out = 0;
+  int rows = 1;
+  int in = 0;      // of one row
+  int out = 0;     // of one row
   int stride = 0;  // floats from one row of W to the next: `in` rounded up to 8
   Activation activation = Activation::linear;
   std::size_t weight = 0;  // offset of W [out, stride] in the flat array
@@ -35,8 +42,8 @@ struct DenseLayer {
   std::size_t bias_sigma = 0;    // noisy only: offset of sigma_b [out]
   float initial_sigma = 0;       // noisy only: where every sigma starts
 
-  int inputs() const { return in; }
-  int outputs() const { return out; }
+  int inputs() const { return rows * in; }
+  int outputs() const { return rows * out; }
   bool operator==(const DenseLayer&) const = default;
 };
 
@@ -99,6 +106,28 @@ struct DuelingLayer {
   bool operator==(const DuelingLayer&) const = default;
 };
 
+// Additive attention (Bahdanau et al. 2015) over the rows h_i of x:
+//   s_i = v . tanh(W h_i + b) + c,   w = softmax over i of s,   y = sum over i of w_i h_i.
+struct AttentionLayer {
+  DenseLayer hidden;  // W, b
+  DenseLayer score;   // v, c
+
+  int rows() const { return hidden.rows; }
+  int width() const { return hidden.in; }
+  int inputs() const { return hidden.inputs(); }
+  int outputs() const { return width(); }
+  bool operator==(const AttentionLayer&) const = default;
+};
+
+// y = x, to where it is needed.
+struct CopyLayer {
+  int width = 0;
+
+  int inputs() const { return width; }
+  int outputs() const { return width; }
+  bool operator==(const CopyLayer&) const = default;
+};
+
 // A graph of neurons (graph.hpp): in the order of the graph, neuron n that is no input has
 //   a[n] = act(b[n] + sum over its predecessors q of w[q -> n] a[q]),
 // and x are the a of the inputs, y those of the outputs. Outputs may go without the activation.
@@ -118,7 +147,8 @@ struct DagLayer {
 };
 inline constexpr float kDagLeakySlope = 0.1f;  // of leaky ReLU in graphs: the topology DQN's
 
-using Layer = std::variant<DenseLayer, ConvLayer, NormLayer, StreamsLayer, DuelingLayer, DagLayer>;
+using Layer = std::variant<DenseLayer, ConvLayer, NormLayer, StreamsLayer, DuelingLayer, DagLayer,
+                           AttentionLayer, CopyLayer>;
 
 inline int inputs_of(const Layer& layer) {
   return std::visit([](const auto& kind) { return kind.inputs(); }, layer);
@@ -127,21 +157,37 @@ inline int outputs_of(const Layer& layer) {
   return std::visit([](const auto& kind) { return kind.outputs(); }, layer);
 }
 
+// Where a layer reads and writes: the first of its features.
+struct Place {
+  int from = 0;
+  int to = 0;
+  bool operator==(const Place&) const = default;
+};
+
 struct Structure {
   int inputs = 0;
   int outputs = 0;
-  std::vector<Layer> layers;
-  std::size_t storage = 0;     // floats in the flat array, padding included
-  std::size_t parameters = 0;  // real parameters
+  std::vector<Layer> layers = {};
+  std::vector<Place> places = {};  // [layers]; the last layer's are the outputs
+  int features = 0;                // inputs and what all layers compute
+  std::string front = {};          // branches in words: "dc 128-64 | ..."; empty if there are none
+  int front_layers = 0;            // how many layers they have
+  std::size_t storage = 0;         // floats in the flat array, padding included
+  std::size_t parameters = 0;      // real parameters
 
   bool operator==(const Structure&) const = default;
+  // Whether layer i must say how the loss depends on its x: not if that is the observation alone.
+  bool wants_input_gradient(std::size_t i) const {
+    return places[i].from + inputs_of(layers[i]) > inputs;
+  }
   // "4-64-64-2 relu, layer norm, dueling, 4931 parameters"; streams are "10-128-(128+128)-3",
-  // convolutions "10x10x3 conv 32-64-64, 256-3", and graphs "4-32-2 graph, 38 neurons, 172 edges,
-  // depth 30, leaky_relu, 206 parameters".
+  // branches "a 8-8 | b 4x8-8 | 16-2", convolutions "10x10x3 conv 32-64-64, 256-3", and graphs
+  // "4-32-2 graph, 38 neurons, 172 edges, depth 30, leaky_relu, 206 parameters".
   std::string describe() const;
 };
 
-// Calls visit(dense) for every dense layer, those of streams included, in the order of their tensors.
+// Calls visit(dense) for every dense layer that can be noisy, those of streams included, in the order of
+// their tensors.
 template <class F>
 void each_dense(const Structure& structure, F&& visit) {
   for (const Layer& layer : structure.layers) {
@@ -162,18 +208,27 @@ struct GridShape {
   int size() const { return height * width * channels; }
 };
 
+// A named part of the observation: [rows, width], a vector being one row.
+struct InputPart {
+  std::string name;
+  int rows = 1;
+  int width = 0;
+};
+
 // A multilayer perceptron with options.hidden between its inputs and actions * atoms outputs;
 // output a * atoms + k is atom k of action a. With options.channels, convolutions come first: the
-// inputs are then the grid. With options.graph, a graph takes the place of the hidden layers and of the
-// last one.
+// inputs are then the grid. With options.branches, these come first, and the hidden layers read the last
+// of them; `parts` lie in the observation one after the other. With options.graph, a graph takes the
+// place of the hidden layers and of the last one. Throws UsageError if the branches make no sense.
 Structure make_mlp(int inputs, int actions, const NetOptions& options, int atoms = 1,
-                   const GridShape& grid = {});
+                   const GridShape& grid = {}, std::span<const InputPart> parts = {});
 
 // A tensor by name: [rows, columns], element (r, c) at offset + r * stride + c. A vector has one
 // row, and stride 0.
 struct TensorInfo {
   std::string name;  // layer<i>.weight .bias .weight_sigma .bias_sigma .scale .shift, in streams
-                     // layer<i>.value.weight .advantage.weight and so on
+      // layer<i>.value.weight .advantage.weight and so on, in attention .hidden.weight
+      // and .score.weight
   std::size_t offset = 0;
   int rows = 0;
   int columns = 0;

@@ -51,6 +51,16 @@ GridShape grid_of(const EnvSpec& env) {
   return grid.size() == env.obs ? grid : GridShape{};
 }
 
+std::vector<InputPart> parts_of(const EnvSpec& env) {
+  std::vector<InputPart> parts;
+  for (const ObsPart& part : env.parts) {
+    if (part.name.empty()) break;
+    const int rows = part.shape[1] > 0 ? part.shape[0] : 1;
+    parts.push_back({std::string(part.name), rows, part.size() / rows});
+  }
+  return parts;
+}
+
 }  // namespace
 
 Structure network_structure(const TrainSpec& spec) {
@@ -62,7 +72,8 @@ Structure network_structure(const TrainSpec& spec) {
         "(net.channels: []) or choose another environment",
         spec.env));
   }
-  return make_mlp(env.obs, env.actions, spec.net, make_head(spec.q, env.actions).atoms, grid);
+  return make_mlp(env.obs, env.actions, spec.net, make_head(spec.q, env.actions).atoms, grid,
+                  parts_of(env));
 }
 
 // Safe against 0.1 * 10 falling short of 1.

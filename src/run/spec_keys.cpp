@@ -124,6 +124,9 @@ std::vector<Key> spec_keys(TrainSpec& s) {
       {"replay.beta", &q.beta, kShare,
        "importance weight = (size * probability) ^ -beta, by the largest of the batch"},
 
+      {"net.branches", &s.net.branches, {},
+       "named branches from parts of the observation (`hotloop list envs`) to one vector that takes the "
+       "place of the observation: see [networks](networks.md)"},
       {"net.channels", &s.net.channels, {1, 1'024},
        "widths of 3x3 convolutions before the hidden layers; for environments whose observation is a "
        "grid"},

@@ -43,8 +43,9 @@ Choice choice(E& field, std::span<const std::string_view> names) {
 }
 
 // Where a key's value lives. The table must be able to point at whatever a spec holds.
-using Field = std::variant<bool*, int*, std::int64_t*, std::uint64_t*, float*, double*,
-                           std::string*, std::vector<int>*, Schedule*, EnvOptions*, Choice>;
+using Field =
+    std::variant<bool*, int*, std::int64_t*, std::uint64_t*, float*, double*, std::string*,
+                 std::vector<int>*, std::vector<Branch>*, Schedule*, EnvOptions*, Choice>;
 
 struct Key {
   std::string_view path;  // "algo.target.every"
@@ -68,7 +69,7 @@ inline constexpr Range kSchedulePeriod = {1, 1e15};
 inline constexpr Range kScheduleFactor = {0, 1e6};
 // Whether schedules of this kind have that key. `count` may always be left out.
 bool schedule_has(ScheduleKind kind, std::string_view key);
-inline constexpr std::size_t kMostHiddenLayers = 32;
+inline constexpr std::size_t kMostHiddenLayers = 32;  // of branches too, and of layers in each
 
 // What pqn and sarsa make per env step.
 inline double updates_per_step_of_rollouts(const QOptions& q) {

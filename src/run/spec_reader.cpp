@@ -72,6 +72,14 @@ std::optional<T> whole_in(std::string_view text) {
 
 constexpr std::string_view kEnvOptions = "env.options";
 
+// Letters, digits, and those of `also`.
+bool is_made_of(std::string_view text, std::string_view also) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           also.find(c) != also.npos;
+  });
+}
+
 // Sets the field of one key from its node. One overload per type a field can have.
 struct Setter {
   const Key& key;
@@ -162,6 +170,57 @@ struct Setter {
       to->push_back(static_cast<int>(whole(item, "whole numbers", "each")));
     }
   }
+  void operator()(std::vector<Branch>* to) const {
+    constexpr std::string_view kExpected = "branches such as {h: {from: part, layers: [dense 64]}}";
+    if (!entry.node.IsMap()) wrong(kExpected, "");
+    to->clear();
+    for (const auto& item : entry.node) {
+      const std::string name = item.first.IsScalar() ? item.first.Scalar() : "";
+      const YAML::Node& parts = item.second;
+      const std::string path = fmt::format("{}.{}", key.path, shown(name));
+      if (!is_made_of(name, "_")) fail(entry.where, path, "a name has letters, digits and _ only");
+      if (std::any_of(to->begin(), to->end(), [&](const Branch& b) { return b.name == name; }))
+        fail(entry.where, path, "given twice");
+      if (!parts.IsMap()) fail(entry.where, path, fmt::format("expected {}", kExpected));
+      Branch branch{.name = name, .from = {}, .layers = {}};
+      for (const auto& part : parts) {
+        constexpr std::array<std::string_view, 2> kParts = {"from", "layers"};
+        const std::string which = part.first.IsScalar() ? part.first.Scalar() : "";
+        if (std::find(kParts.begin(), kParts.end(), which) == kParts.end()) {
+          fail(entry.where, fmt::format("{}.{}", path, shown(which)),
+               fmt::format("unknown key; {}", suggestion(which, kParts)));
+        }
+        (which == "from" ? branch.from : branch.layers) =
+            texts(part.second, fmt::format("{}.{}", path, which));
+      }
+      to->push_back(branch);
+    }
+    if (to->size() > kMostHiddenLayers) {
+      fail(entry.where, key.path,
+           fmt::format("{} items; allowed: up to {}", to->size(), kMostHiddenLayers));
+    }
+  }
+  // One text or a list of them: words, numbers, spaces.
+  std::vector<std::string> texts(const YAML::Node& node, std::string_view path) const {
+    std::vector<std::string> list;
+    const auto add = [&](const YAML::Node& item) {
+      std::string words = item.IsScalar() ? item.Scalar() : "";
+      if (!is_made_of(words, "_ ")) {
+        fail(entry.where, path,
+             fmt::format("expected words such as \"dense 64\", found {}", found(item)));
+      }
+      list.push_back(std::move(words));
+    };
+    if (!node.IsSequence()) {
+      add(node);
+    } else {
+      for (const YAML::Node& item : node) add(item);
+    }
+    if (list.size() > kMostHiddenLayers)
+      fail(entry.where, path,
+           fmt::format("{} items; allowed: up to {}", list.size(), kMostHiddenLayers));
+    return list;
+  }
   void operator()(Schedule* to) const {
     const std::optional<std::string_view> text = plain(entry.node);
     const std::optional<double> value = text ? number_in<double>(*text) : std::nullopt;
@@ -171,12 +230,8 @@ struct Setter {
   }
   // One option more, as it is written: the environment says what it means.
   void operator()(EnvOptions* to) const {
-    constexpr std::string_view kLetters =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-";
     const std::string text = entry.node.IsScalar() ? entry.node.Scalar() : "";
-    if (text.empty() || text.find_first_not_of(kLetters) != std::string::npos) {
-      wrong("a number or a word", "");
-    }
+    if (!is_made_of(text, "_.+-")) wrong("a number or a word", "");
     to->emplace_back(key.path.substr(kEnvOptions.size() + 1), text);
   }
   void operator()(const Choice& to) const {

@@ -60,6 +60,9 @@ class Checker {
   }
 
   void check_network() {
+    if (!spec_.net.branches.empty() && !spec_.net.channels.empty()) {
+      blame("net.channels", "does not go together with net.branches; choose one of them");
+    }
     if (spec_.net.dueling_hidden.empty()) return;
     if (!spec_.net.dueling) {
       blame("net.dueling_hidden", "needs net.dueling: true; there are no two streams without it");
@@ -84,6 +87,7 @@ class Checker {
     without_graph(net.noisy != Noisy::none, "net.noisy");
     without_graph(!net.dueling_hidden.empty(), "net.dueling_hidden");
     without_graph(!net.channels.empty(), "net.channels");
+    without_graph(!net.branches.empty(), "net.branches");
     if (net.graph.kind == GraphKind::edges && net.graph.edges.empty()) {
       blame("net.graph.edges", "missing; kind edges needs it, or net.graph.file");
     }

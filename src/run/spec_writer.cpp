@@ -43,6 +43,15 @@ struct ValueText {
   std::string operator()(const std::vector<int>* value) const {
     return fmt::format("[{}]", fmt::join(*value, ", "));
   }
+  std::string operator()(const std::vector<Branch>* value) const {
+    std::string text;
+    for (const Branch& branch : *value) {
+      text +=
+          fmt::format("{}{}: {{from: [{}], layers: [{}]}}", text.empty() ? "" : ", ", branch.name,
+                      fmt::join(branch.from, ", "), fmt::join(branch.layers, ", "));
+    }
+    return "{" + text + "}";
+  }
   std::string operator()(const Schedule* value) const {
     if (value->kind == ScheduleKind::constant) return fmt::format("{}", value->from);
     std::string text = fmt::format(
@@ -80,6 +89,7 @@ struct TypeText {
   std::string operator()(const double*) const { return "number"; }
   std::string operator()(const std::string*) const { return "text"; }
   std::string operator()(const std::vector<int>*) const { return "list"; }
+  std::string operator()(const std::vector<Branch>*) const { return "mapping"; }
   std::string operator()(const Schedule*) const { return "schedule"; }
   std::string operator()(const EnvOptions*) const { return "mapping"; }
   std::string operator()(const Choice&) const { return "word"; }
@@ -100,6 +110,9 @@ struct AllowedText {
   std::string operator()(const std::string*) const { return ""; }
   std::string operator()(const std::vector<int>*) const {
     return fmt::format("up to {} items, {}", kMostHiddenLayers, key.range.text("each"));
+  }
+  std::string operator()(const std::vector<Branch>*) const {
+    return fmt::format("up to {} of up to {} layers", kMostHiddenLayers, kMostHiddenLayers);
   }
   std::string operator()(const Schedule*) const { return range(); }
   std::string operator()(const EnvOptions*) const { return "the environment's own"; }

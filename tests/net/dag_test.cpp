@@ -21,7 +21,11 @@ Structure network_of(Graph graph, DagLayer layer) {
   layer.graph = std::make_shared<const Graph>(std::move(graph));
   layer.weight = 0;
   layer.bias = round_up(layer.graph->edges(), 16);
-  Structure net{.inputs = layer.inputs(), .outputs = layer.outputs(), .layers = {layer}};
+  Structure net{.inputs = layer.inputs(),
+                .outputs = layer.outputs(),
+                .layers = {layer},
+                .places = {{0, layer.inputs()}}};
+  net.features = layer.inputs() + layer.outputs();
   net.storage = layer.bias + round_up(layer.computed(), 16);
   net.parameters = layer.graph->edges() + layer.computed();
   return net;

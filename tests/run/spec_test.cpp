@@ -34,6 +34,15 @@ struct Bits {
     for (int item : *x) result += std::to_string(item) + ",";
     return result;
   }
+  std::string operator()(const std::vector<Branch>* x) const {
+    std::string result;
+    for (const Branch& branch : *x) {
+      result += branch.name + "<";
+      for (const std::string& name : branch.from) result += name + ",";
+      for (const std::string& layer : branch.layers) result += layer + ";";
+    }
+    return result;
+  }
   std::string operator()(const Schedule* x) const {
     return std::to_string(static_cast<int>(x->kind)) + " " + (*this)(&x->from) + " " +
            (*this)(&x->to) + " " + std::to_string(x->over) + " " + (*this)(&x->factor) + " " +
@@ -87,6 +96,14 @@ struct Randomise {
   void operator()(std::vector<int>* x) const {
     x->assign(rng.below(5), 0);
     for (int& item : *x) item = static_cast<int>(whole());
+  }
+  void operator()(std::vector<Branch>* x) const {
+    x->clear();
+    for (std::uint32_t i = rng.below(3); i > 0; --i) {
+      x->push_back({.name = "h" + std::to_string(i), .from = {"pole"}, .layers = {"dense 7 tanh"}});
+      if (rng.below(2) == 1) x->back().from.push_back("cart_0");
+      if (rng.below(2) == 1) x->back().layers = {"stack", "attention 3", "norm"};
+    }
   }
   void operator()(Schedule* x) const {
     *x = constant(real(key.range.low, key.range.high));

@@ -1,0 +1,249 @@
+#include "net/branches.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <sstream>
+
+#include <hotloop/error.hpp>
+
+#include "core/text.hpp"
+
+namespace hotloop {
+namespace {
+
+enum class Word { concat, stack, flatten, dense, norm, attention };
+constexpr std::array<std::string_view, 6> kWords = {"concat", "stack", "flatten",
+                                                    "dense",  "norm",  "attention"};
+constexpr int kMostUnits = 16'384;
+
+struct Step {
+  Word word = Word::concat;
+  int units = 0;
+  Activation activation = Activation::linear;
+  Stretch in = {}, out = {};  // shapes
+};
+
+[[noreturn]] void fail(const Branch& branch, const std::string& what) {
+  throw UsageError(fmt::format("net.branches.{}: {}", branch.name, what));
+}
+
+template <std::size_t N>
+std::size_t index_of(const Branch& branch, const std::string& name,
+                     const std::array<std::string_view, N>& names) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end())
+    fail(branch, fmt::format("\"{}\" is unknown; {}", name, suggestion(name, names)));
+  return found - names.begin();
+}
+
+Step parse(const Branch& branch, const std::string& text, Activation standard) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  if (words.empty()) fail(branch, "an empty layer; allowed: " + join(kWords));
+  Step step{.word = static_cast<Word>(index_of(branch, words[0], kWords))};
+  const bool has_units = step.word == Word::dense || step.word == Word::attention;
+  const bool has_activation = step.word == Word::dense || step.word == Word::norm;
+  if (step.word == Word::dense) step.activation = standard;
+  std::size_t next = 1;
+  if (has_units) {
+    const std::string number = next < words.size() ? words[next++] : "";
+    const auto [end, error] =
+        std::from_chars(number.data(), number.data() + number.size(), step.units);
+    if (error != std::errc() || end != number.data() + number.size() || step.units < 1 ||
+        step.units > kMostUnits) {
+      fail(branch, fmt::format("\"{}\": expected a width, 1 to {}, as in \"{} 64\"", text,
+                               kMostUnits, words[0]));
+    }
+  }
+  if (has_activation && next < words.size())
+    step.activation = static_cast<Activation>(index_of(branch, words[next++], kActivationNames));
+  if (next < words.size())
+    fail(branch, fmt::format("\"{}\": nothing is expected after \"{}\"", text, words[next - 1]));
+  return step;
+}
+
+std::string shape_text(const Stretch& s) {
+  return s.rows == 1 ? fmt::format("[{}]", s.width) : fmt::format("[{}, {}]", s.rows, s.width);
+}
+
+// A branch whose words and shapes are understood.
+struct Resolved {
+  Stretch joined = {};           // the shape of its input
+  std::vector<Step> steps = {};  // those that are layers: dense, norm, attention
+  Stretch result = {};           // the shape of its result
+};
+
+using Shapes = std::map<std::string, Stretch, std::less<>>;
+
+Stretch join_shapes(const Branch& branch, Word how, const std::vector<Stretch>& sources) {
+  Stretch joined{.rows = 1, .width = 0};
+  if (how == Word::concat) {
+    for (const Stretch& source : sources) joined.width += source.size();
+    return joined;
+  }
+  for (const Stretch& source : sources) {
+    if (source.rows != 1 || source.width != sources[0].width) {
+      fail(branch, fmt::format("stack needs vectors of one width; found {} beside {}",
+                               shape_text(source), shape_text(sources[0])));
+    }
+  }
+  return {.rows = static_cast<int>(sources.size()), .width = sources[0].width};
+}
+
+Resolved resolve(const Branch& branch, const Shapes& known, Activation standard) {
+  if (branch.from.empty()) fail(branch, "from is missing");
+  std::vector<Stretch> sources;
+  for (const std::string& name : branch.from) {
+    const auto source = known.find(name);
+    if (source == known.end()) {
+      std::vector<std::string_view> names;
+      for (const auto& [other, shape] : known) names.push_back(other);
+      fail(branch, fmt::format("from: there is no part of the observation and no earlier branch "
+                               "\"{}\"; {}",
+                               name, suggestion(name, names)));
+    }
+    sources.push_back(source->second);
+  }
+  std::vector<Step> steps;
+  for (const std::string& text : branch.layers) steps.push_back(parse(branch, text, standard));
+  Word how = Word::concat;
+  const bool joins =
+      !steps.empty() && (steps[0].word == Word::concat || steps[0].word == Word::stack);
+  if (joins) {
+    how = steps[0].word;
+    steps.erase(steps.begin());
+  }
+  const bool several = sources.size() > 1;
+  if (joins && !several) fail(branch, "there is only one thing to join; leave out concat or stack");
+  Resolved result{.joined = several ? join_shapes(branch, how, sources) : sources[0]};
+  Stretch now = result.joined;
+  for (Step& step : steps) {
+    const auto needs = [&](bool met, std::string_view what) {
+      if (met) return;
+      fail(branch, fmt::format("{} needs {}; found {}", kWords[static_cast<int>(step.word)], what,
+                               shape_text(now)));
+    };
+    step.in = now;
+    switch (step.word) {
+      case Word::concat:
+      case Word::stack:
+        fail(branch, "concat and stack can only come first");
+      case Word::flatten:
+        needs(now.rows > 1, "a matrix");
+        now = {.rows = 1, .width = now.size()};
+        continue;
+      case Word::dense:
+        now.width = step.units;
+        break;
+      case Word::norm:
+        needs(now.rows == 1, "a vector");
+        break;
+      case Word::attention:
+        needs(now.rows > 1, "a matrix");
+        now.rows = 1;
+        break;
+    }
+    step.out = now;
+    result.steps.push_back(step);
+  }
+  result.result = now;
+  return result;
+}
+
+// Each thing is found in the row right behind the one before.
+bool are_neighbours(const std::vector<Stretch>& sources) {
+  for (std::size_t i = 1; i < sources.size(); ++i) {
+    if (sources[i].at != sources[i - 1].at + sources[i - 1].size()) return false;
+  }
+  return true;
+}
+
+// Where the sources lie one behind the other: where they are, or copies.
+int join_places(const std::vector<Stretch>& sources, StructureBuilder& build) {
+  if (are_neighbours(sources)) return sources[0].at;
+  int at = -1;
+  for (const Stretch& source : sources) {
+    const int copy = build.add(CopyLayer{source.size()}, source.at);
+    if (at < 0) at = copy;
+  }
+  return at;
+}
+
+// "dc_sfc 6x64-64": what it reads, and the shape after each layer.
+std::string words_for(const Branch& branch, const Resolved& resolved) {
+  std::vector<std::string> words;
+  for (const Step& step : resolved.steps) {
+    if (step.word != Word::dense) {
+      words.push_back(std::string(kWords[static_cast<int>(step.word)]));
+    } else {
+      words.push_back(step.out.rows > 1 ? fmt::format("{}x{}", step.out.rows, step.out.width)
+                                        : fmt::format("{}", step.out.width));
+    }
+  }
+  return fmt::format("{} {}", fmt::join(branch.from, "+"), fmt::join(words, "-"));
+}
+
+Layer make_layer(const Step& step, bool noisy, StructureBuilder& build) {
+  const auto [at, rows, width] = step.in;
+  if (step.word == Word::norm) return build.norm(width, step.activation);
+  if (step.word == Word::attention) return build.attention(rows, width, step.units);
+  return build.dense(width, step.units, step.activation, noisy, rows);
+}
+
+void check_that_all_are_read(std::span<const Branch> branches) {
+  for (const Branch& branch : branches.first(branches.size() - 1)) {
+    const bool read = std::any_of(branches.begin(), branches.end(), [&](const Branch& other) {
+      return std::find(other.from.begin(), other.from.end(), branch.name) != other.from.end();
+    });
+    if (!read) fail(branch, "nothing reads it; only the last branch goes on to the hidden layers");
+  }
+}
+
+}  // namespace
+
+Stretch add_branches(const NetOptions& options, std::span<const InputPart> parts,
+                     Structure& structure, StructureBuilder& build) {
+  const std::span<const Branch> branches(options.branches);
+  Shapes known;  // parts and branches by name
+  int at = 0;
+  for (const InputPart& part : parts) {
+    known[part.name] = {.at = at, .rows = part.rows, .width = part.width};
+    at += part.rows * part.width;
+  }
+  std::vector<Resolved> resolved;
+  for (const Branch& branch : branches) {
+    if (known.contains(branch.name)) fail(branch, "the name is taken");
+    resolved.push_back(resolve(branch, known, options.activation));
+    known[branch.name] = resolved.back().result;
+  }
+  check_that_all_are_read(branches);
+
+  // The results first, side by side; then what lies between.
+  std::vector<int> results;
+  for (const Resolved& branch : resolved)
+    results.push_back(build.take_features(branch.steps.empty() ? 0 : branch.result.size()));
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < branches.size(); ++i) {
+    std::vector<Stretch> sources;
+    for (const std::string& name : branches[i].from) sources.push_back(known.at(name));
+    at = join_places(sources, build);
+    for (const Step& step : resolved[i].steps) {
+      const bool last = &step == &resolved[i].steps.back();
+      const int to = last ? results[i] : build.take_features(step.out.size());
+      build.add(make_layer(step, options.noisy == Noisy::all, build), at, to);
+      at = to;
+    }
+    known.at(branches[i].name).at = at;
+    if (!resolved[i].steps.empty()) words.push_back(words_for(branches[i], resolved[i]));
+  }
+  structure.front = fmt::format("{}", fmt::join(words, " | "));
+  structure.front_layers = static_cast<int>(structure.layers.size());
+  return known.at(branches.back().name);
+}
+
+}  // namespace hotloop

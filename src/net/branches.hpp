@@ -1,0 +1,42 @@
+// Branches: networks with several named inputs, as words.
+//
+//   h1:      {from: dc, layers: [dense 128, dense 64]}
+//   h2:      {from: dc_sfc, layers: [dense 64, flatten, dense 64]}
+//   context: {from: [h1, h2], layers: [stack, attention 128]}
+//
+// What flows has a shape [rows, width]; a vector is one row. The words:
+//   concat             several things become one vector: the default where there are several
+//   stack              several vectors of the same width become the rows of a matrix
+//   flatten            a matrix becomes a vector
+//   dense N [act]      each row by itself, with the same weights, to width N; net.activation follows
+//                      unless another is given
+//   norm [act]         layer normalisation of a vector
+//   attention N        a matrix becomes a vector, the mean of its rows weighted by additive attention
+//                      with N hidden units (AttentionLayer)
+//
+// The results of branches lie side by side in the order of their declaration, so joining neighbours
+// costs nothing; others are copied together.
+#pragma once
+
+#include <span>
+
+#include "net/structure.hpp"
+#include "net/structure_builder.hpp"
+
+namespace hotloop {
+
+// Where something flows in the row of features, and its shape.
+struct Stretch {
+  int at = 0;
+  int rows = 1;
+  int width = 0;
+
+  int size() const { return rows * width; }
+};
+
+// Appends the layers of all branches; returns the result of the last one. Sets structure.front. Throws
+// UsageError naming the branch, what is wrong with it and what is allowed.
+Stretch add_branches(const NetOptions& options, std::span<const InputPart> parts,
+                     Structure& structure, StructureBuilder& build);
+
+}  // namespace hotloop

@@ -1,0 +1,152 @@
+// Networks with several named inputs. That their passes equal those of a slow twin is shown in
+// network_test.cpp; here are their shapes, the SFC network of the specification (sections 11 and 17),
+// and what is refused.
+#include "net/branches.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include <hotloop/error.hpp>
+#include <hotloop/rng.hpp>
+
+#include "net/network.hpp"
+#include "tests/net/sfc_network.hpp"
+
+namespace hotloop {
+namespace {
+
+const std::vector<InputPart> kParts = {{"a", 1, 4}, {"b", 3, 2}, {"c", 1, 5}};
+
+Structure network(std::vector<Branch> branches) {
+  return make_mlp(15, 2, {.branches = std::move(branches), .hidden = {8}}, 1, {}, kParts);
+}
+
+std::string error_of(std::vector<Branch> branches) {
+  try {
+    network(std::move(branches));
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Branches, NeighboursAreJoinedWhereTheyAre) {
+  const Structure net = network({{"x", {"a"}, {"dense 3"}},
+                                 {"y", {"b"}, {"dense 2", "flatten", "dense 3"}},
+                                 {"z", {"x", "y"}, {"stack", "attention 4"}},
+                                 {"all", {"x", "y", "z"}, {}}});
+  ASSERT_EQ(net.layers.size(), 6u);  // nothing is copied
+  EXPECT_EQ(net.places[0], (Place{0, 15}));
+  EXPECT_EQ(net.places[1], (Place{4, 24}));  // what lies between, behind the results
+  EXPECT_EQ(net.places[2], (Place{24, 18}));
+  EXPECT_EQ(net.places[3], (Place{15, 21}));  // attention over x and y
+  EXPECT_EQ(net.places[4].from, 15);          // the hidden layer reads x, y, z
+  EXPECT_EQ(inputs_of(net.layers[4]), 9);
+  EXPECT_EQ(std::get<DenseLayer>(net.layers[1]).rows, 3);
+  EXPECT_EQ(net.describe(), "a 3 | b 3x2-3 | x+y attention | 8-2 relu, 161 parameters");
+}
+
+TEST(Branches, OthersAreCopiedTogether) {
+  const Structure net =
+      network({{"x", {"a"}, {"dense 3"}}, {"y", {"c"}, {"dense 3"}}, {"all", {"y", "x", "c"}, {}}});
+  ASSERT_EQ(net.layers.size(), 7u);  // two, three copies, two
+  EXPECT_TRUE(std::holds_alternative<CopyLayer>(net.layers[2]));
+  EXPECT_EQ(net.places[3].to, net.places[2].to + 3);
+  EXPECT_EQ(net.places[4].from, 10);
+  EXPECT_EQ(net.places[5].from, net.places[2].to);
+  EXPECT_FALSE(net.wants_input_gradient(4));
+}
+
+// Section 11, layer by layer; the products are those of section 17.1.
+TEST(Branches, TheSfcNetworkHasItsParameters) {
+  const Structure net = sfc_network();
+  EXPECT_EQ(net.inputs, 152);
+  EXPECT_EQ(net.parameters, 177'294u);
+  std::vector<std::size_t> counts;
+  std::size_t products = 0;
+  const auto count = [&](const DenseLayer& dense) {
+    counts.push_back(static_cast<std::size_t>(dense.in + 1) * dense.out);
+    products += static_cast<std::size_t>(dense.rows) * dense.in * dense.out;
+  };
+  for (const Layer& layer : net.layers) {
+    if (const auto* dense = std::get_if<DenseLayer>(&layer)) count(*dense);
+    if (const auto* attention = std::get_if<AttentionLayer>(&layer)) {
+      count(attention->hidden);
+      count(attention->score);
+    }
+  }
+  EXPECT_EQ(counts, (std::vector<std::size_t>{1920, 8256, 896, 24640, 704, 24640, 8320, 129, 65792,
+                                              32896, 8256, 845}));
+  EXPECT_EQ(products, 200'256u);
+}
+
+// Section 17.8: without scores, attention is the mean.
+TEST(Branches, AttentionWithoutScoresIsTheMean) {
+  const Structure net =
+      make_mlp(6, 2, {.branches = {{"all", {"rows"}, {"attention 5"}}}, .hidden = {}}, 1, {},
+               std::vector<InputPart>{{"rows", 3, 2}});
+  std::vector<float> parameters(net.storage);
+  initialise(net, Initialiser::glorot, 1, parameters);
+  const auto& attention = std::get<AttentionLayer>(net.layers[0]);
+  std::fill_n(parameters.begin() + attention.score.weight, 5, 0.0f);
+  const std::vector<float> x = {1, 2, 3, 5, 8, 14};
+  const Plan plan(net);
+  for (const Use use : {Use::training, Use::inference}) {  // lanes, and one sample
+    Workspace workspace(net, 1, use);
+    parameters[std::get<DenseLayer>(net.layers[1]).bias] = 0;
+    float* head = &parameters[std::get<DenseLayer>(net.layers[1]).weight];
+    head[0] = 1, head[1] = 0, head[8] = 0, head[9] = 1;  // the outputs are the mean itself
+    forward(plan, parameters, x.data(), 1, workspace);
+    EXPECT_FLOAT_EQ(workspace.outputs(0)[0], 4);
+    EXPECT_FLOAT_EQ(workspace.outputs(0)[kLanes], 7);
+  }
+}
+
+// Scores (log 1, log 2, log 5) weigh rows by 1/8, 2/8, 5/8; worked on paper.
+TEST(Branches, AttentionWeighsByItsScores) {
+  const Structure net =
+      make_mlp(3, 1, {.branches = {{"all", {"rows"}, {"attention 1"}}}, .hidden = {}}, 1, {},
+               std::vector<InputPart>{{"rows", 3, 1}});
+  const auto& attention = std::get<AttentionLayer>(net.layers[0]);
+  const auto& head = std::get<DenseLayer>(net.layers[1]);
+  std::vector<float> p(net.storage);
+  p[attention.hidden.weight] = 1;
+  p[attention.score.weight] = std::log(5.0f) / std::tanh(2.0f);
+  p[head.weight] = 1;
+  // t = tanh(x): 0 for x = 0, and log 2 / log 5 of tanh 2 for the row between.
+  const float middle = std::atanh(std::log(2.0f) / std::log(5.0f) * std::tanh(2.0f));
+  const std::vector<float> x = {0, middle, 2};
+  Workspace workspace(net, 1, Use::training);
+  forward(Plan(net), p, x.data(), 1, workspace);
+  EXPECT_NEAR(workspace.outputs(0)[0], middle / 4 + 10.0f / 8, 1e-6);
+}
+
+TEST(Branches, WhatMakesNoSenseIsRefused) {
+  const auto expect = [](std::vector<Branch> branches, const std::string& text) {
+    const std::string error = error_of(std::move(branches));
+    EXPECT_NE(error.find(text), error.npos) << error;
+  };
+  expect({{"h", {"z"}, {}}},
+         "net.branches.h: from: there is no part of the observation and no earlier branch \"z\"");
+  expect({{"h", {"h"}, {}}}, "no earlier branch \"h\"");
+  expect({{"a", {"b"}, {}}}, "the name is taken");
+  expect({{"h", {}, {}}}, "from is missing");
+  expect({{"h", {"a"}, {"dens 3"}}}, "did you mean dense?");
+  expect({{"h", {"a"}, {"dense"}}}, "expected a width, 1 to 16384");
+  expect({{"h", {"a"}, {"dense 0"}}}, "expected a width");
+  expect({{"h", {"a"}, {"dense 3x"}}}, "expected a width");
+  expect({{"h", {"a"}, {"dense 3 rel"}}}, "did you mean relu?");
+  expect({{"h", {"a"}, {"flatten 3"}}}, "nothing is expected after \"flatten\"");
+  expect({{"h", {"a"}, {"flatten"}}}, "flatten needs a matrix; found [4]");
+  expect({{"h", {"a"}, {"attention 3"}}}, "attention needs a matrix");
+  expect({{"h", {"b"}, {"norm"}}}, "norm needs a vector; found [3, 2]");
+  expect({{"h", {"a"}, {"stack"}}}, "only one thing to join");
+  expect({{"h", {"a", "c"}, {"stack"}}}, "stack needs vectors of one width; found [5] beside [4]");
+  expect({{"h", {"a", "c"}, {"dense 3", "concat"}}}, "can only come first");
+  expect({{"g", {"a"}, {"dense 3"}}, {"h", {"a"}, {"dense 3"}}},
+         "net.branches.g: nothing reads it");
+}
+
+}  // namespace
+}  // namespace hotloop
