@@ -52,6 +52,12 @@ void print_summary(const TrainResult& r) {
                r.score_greedy, r.score_last100, r.score_max);
   }
   for (const std::string& warning : r.warnings) fmt::print("  warning: {}\n", warning);
+  std::string time;
+  for (const auto& [phase, share] : r.time) {
+    if (share >= 0.005)
+      time += fmt::format("{} {} {:.0f} %", time.empty() ? "" : ",", phase, 100 * share);
+  }
+  fmt::print("  time:{}\n", time);
   fmt::print("  {:.2f} s on {} thread{} of {}\n  {}\n", r.wall_seconds, r.threads,
              r.threads == 1 ? "" : "s", r.cpu, r.run_dir);
 }

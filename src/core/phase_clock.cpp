@@ -1,5 +1,7 @@
 #include "core/phase_clock.hpp"
 
+#include <numeric>
+
 namespace hotloop {
 
 std::array<double, kPhaseNames.size()> PhaseClock::seconds() {
@@ -18,6 +20,13 @@ std::array<double, kPhaseNames.size()> PhaseClock::seconds() {
     result[i] = static_cast<double>(spent_[i]) * per_tick * (i < kPartsOfRound ? share : 1);
   }
   return result;
+}
+
+std::array<double, kPhaseNames.size()> PhaseClock::shares() {
+  auto phases = seconds();
+  const double total = std::accumulate(phases.begin(), phases.end(), 0.0);
+  for (double& phase : phases) phase = total > 0 ? phase / total : 0;
+  return phases;
 }
 
 }  // namespace hotloop

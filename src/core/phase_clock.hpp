@@ -38,6 +38,8 @@ class PhaseClock {
 
   // Seconds per phase since construction.
   std::array<double, kPhaseNames.size()> seconds();
+  // The same as shares of the whole.
+  std::array<double, kPhaseNames.size()> shares();
 
   std::int64_t switches() const { return switches_; }
 

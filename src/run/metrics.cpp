@@ -5,7 +5,6 @@
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "core/system.hpp"
 #include "run/health.hpp"
@@ -78,11 +77,10 @@ std::vector<std::string> MetricsLog::write(Trainer& trainer, RunRecord& record) 
   std::vector<std::string> warnings = watch(health, trainer.spec(), record.health);
   fmt::format_to(std::back_inserter(row), ",\"warnings\":{}", nlohmann::json(warnings).dump());
   fmt::format_to(std::back_inserter(row), ",\"resident_bytes\":{},\"time\":{{", resident_bytes());
-  const auto phases = trainer.clock().seconds();
-  const double total = std::accumulate(phases.begin(), phases.end(), 0.0);
-  for (std::size_t i = 0; i < phases.size(); ++i) {
+  const auto shares = trainer.clock().shares();
+  for (std::size_t i = 0; i < shares.size(); ++i) {
     fmt::format_to(std::back_inserter(row), "{}\"{}\":{:.4f}", i > 0 ? "," : "", kPhaseNames[i],
-                   total > 0 ? phases[i] / total : 0);
+                   shares[i]);
   }
   fmt::format_to(std::back_inserter(row), "}}}}");
   lines_.append({row.data(), row.size()});

@@ -229,6 +229,7 @@ class Session {
         .score_max = score(&EpisodeLog::largest),
         .score_greedy = score_greedy(),
         .measures = measure_means(),
+        .time = time_shares(),
         .episode_return_mean = trainer_.episodes().mean(EpisodeLog::kReturn),
         .episode_return_last100 = trainer_.episodes().mean_of_last(EpisodeLog::kReturn)};
   }
@@ -247,6 +248,12 @@ class Session {
     const int column = score_column();
     const bool measured = column >= 0 && !std::isnan(record_.greedy_return);
     return measured ? record_.greedy_measures[column] : kNone;
+  }
+  std::vector<std::pair<std::string, double>> time_shares() {
+    const auto shares = trainer_.clock().shares();
+    std::vector<std::pair<std::string, double>> list;
+    for (std::size_t i = 0; i < shares.size(); ++i) list.emplace_back(kPhaseNames[i], shares[i]);
+    return list;
   }
   std::vector<std::pair<std::string, double>> measure_means() const {
     const EnvSpec& env = trainer_.env().spec();

@@ -47,6 +47,7 @@ std::string to_json(const TrainResult& r) {
     json["score_greedy"] = number(r.score_greedy);
     for (const auto& [name, mean] : r.measures) json["measures"][name] = number(mean);
   }
+  for (const auto& [phase, share] : r.time) json["time"][phase] = std::round(share * 1e4) / 1e4;
   return json.dump();
 }
 
