@@ -29,6 +29,7 @@ std::vector<Case> cases() {
   for (const std::string obs : {"basic", "flood", "enhanced"}) {
     all.push_back({"snake_" + obs, {"snake", {{"grid", "10"}, {"obs", obs}}}, {256}});
   }
+  all.push_back({"sfc", {"sfc", {{"centres", "4"}}}, {1, 64, 256}});
   return all;
 }
 

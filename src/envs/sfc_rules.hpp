@@ -1,0 +1,100 @@
+// What can be chosen about SFC provisioning: the options of a spec, and the rules that follow.
+//
+// Chains of network functions (a service function chain: SFC) are placed on the data centres of a
+// network by a planner that acts on one centre at a time. The world follows a public trainer,
+// DRL-NFV; `mode: reference` has its numbers and its quirks, `mode: paper` those of the paper that
+// it builds on (Onsu et al., "Unlocking Reconfigurability for Deep Reinforcement Learning in SFC
+// Provisioning", 2024) as far as they are known:
+//
+//                     reference                          paper
+//   bandwidth         Gbps, MIoT in Mbps; never used up  Mbps; 1000 on a link, reserved while served
+//   MIoT limit        0.005 ms: nobody can make it       5 ms
+//   VoIP              three functions                    five, two of them twice
+//   clock             0.01 ms per round of the centres   0.01 ms per action
+//   order of centres  anew after each round              anew after each action
+//   requests          once                               every 4 ms, five times
+//   time-out          costs nothing                      -1.5
+// Where the paper is not known to differ, its mode keeps the rule of the reference.
+#pragma once
+
+#include <hotloop/env.hpp>
+
+#include <array>
+#include <span>
+
+namespace hotloop {
+
+inline constexpr int kSfcFunctions = 6;  // NAT, FW, VOC, TM, WO, IDPS
+inline constexpr int kSfcTypes = 6;      // CG, AR, VoIP, VS, MIoT, Ind4.0
+inline constexpr int kSfcMostCentres = 8;
+inline constexpr int kSfcLongestChain = 5;
+inline constexpr int kSfcRam = 256;  // of a centre
+inline constexpr int kSfcStorage = 2048;
+inline constexpr double kSfcTick = 0.01;        // ms
+inline constexpr int kSfcTicksPerMs = 100;      // 1 / kSfcTick
+inline constexpr int kSfcLinkKbps = 1'000'000;  // of a link, in paper mode
+// Every chain begins with the function 0, NAT. So only that can be placed for a request that has
+// nothing yet; and as every request under way holds a NAT instance, RAM bounds how many there are.
+inline constexpr int kSfcFirstFunction = 0;
+
+struct SfcFunction {
+  int cpu, ram, storage;
+  double processing;  // ms
+};
+inline constexpr std::array<SfcFunction, kSfcFunctions> kSfcFunction = {{
+    {1, 4, 7, 0.06},    // NAT
+    {9, 5, 1, 0.03},    // FW
+    {5, 11, 13, 0.11},  // VOC
+    {13, 7, 7, 0.07},   // TM
+    {5, 2, 5, 0.08},    // WO
+    {11, 15, 2, 0.02},  // IDPS
+}};
+inline constexpr int kSfcActivePerCentre = kSfcRam / kSfcFunction[kSfcFirstFunction].ram;
+
+struct SfcType {
+  std::array<std::uint8_t, kSfcLongestChain> chain{};
+  int length = 0;
+  double bandwidth = 0;  // 0 = drawn for each request, 1 to 50 in steps of 0.001
+  double limit = 0;      // ms from creation to the end
+  int fewest = 0;        // requests in a bundle, both ends included
+  int most = 0;
+
+  double processing = 0;                  // of the whole chain, summed in its order
+  std::array<int, kSfcFunctions> uses{};  // how often the chain has each function
+  // What is shown of a request after each number of placements: 1, the functions placed, those to
+  // come. [length + 1, 13]
+  std::array<std::array<float, 1 + 2 * kSfcFunctions>, kSfcLongestChain + 1> progress{};
+};
+
+struct SfcRules {
+  bool paper = false;
+  int fewest = 2;  // centres of an episode, drawn from fewest to most
+  int most = 8;
+  int pending_cap = 50;
+  int rounds = 1;    // generations of requests per episode
+  int interval = 4;  // ms between them
+  double traffic = 1;
+  double timeout_reward = 0;
+  double placement_reward = 0;
+  bool mask = false;
+  bool scale = false;
+  int max_steps = 10050;
+  int most_cpu = 119;  // of a centre, drawn from 12 on
+  std::array<SfcType, kSfcTypes> types{};
+
+  // Requests that can be waiting or under way at the same time.
+  int capacity() const { return pending_cap + kSfcActivePerCentre * most; }
+};
+
+std::span<const EnvOption> sfc_options();
+
+// `values` has one number per option, or none for the initial ones. Throws UsageError if two options
+// contradict each other.
+SfcRules sfc_rules(std::span<const double> values);
+
+EnvSpec sfc_spec(const SfcRules& rules);
+
+// What `scale` multiplies an observation by, so that its values lie at about 0 to 1.
+std::array<float, 152> sfc_scale(const SfcRules& rules);
+
+}  // namespace hotloop
