@@ -7,6 +7,8 @@
 #include "cli/commands.hpp"
 #include "cli/saved_model.hpp"
 #include "run/evaluation.hpp"
+#include "run/summary.hpp"
+#include "run/table_text.hpp"
 
 namespace hotloop {
 namespace {
@@ -23,25 +25,35 @@ struct Subject {
 
 void report(const Subject& subject, const Evaluation& e, bool json) {
   const EnvSpec env = env_spec(subject.spec.world());
+  const Summary returns = summarise(returns_of(e));
   if (json) {
-    Json row = {{"model", subject.name},       {"env", subject.spec.env},
-                {"episodes", e.episodes},      {"seed", subject.seed},
-                {"return_mean", e.mean},       {"return_std", e.deviation},
+    Json row = {{"model", subject.name},
+                {"env", subject.spec.env},
+                {"episodes", e.episodes.size()},
+                {"seed", subject.seed},
+                {"return_mean", e.mean},
+                {"return_std", e.deviation},
+                {"return_interval", {returns.low, returns.high}},
                 {"length_mean", e.mean_length}};
     for (const auto& [name, text] : subject.spec.env_options) row["options"][name] = text;
     for (int i = 0; i < env.measure_count(); ++i) {
       const std::string name(env.measures[i]);
+      const Summary values = summarise(measures_of(e, i));
       row["measures"][name] = e.measures[i];
+      row["intervals"][name] = {values.low, values.high};
       if (name == "score") row["score_max"] = e.largest[i];
     }
     fmt::print("{}\n", row.dump());
     return;
   }
   fmt::print("{}: return {:.1f} +- {:.1f} over {} episodes of {} (seed {}), mean length {:.1f}\n",
-             subject.name, e.mean, e.deviation, e.episodes, subject.spec.env, subject.seed,
+             subject.name, e.mean, e.deviation, e.episodes.size(), subject.spec.env, subject.seed,
              e.mean_length);
+  fmt::print("  {:<12} {}, 95 % interval of the mean\n", "return", interval_text(returns));
   for (int i = 0; i < env.measure_count(); ++i) {
-    fmt::print("  {:<12} {:.3g} (most {:.3g})\n", env.measures[i], e.measures[i], e.largest[i]);
+    const Summary values = summarise(measures_of(e, i));
+    fmt::print("  {:<12} {} (most {})\n", env.measures[i], interval_text(values),
+               cell_number(values.largest));
   }
 }
 
@@ -67,16 +79,9 @@ int evaluate_policy(const EvalArguments& arguments) {
 int eval_command(const EvalArguments& arguments) {
   if (!arguments.policy.empty()) return evaluate_policy(arguments);
   const SavedModel saved = load_saved_model(arguments.run, arguments.model, arguments.overrides);
-  const Model& model = saved.model;
-  const Subject subject = subject_of(saved.path, model.spec, arguments);
-  ThreadTeam team(model.spec.run.threads);
-  const InputScale scale = saved.scale();
-  Evaluator evaluator(model.spec.world(), subject.options, subject.seed, model.structure,
-                      make_head(model.spec.q, env_spec(model.spec.world()).actions));
-  report(subject,
-         evaluator.run(Plan(model.structure), model.parameters,
-                       saved.is_scaled() ? &scale : nullptr, team),
-         arguments.json);
+  const Subject subject = subject_of(saved.path, saved.model.spec, arguments);
+  ThreadTeam team(subject.spec.run.threads);
+  report(subject, evaluate_model(saved, subject.options, subject.seed, team), arguments.json);
   return 0;
 }
 

@@ -50,6 +50,17 @@ SavedModel load_saved_model(const std::string& run, const std::string& which,
   return saved;
 }
 
+Evaluation evaluate_model(const SavedModel& saved, const EvaluationOptions& options,
+                          std::uint64_t seed, ThreadTeam& team) {
+  const Model& model = saved.model;
+  const EnvChoice world = model.spec.world();
+  const InputScale scale = saved.scale();
+  Evaluator evaluator(world, options, seed, model.structure,
+                      make_head(model.spec.q, env_spec(world).actions));
+  return evaluator.run(Plan(model.structure), model.parameters,
+                       saved.is_scaled() ? &scale : nullptr, team);
+}
+
 TrainSpec load_policy_spec(const std::string& run, std::span<const std::string> overrides) {
   if (run.ends_with(".safetensors")) return load_saved_model(run, "", overrides).model.spec;
   return load_spec(fs::is_directory(run) ? run + "/spec.yaml" : run, overrides);

@@ -13,12 +13,6 @@
 namespace hotloop {
 namespace {
 
-struct Played {
-  double total_return = 0;
-  bool finished = false;
-  std::array<float, kMaxMeasures> measures{};
-};
-
 // Uniform among the allowed actions.
 void choose_randomly(const BatchEnv& env, std::span<std::int32_t> actions) {
   const auto width = static_cast<std::size_t>(env.spec().actions);
@@ -32,10 +26,22 @@ void choose_randomly(const BatchEnv& env, std::span<std::int32_t> actions) {
 
 }  // namespace
 
+std::vector<double> returns_of(const Evaluation& evaluation) {
+  std::vector<double> values;
+  for (const PlayedEpisode& p : evaluation.episodes) values.push_back(p.total_return);
+  return values;
+}
+
+std::vector<double> measures_of(const Evaluation& evaluation, int measure) {
+  std::vector<double> values;
+  for (const PlayedEpisode& p : evaluation.episodes) values.push_back(p.measures[measure]);
+  return values;
+}
+
 Evaluation play_episodes(BatchEnv& env, std::int64_t max_steps, ThreadTeam& team,
                          const std::function<void(std::span<std::int32_t> actions)>& choose) {
   const int episodes = env.count();
-  std::vector<Played> played(episodes);
+  std::vector<PlayedEpisode> played(episodes);
   std::vector<std::int32_t> actions(episodes);
   env.reset();
   std::int64_t steps = 0;
@@ -47,9 +53,10 @@ Evaluation play_episodes(BatchEnv& env, std::int64_t max_steps, ThreadTeam& team
     for (int row = 0; row < episodes; ++row) {
       const bool ends = (env.terminated()[row] | env.truncated()[row]) != 0;
       const Episode* episode = ends ? ended++ : nullptr;
-      Played& p = played[row];
+      PlayedEpisode& p = played[row];
       if (p.finished) continue;  // a further episode of this row, not part of the evaluation
       p.total_return += static_cast<double>(env.rewards()[row]);
+      ++p.length;
       ++steps;
       if (!ends) continue;
       p.finished = true;
@@ -57,15 +64,15 @@ Evaluation play_episodes(BatchEnv& env, std::int64_t max_steps, ThreadTeam& team
       --left;
     }
   }
-  Evaluation result{.episodes = episodes};
+  Evaluation result;
   for (int row = 0; row < episodes; ++row) {
-    Played& p = played[row];
+    PlayedEpisode& p = played[row];
     if (!p.finished) env.worlds().measure(row, p.measures);
     result.mean += p.total_return / episodes;
   }
   for (int i = 0; i < kMaxMeasures; ++i) {
     double sum = 0, count = 0, largest = kNone;
-    for (const Played& p : played) {
+    for (const PlayedEpisode& p : played) {
       const double value = p.measures[i];
       if (std::isnan(value)) continue;
       sum += value;
@@ -74,11 +81,12 @@ Evaluation play_episodes(BatchEnv& env, std::int64_t max_steps, ThreadTeam& team
     result.measures[i] = sum / count;
     result.largest[i] = largest;
   }
-  for (const Played& p : played) {
+  for (const PlayedEpisode& p : played) {
     result.deviation += (p.total_return - result.mean) * (p.total_return - result.mean) / episodes;
   }
   result.deviation = std::sqrt(result.deviation);
   result.mean_length = static_cast<double>(steps) / episodes;
+  result.episodes = std::move(played);
   return result;
 }
 
@@ -128,14 +136,15 @@ Evaluation Evaluator::run(const Plan& plan, std::span<const float> parameters,
 int script_number(const std::string& script, const EnvChoice& env) {
   const std::unique_ptr<WorldArray> world = make_worlds(env, 1);
   if (world->spec().actions == 0) {
-    throw UsageError(fmt::format("--policy: {} takes a box, not numbered actions", env.name));
+    throw UsageError(
+        fmt::format("{} takes a box, not numbered actions: policies need those", env.name));
   }
   std::vector<std::string_view> names = {"random"};
   names.insert(names.end(), world->scripts().begin(), world->scripts().end());
   const auto name = std::find(names.begin(), names.end(), script);
   if (name != names.end()) return static_cast<int>(name - names.begin());
   throw UsageError(
-      fmt::format("--policy: {} knows no \"{}\"; {}", env.name, script, suggestion(script, names)));
+      fmt::format("{} has no policy \"{}\"; {}", env.name, script, suggestion(script, names)));
 }
 
 void choose_by_script(int script, const BatchEnv& env, std::span<std::int32_t> actions) {

@@ -21,15 +21,26 @@
 
 namespace hotloop {
 
+struct PlayedEpisode {
+  double total_return = 0;
+  std::int64_t length = 0;
+  bool finished = false;                       // or cut at max_steps
+  std::array<float, kMaxMeasures> measures{};  // NaN = means nothing in this episode
+};
+
 struct Evaluation {
   double mean = 0;
   double deviation = 0;  // standard deviation over episodes
   double mean_length = 0;
-  int episodes = 0;
+  std::vector<PlayedEpisode> episodes;  // by row
   std::array<double, kMaxMeasures>
       measures{};  // means, in the order of the environment's; NaN = nothing
   std::array<double, kMaxMeasures> largest{};  // the largest of each
 };
+
+// What summarise() takes: the return of every episode, or its measure of this number.
+std::vector<double> returns_of(const Evaluation& evaluation);
+std::vector<double> measures_of(const Evaluation& evaluation, int measure);
 
 // Plays one episode in every row, from the start; `choose` fills in the actions for what env shows.
 // An episode longer than `max_steps` counts as it is then.

@@ -1,0 +1,72 @@
+#include "run/evaluation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include <hotloop/error.hpp>
+
+namespace hotloop {
+namespace {
+
+Evaluation play_randomly(const EnvChoice& env, int episodes, std::int64_t max_steps, int threads) {
+  EvaluationOptions options;
+  options.episodes = episodes;
+  options.max_steps = max_steps;
+  ThreadTeam team(threads);
+  return evaluate_script(script_number("random", env), env, options, 5, team);
+}
+
+// CartPole pays 1 per step.
+TEST(Evaluation, KeepsItsEpisodes) {
+  const Evaluation e = play_randomly({"cartpole"}, 40, 1'000, 1);
+  ASSERT_EQ(e.episodes.size(), 40u);
+  double sum = 0, squares = 0;
+  for (const PlayedEpisode& episode : e.episodes) {
+    EXPECT_TRUE(episode.finished);
+    EXPECT_EQ(episode.total_return, static_cast<double>(episode.length));
+    sum += episode.total_return;
+  }
+  for (const double value : returns_of(e)) squares += (value - sum / 40) * (value - sum / 40);
+  EXPECT_NEAR(e.mean, sum / 40, 1e-9);
+  EXPECT_NEAR(e.mean_length, sum / 40, 1e-9);
+  EXPECT_NEAR(e.deviation, std::sqrt(squares / 40), 1e-9);
+  EXPECT_NE(e.episodes[0].length, e.episodes[1].length) << "rows have starts of their own";
+  EXPECT_EQ(returns_of(play_randomly({"cartpole"}, 40, 1'000, 2)), returns_of(e));
+}
+
+// No pole falls within 5 steps.
+TEST(Evaluation, EpisodesCutAtMaxStepsAreNotFinished) {
+  const Evaluation e = play_randomly({"cartpole"}, 10, 5, 1);
+  for (const PlayedEpisode& episode : e.episodes) {
+    EXPECT_FALSE(episode.finished);
+    EXPECT_EQ(episode.length, 5);
+  }
+}
+
+TEST(Evaluation, MeasuresAreMeansOfThoseOfItsEpisodes) {
+  const EnvChoice snake{"snake", {}};
+  const Evaluation e = play_randomly(snake, 50, 10'000, 1);
+  const EnvSpec spec = env_spec(snake);
+  double of_all = 0;
+  for (int i = 0; i < spec.measure_count(); ++i) {
+    const std::vector<double> values = measures_of(e, i);
+    EXPECT_NEAR(std::accumulate(values.begin(), values.end(), 0.0) / 50, e.measures[i], 1e-9);
+    of_all += e.measures[i];
+  }
+  EXPECT_GT(of_all, 0);
+}
+
+TEST(Evaluation, UnknownPoliciesAreNamed) {
+  try {
+    script_number("astra", {"snake", {}});
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("did you mean astar?"), std::string::npos);
+  }
+  EXPECT_THROW(script_number("random", {"pendulum", {}}), UsageError);
+}
+
+}  // namespace
+}  // namespace hotloop
