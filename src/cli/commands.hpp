@@ -41,6 +41,21 @@ struct EvalArguments {
 };
 int eval_command(const EvalArguments& arguments);
 
+struct CompareArguments {
+  std::vector<std::string> runs;     // run folders or model files, or one spec
+  std::vector<std::string> against;  // policies without a network
+  std::string vary;                  // env.options.NAME=value,value,...
+  std::vector<std::string> overrides;
+  std::string model = "best";
+  std::string measure;  // empty = all in the table, the score in the figure
+  int episodes = 30;
+  std::uint64_t seed =
+      1'000;  // of the starts; not a run's own, on whose starts its best was chosen
+  std::string csv, markdown, figure;  // files to write
+  bool json = false;
+};
+int compare_command(const CompareArguments& arguments);
+
 struct WatchArguments {
   std::string run;
   std::string policy;
@@ -59,6 +74,7 @@ struct SuiteArguments {
   std::optional<int> seeds;
   int jobs = 1;
   std::string out = "runs";
+  std::string csv, figure;  // files to write
   bool json = false;
   bool quiet = false;
 };

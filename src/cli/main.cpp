@@ -15,8 +15,19 @@ namespace {
 
 using namespace hotloop;
 
-constexpr std::array<std::string_view, 8> kCommands = {"train", "resume",  "eval",  "watch",
-                                                       "list",  "inspect", "suite", "bench"};
+constexpr std::array<std::string_view, 9> kCommands = {
+    "train", "resume", "eval", "compare", "watch", "list", "inspect", "suite", "bench"};
+
+// Which model, and under which options, in `compare`, `eval` and `watch`.
+template <class Arguments>
+void add_model(CLI::App& app, Arguments& to) {
+  app.add_option("--model", to.model, "best or latest")
+      ->check(CLI::IsMember({"best", "latest"}))
+      ->capture_default_str();
+  app.add_option("--set", to.overrides,
+                 "another option of the environment, e.g. env.options.grid=15")
+      ->allow_extra_args(false);
+}
 
 // Who plays, in `eval` and `watch`.
 template <class Arguments>
@@ -25,12 +36,7 @@ void add_player(CLI::App& app, Arguments& to) {
       ->required();
   app.add_option("--policy", to.policy,
                  "instead of the model: random, or a script of the environment");
-  app.add_option("--model", to.model, "best or latest")
-      ->check(CLI::IsMember({"best", "latest"}))
-      ->capture_default_str();
-  app.add_option("--set", to.overrides,
-                 "another option of the environment, e.g. env.options.grid=15")
-      ->allow_extra_args(false);
+  add_model(app, to);
 }
 
 int run(int argc, char** argv) {
@@ -79,6 +85,32 @@ int run(int argc, char** argv) {
                        "seed of the starts; the run's own repeats its evaluation");
   eval_app->add_flag("--json", eval.json, "print one JSON object");
   eval_app->callback([&] { code = eval_command(eval); });
+
+  CompareArguments compare;
+  auto* compare_app = app.add_subcommand(
+      "compare", "models and other policies on the same episode starts; prints one table");
+  compare_app
+      ->add_option("RUN", compare.runs, "run folders or model files; or one spec, with --against")
+      ->required();
+  compare_app
+      ->add_option("--against", compare.against,
+                   "policies without a network: random, or scripts of the environment")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  compare_app->add_option("--vary", compare.vary,
+                          "repeat for several values of an option, e.g. env.options.grid=8,10,15");
+  add_model(*compare_app, compare);
+  compare_app->add_option("--episodes", compare.episodes, "episodes of each policy and value")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  compare_app->add_option("--seed", compare.seed, "seed of the starts")->capture_default_str();
+  compare_app->add_option("--measure", compare.measure,
+                          "what table and figure show; otherwise all, and the score or the return");
+  compare_app->add_option("--csv", compare.csv, "write every measure to this file, a line each");
+  compare_app->add_option("--markdown", compare.markdown, "write the table to this file");
+  compare_app->add_option("--figure", compare.figure, "draw a chart into this .svg");
+  compare_app->add_flag("--json", compare.json, "print one JSON object instead of the table");
+  compare_app->callback([&] { code = compare_command(compare); });
 
   WatchArguments watch;
   auto* watch_app = app.add_subcommand("watch", "see an agent play");
@@ -136,6 +168,8 @@ int run(int argc, char** argv) {
       ->capture_default_str();
   suite_app->add_option("--out", suite.out, "folder that holds the run folders")
       ->capture_default_str();
+  suite_app->add_option("--figure", suite.figure, "draw the learning curves into this .svg");
+  suite_app->add_option("--csv", suite.csv, "write the learning curves to this file");
   suite_app->add_flag("--json", suite.json, "print one JSON object per run instead of the table");
   suite_app->add_flag("--quiet", suite.quiet, "no line per run");
   suite_app->callback([&] { code = suite_command(suite); });

@@ -1,0 +1,154 @@
+// hotloop compare: trained models and other policies on the same episode starts, for one or several values
+// of an option of their environment.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include <hotloop/error.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/saved_model.hpp"
+#include "core/file.hpp"
+#include "run/chart.hpp"
+#include "run/comparison.hpp"
+
+namespace hotloop {
+namespace {
+
+constexpr std::string_view kOptions = "env.options.";
+
+// What --vary says: the option's name and its values; one empty value if nothing varies.
+struct Variation {
+  std::string option;
+  std::vector<std::string> values = {""};
+};
+
+void check_option(std::string_view flag, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (text.starts_with(kOptions) && equals != std::string::npos && equals > kOptions.size()) return;
+  throw UsageError(fmt::format(
+      "{} {}: allowed: options of the environment, env.options.NAME={} (see: hotloop list options)",
+      flag, text, flag == "--vary" ? "value,value,..." : "value"));
+}
+
+Variation read_variation(const std::string& text) {
+  if (text.empty()) return {};
+  check_option("--vary", text);
+  const std::size_t equals = text.find('=');
+  Variation result{text.substr(kOptions.size(), equals - kOptions.size()), {}};
+  for (std::size_t at = equals + 1; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const std::string value = text.substr(at, comma - at);
+    if (value.empty()) throw UsageError(fmt::format("--vary {}: a value is empty", text));
+    if (std::find(result.values.begin(), result.values.end(), value) != result.values.end()) {
+      throw UsageError(fmt::format("--vary {}: {} is given twice", text, value));
+    }
+    result.values.push_back(value);
+    at = comma + 1;
+  }
+  return result;
+}
+
+// Ready to play: everything that can be wrong with it was found before the first episode.
+struct Player {
+  Contestant who;
+  TrainSpec spec;
+  std::optional<SavedModel> saved;  // none: `script` plays
+  int script = 0;
+};
+
+bool is_saved(const std::string& run) {
+  return std::filesystem::is_directory(run) || run.ends_with(".safetensors");
+}
+
+void check_runs(const CompareArguments& arguments) {
+  const std::vector<std::string>& runs = arguments.runs;
+  for (const std::string& run : runs) {
+    if (std::count(runs.begin(), runs.end(), run) > 1) {
+      throw UsageError(fmt::format("'{}': is given twice", run));
+    }
+    if (is_saved(run)) continue;
+    const TrainSpec spec = load_spec(run);  // or throws: neither a run nor a spec
+    if (runs.size() > 1) {
+      throw UsageError(fmt::format(
+          "'{}' is a spec, not a run folder or model file: a spec stands alone, with --against",
+          run));
+    }
+    if (arguments.against.empty()) {
+      throw UsageError(fmt::format(
+          "'{}' is a spec: give run folders or model files, or --against with policies of {}", run,
+          spec.env));
+    }
+  }
+  for (const std::string& policy : arguments.against) {
+    if (std::count(arguments.against.begin(), arguments.against.end(), policy) > 1) {
+      throw UsageError(fmt::format("--against: {} is given twice", policy));
+    }
+  }
+}
+
+std::vector<Player> players_at(const std::string& value, const CompareArguments& arguments,
+                               const std::vector<std::string>& overrides) {
+  std::vector<Player> players;
+  for (const std::string& run : arguments.runs) {
+    if (!is_saved(run)) continue;
+    SavedModel saved = load_saved_model(run, arguments.model, overrides);
+    const TrainSpec spec = saved.model.spec;
+    if (!players.empty() && spec.env != players[0].spec.env) {
+      throw UsageError(fmt::format("'{}' plays {}, '{}' plays {}: nothing to compare", run,
+                                   spec.env, arguments.runs[0], players[0].spec.env));
+    }
+    players.push_back({{value, spec.name, run, spec.run.seed}, spec, std::move(saved)});
+  }
+  const TrainSpec first =
+      players.empty() ? load_policy_spec(arguments.runs[0], overrides) : players[0].spec;
+  for (const std::string& policy : arguments.against) {
+    players.push_back({{value, policy, "", {}}, first, {}, script_number(policy, first.world())});
+  }
+  return players;
+}
+
+}  // namespace
+
+int compare_command(const CompareArguments& arguments) {
+  if (!arguments.figure.empty()) check_chart_path(arguments.figure);
+  for (const std::string& override : arguments.overrides) check_option("--set", override);
+  const Variation variation = read_variation(arguments.vary);
+  check_runs(arguments);
+  std::vector<Player> players;
+  for (const std::string& value : variation.values) {
+    std::vector<std::string> overrides = arguments.overrides;
+    if (!value.empty())
+      overrides.push_back(fmt::format("{}{}={}", kOptions, variation.option, value));
+    for (Player& player : players_at(value, arguments, overrides)) {
+      players.push_back(std::move(player));
+    }
+  }
+  const TrainSpec& first = players[0].spec;
+  const EnvSpec env = env_spec(first.world());
+  const int measure = find_measure(arguments.measure, env);
+
+  EvaluationOptions options = first.evaluation;
+  options.episodes = arguments.episodes;
+  ThreadTeam team(first.run.threads);
+  std::vector<Played> played;
+  for (const Player& p : players) {
+    played.push_back({p.who, p.saved ? evaluate_model(*p.saved, options, arguments.seed, team)
+                                     : evaluate_script(p.script, p.spec.world(), options,
+                                                       arguments.seed, team)});
+  }
+  const Comparison comparison = compare(env, variation.option, arguments.seed, played);
+  const std::string table = comparison_markdown(
+      comparison, arguments.measure.empty() ? std::nullopt : std::optional(measure));
+  if (!arguments.markdown.empty()) write_file_atomically(arguments.markdown, table);
+  if (!arguments.csv.empty()) write_file_atomically(arguments.csv, comparison_csv(comparison));
+  if (!arguments.figure.empty()) {
+    write_file_atomically(arguments.figure, comparison_figure(comparison, measure));
+  }
+  fmt::print("{}", arguments.json ? comparison_json(comparison).dump() + "\n" : table);
+  return 0;
+}
+
+}  // namespace hotloop
