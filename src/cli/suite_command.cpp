@@ -1,15 +1,18 @@
-// hotloop suite: many runs, one table.
+// hotloop suite: many runs, one table, and their learning curves.
 #include <fmt/format.h>
 
 #include <cstdio>
 
 #include "cli/commands.hpp"
 #include "cli/stop_signal.hpp"
+#include "core/file.hpp"
+#include "run/chart.hpp"
 #include "run/suite.hpp"
 
 namespace hotloop {
 
 int suite_command(const SuiteArguments& arguments) {
+  if (!arguments.figure.empty()) check_chart_path(arguments.figure);
   Suite suite = load_suite(arguments.suite);
   if (arguments.seeds) suite.seeds = *arguments.seeds;
   int failures = 0;
@@ -30,7 +33,12 @@ int suite_command(const SuiteArguments& arguments) {
                     fmt::print(stderr, "{:28} seed {:2}  FAILED: {}\n", row.title, seed, what);
                     ++failures;
                   }});
-  if (!arguments.json) fmt::print("{}", suite_markdown(suite, results, arguments.jobs));
+  const SuiteCurves curves = suite_curves(suite, results);
+  if (!arguments.json) fmt::print("{}", suite_markdown(suite, results, curves, arguments.jobs));
+  if (!arguments.csv.empty()) write_file_atomically(arguments.csv, suite_csv(suite, curves));
+  if (!arguments.figure.empty()) {
+    write_file_atomically(arguments.figure, suite_figure(suite, curves));
+  }
   return stop_requested() || failures > 0 ? 1 : 0;
 }
 

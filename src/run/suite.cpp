@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <filesystem>
 #include <mutex>
 #include <thread>
@@ -13,7 +12,6 @@
 #include <hotloop/error.hpp>
 
 #include "core/file.hpp"
-#include "core/system.hpp"
 #include "core/text.hpp"
 #include "run/session.hpp"
 
@@ -71,45 +69,30 @@ SuiteRow read_row(const YAML::Node& node, const std::string& path) {
   return row;
 }
 
-double quantile(std::vector<double> values, double share) {
-  if (values.empty()) return std::nan("");
-  std::sort(values.begin(), values.end());
-  const double place = share * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
+bool keeps_score(const TrainSpec& spec) {
+  const EnvSpec env = env_spec(spec.world());
+  return std::find(env.measures.begin(), env.measures.end(), "score") != env.measures.end();
 }
 
-template <class Get>
-std::vector<double> collect(const std::vector<TrainResult>& results, Get&& get) {
-  std::vector<double> values;
-  for (const TrainResult& r : results) {
-    if (const double value = get(r); !r.run_dir.empty() && !std::isnan(value))
-      values.push_back(value);
+// What the learning curves show.
+std::string read_figure_y(const YAML::Node& root, const Suite& suite, const std::string& path) {
+  const auto lacks_score = std::find_if(suite.rows.begin(), suite.rows.end(),
+                                        [](const auto& row) { return !keeps_score(row.spec); });
+  if (!root["figure"]) return lacks_score == suite.rows.end() ? "score" : "return";
+  constexpr std::array<std::string_view, 1> kKeys = {"y"};
+  constexpr std::array<std::string_view, 2> kAllowed = {"score", "return"};
+  const YAML::Node figure = root["figure"];
+  check_keys(figure, kKeys, path);
+  const auto y = figure["y"] ? value_of<std::string>(figure, "y", "a word", path) : "";
+  const std::string place = fmt::format("{}:{}: figure.y", path, figure.Mark().line + 1);
+  if (std::find(kAllowed.begin(), kAllowed.end(), y) == kAllowed.end()) {
+    throw UsageError(fmt::format("{}: found \"{}\"; {}", place, y, suggestion(y, kAllowed)));
   }
-  return values;
-}
-
-std::string markdown_row(const SuiteRow& row, const std::vector<TrainResult>& results) {
-  const auto returns = collect(results, [](const auto& r) { return r.eval_return_mean; });
-  const std::string start = fmt::format("| {} | `{}` | {} | {:.4g} | ", row.title, row.spec.name,
-                                        row.spec.run.steps, row.spec.q.updates_per_step);
-  if (returns.empty()) return start + "- | - | - | - | - | - |\n";
-  const auto best = collect(results, [](const auto& r) { return r.best_return_mean; });
-  const auto solved =
-      collect(results, [](const auto& r) { return r.solved ? r.solved_seconds : std::nan(""); });
-  const auto wall = collect(results, [](const auto& r) { return r.wall_seconds; });
-  const auto reached =
-      std::count_if(returns.begin(), returns.end(), [&](double r) { return r >= row.bar; });
-  const std::string first_solved = solved.empty()
-                                       ? "never"
-                                       : fmt::format("{:.2f} s ({} of {})", quantile(solved, 0.5),
-                                                     solved.size(), returns.size());
-  return start +
-         fmt::format("{:.1f} | {:.1f} to {:.1f} | {:.1f} | {:g}: {} of {} | {} | {:.2f} s |\n",
-                     quantile(returns, 0.5), quantile(returns, 0), quantile(returns, 1),
-                     quantile(best, 0.5), row.bar, reached, results.size(), first_solved,
-                     quantile(wall, 0.5));
+  if (y == "score" && lacks_score != suite.rows.end()) {
+    throw UsageError(fmt::format("{}: {} keeps no score (row \"{}\"); allowed: return", place,
+                                 lacks_score->spec.env, lacks_score->title));
+  }
+  return y;
 }
 
 }  // namespace
@@ -126,7 +109,7 @@ Suite load_suite(const std::string& name_or_path) {
   }
   if (fs::is_directory(path)) throw UsageError(fmt::format("{}: is a folder", path));
   try {
-    constexpr std::array<std::string_view, 3> kKeys = {"about", "seeds", "rows"};
+    constexpr std::array<std::string_view, 4> kKeys = {"about", "seeds", "figure", "rows"};
     const YAML::Node root = YAML::Load(std::string(read_file(path).text()));
     check_keys(root, kKeys, path);
     Suite suite;
@@ -138,6 +121,7 @@ Suite load_suite(const std::string& name_or_path) {
       throw UsageError(fmt::format("{}: rows: missing, empty or not a list", path));
     }
     for (const YAML::Node& row : root["rows"]) suite.rows.push_back(read_row(row, path));
+    suite.figure_y = read_figure_y(root, suite, path);
     return suite;
   } catch (const YAML::Exception& error) {
     throw UsageError(fmt::format("{}:{}: {}", path, error.mark.line + 1, error.msg));
@@ -177,21 +161,6 @@ SuiteResults run_suite(const Suite& suite, const SuiteOptions& options) {
     for (int i = 0; i < options.jobs; ++i) workers.emplace_back(work);
   }
   return results;
-}
-
-std::string suite_markdown(const Suite& suite, const SuiteResults& results, int jobs) {
-  std::string text =
-      "| run | spec | env steps | updates per step | greedy return, median | lowest to highest | "
-      "best "
-      "evaluation, median | bar: seeds at it | solved after, median | wall time, median |\n"
-      "|---|---|---|---|---|---|---|---|---|---|\n";
-  for (std::size_t i = 0; i < suite.rows.size(); ++i)
-    text += markdown_row(suite.rows[i], results[i]);
-  text += fmt::format(
-      "\n{} seeds (1 to {}); greedy returns are means over each spec's evaluation episodes, of the "
-      "final parameters unless the spec stops when solved; {} run{} at a time on {}; hotloop {}.\n",
-      suite.seeds, suite.seeds, jobs, jobs == 1 ? "" : "s", cpu_name(), HOTLOOP_VERSION);
-  return text;
 }
 
 }  // namespace hotloop

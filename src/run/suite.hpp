@@ -4,6 +4,7 @@
 //
 //   about: one line
 //   seeds: 10
+//   figure: {y: score}     what its learning curves show: score or return
 //   rows:
 //     - {title: CartPole DQN, spec: cartpole_dqn, set: [run.steps=200000], bar: 475}
 //
@@ -18,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "run/learning_curve.hpp"
 #include "run/spec.hpp"
 
 namespace hotloop {
@@ -32,6 +34,8 @@ struct Suite {
   std::string name;
   std::string about;
   int seeds = 10;
+  // "score" or "return"; unless the file says: the score if all rows keep one.
+  std::string figure_y = "return";
   std::vector<SuiteRow> rows;
 };
 
@@ -53,7 +57,18 @@ struct SuiteOptions {
 using SuiteResults = std::vector<std::vector<TrainResult>>;
 SuiteResults run_suite(const Suite& suite, const SuiteOptions& options);
 
+// curves[row]: those of the runs that ended, by seed; y is the suite's figure_y.
+using SuiteCurves = std::vector<std::vector<LearningCurve>>;
+SuiteCurves suite_curves(const Suite& suite, const SuiteResults& results);
+
 // The report: a Markdown table with medians, spread and wall time, and its conditions below.
-std::string suite_markdown(const Suite& suite, const SuiteResults& results, int jobs);
+std::string suite_markdown(const Suite& suite, const SuiteResults& results,
+                           const SuiteCurves& curves, int jobs);
+
+// Every evaluation of every run: row, seed, env_steps, updates, seconds, y.
+std::string suite_csv(const Suite& suite, const SuiteCurves& curves);
+
+// Medians over the seeds with bands from lowest to highest, against seconds and against updates: SVG.
+std::string suite_figure(const Suite& suite, const SuiteCurves& curves);
 
 }  // namespace hotloop
