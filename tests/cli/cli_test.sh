@@ -68,6 +68,49 @@ cp "$snake/spec.yaml" snake.yaml
 expect 0 "episode 1: return" "$hotloop" watch snake.yaml --policy astar
 expect 0 "episode 1: return" "$hotloop" watch "$snake/model-best.safetensors" --policy astar
 expect 0 "score" "$hotloop" eval "$snake/model-best.safetensors" --policy astar --episodes 5
+
+# Comparing: models, scripts, another board; tables and figures.
+for option in --seed --set --model; do expect 0 "$option" "$hotloop" compare --help; done
+"$hotloop" train snake_dqn_flood --set run.episodes=300 --set evaluation.episodes=10 --seed 2 --out snake --quiet >out 2>&1
+expect 0 "| 8 | **snake_dqn_flood**, 2 runs | 10 |" "$hotloop" compare "$snake" snake/snake_dqn_flood-2 \
+  --against random,astar --vary env.options.grid=8,12 --episodes 5 --csv compare.csv --markdown compare.md --figure compare.svg
+grep -qF "| 12 | astar | 5 |" <<<"$output" || { echo "FAILED: no script in $output"; failures=$((failures + 1)); }
+[ "$output" = "$(cat compare.md)" ] || { echo "FAILED: compare.md is another table"; failures=$((failures + 1)); }
+# 2 boards x (2 runs, pooled, 2 scripts) x (6 measures, return), and the heading.
+[ "$(wc -l <compare.csv)" -eq 71 ] || { echo "FAILED: compare.csv has $(wc -l <compare.csv) lines"; failures=$((failures + 1)); }
+[ "$(grep -c '<circle' compare.svg)" -eq 6 ] || { echo "FAILED: compare.svg"; failures=$((failures + 1)); }
+# The same starts as eval, and the same numbers.
+mean=$("$hotloop" eval "$snake" --episodes 5 --seed 7 --json | grep -o '"score":[0-9.]*' | head -n 1 | cut -d: -f2)
+expect 0 "\"score\":{\"mean\":$mean," "$hotloop" compare "$snake/model-best.safetensors" --episodes 5 --seed 7 --json
+expect 0 "| policy | episodes | return |" "$hotloop" compare cartpole_dqn --against random --episodes 5
+expect 0 "| policy | episodes | won |" "$hotloop" compare snake.yaml --against astar,direct --episodes 5 --measure won
+expect 2 "did you mean astar?" "$hotloop" compare "$snake" --against astra
+expect 2 "random is given twice" "$hotloop" compare "$snake" --against random,random
+expect 2 "did you mean score?" "$hotloop" compare "$snake" --measure scor
+expect 2 "did you mean grid?" "$hotloop" compare "$snake" --vary env.options.gird=8,12
+expect 2 "8 is given twice" "$hotloop" compare "$snake" --vary env.options.grid=8,8
+expect 2 "a value is empty" "$hotloop" compare "$snake" --vary env.options.grid=8,
+expect 2 "found 80; allowed: whole number" "$hotloop" compare "$snake" --vary env.options.grid=8,80
+expect 2 "allowed: options of the environment" "$hotloop" compare "$snake" --vary algo.gamma=0.5,0.9
+expect 2 "allowed: options of the environment" "$hotloop" compare "$snake" --set algo.gamma=0.5
+expect 2 "the model knows 13 and 3" "$hotloop" compare "$snake" --vary env.options.obs=flood,basic
+expect 2 "did you mean snake_best?" "$hotloop" compare snake_bset --against random
+expect 2 "'snake_best' is a spec: give run folders" "$hotloop" compare snake_best
+expect 2 "a spec stands alone" "$hotloop" compare "$snake" snake_best
+expect 2 "is given twice" "$hotloop" compare "$snake" "$snake"
+expect 2 "is written as .svg" "$hotloop" compare "$snake" --figure compare.png
+expect 1 "missing/compare.csv" "$hotloop" compare "$snake" --episodes 2 --csv missing/compare.csv
+
+# A suite with its curves.
+cat >suite.yaml <<'YAML'
+seeds: 2
+figure: {y: score}
+rows:
+  - {title: "plain, basic", spec: snake_dqn_basic, set: [run.episodes=200, evaluation.every=1000, evaluation.episodes=10]}
+YAML
+expect 0 "greedy score, median" "$hotloop" suite suite.yaml --quiet --figure suite.svg --csv suite.csv
+grep -q '"plain, basic",2,' suite.csv && grep -q polyline suite.svg || { echo "FAILED: no curves"; failures=$((failures + 1)); }
+expect 2 "is written as .svg" "$hotloop" suite suite.yaml --figure suite.pdf
 # Games that are cut short do not run on in the next one.
 cut=(watch snake.yaml --policy direct --set evaluation.max_steps=4)
 third=$("$hotloop" "${cut[@]}" --seed 7 --episodes 3 | sed -n 's/^episode 3: //p')
@@ -113,6 +156,8 @@ expect 1 "standard output" bash -c "'$hotloop' train cartpole_dqn ${small[*]@Q} 
 expect 0 "layer0.weight" "$hotloop" inspect "$run/model-best.safetensors"
 expect 2 "does not exist" "$hotloop" inspect nothing
 expect 2 "not a run folder" "$hotloop" resume .
+expect 0 "| cartpole_dqn, seed 1 | 30 |" "$hotloop" compare "$run" --model latest --against random
+expect 2 "nothing to compare" "$hotloop" compare "$snake" "$run"
 lines=$("$hotloop" train cartpole_dqn "${small[@]}" --seeds 3 --json 2>/dev/null | grep -c '"seed":')
 [ "$lines" -eq 3 ] || { echo "FAILED: --seeds 3 printed $lines lines"; failures=$((failures + 1)); }
 
