@@ -66,7 +66,11 @@ bool is_saved(const std::string& run) {
 void check_runs(const CompareArguments& arguments) {
   const std::vector<std::string>& runs = arguments.runs;
   for (const std::string& run : runs) {
-    if (std::count(runs.begin(), runs.end(), run) > 1) {
+    const auto is_same = [&](const std::string& other) {
+      std::error_code absent;  // which is complained about elsewhere
+      return run == other || std::filesystem::equivalent(run, other, absent);
+    };
+    if (std::count_if(runs.begin(), runs.end(), is_same) > 1) {
       throw UsageError(fmt::format("'{}': is given twice", run));
     }
     if (is_saved(run)) continue;

@@ -13,8 +13,10 @@ namespace fs = std::filesystem;
 
 std::string path_of(const std::string& run, const std::string& which) {
   if (!fs::exists(run)) {
-    throw UsageError(fmt::format(
-        "'{}': no such run folder or model file; a spec can only be used with --policy", run));
+    throw UsageError(
+        fmt::format("'{}': no such run folder or model file; a spec can only be used with "
+                    "--policy, or in compare with --against",
+                    run));
   }
   if (!fs::is_directory(run)) return run;
   std::string path = fmt::format("{}/model-{}.safetensors", run, which);

@@ -102,9 +102,9 @@ Comparison compare(const EnvSpec& env, const std::string& option, std::uint64_t 
 }
 
 int find_measure(const std::string& name, const EnvSpec& env) {
-  if (name.empty()) return 0;
   std::vector<std::string> names;
   for (const int column : report_columns(env)) names.push_back(column_name(env, column));
+  if (name.empty()) return names[0] == "score" ? 0 : static_cast<int>(names.size()) - 1;
   const auto found = std::find(names.begin(), names.end(), name);
   if (found != names.end()) return static_cast<int>(found - names.begin());
   const std::vector<std::string_view> views(names.begin(), names.end());
@@ -137,8 +137,7 @@ std::string comparison_markdown(const Comparison& comparison, std::optional<int>
   }
   return text + fmt::format(
                     "{}: mean [95 % interval of it, by bootstrap over episodes; none where all are "
-                    "equal]; every policy plays "
-                    "the same {} starts (seed {}).\n",
+                    "equal]; every policy plays the same {} starts (seed {}).\n",
                     comparison.env, comparison.episodes, comparison.seed);
 }
 

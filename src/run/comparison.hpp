@@ -51,7 +51,7 @@ Comparison compare(const EnvSpec& env, const std::string& option, std::uint64_t 
                    const std::vector<Played>& played);
 
 // The place of a measure in comparison.measures. Throws UsageError naming those there are; an empty name
-// is the first: the score, or the return of an environment that measures nothing.
+// is the score, or the return where none is kept.
 int find_measure(const std::string& name, const EnvSpec& env);
 
 // Tables of at most five measures each, or of the one given.

@@ -97,7 +97,7 @@ expect 2 "the model knows 13 and 3" "$hotloop" compare "$snake" --vary env.optio
 expect 2 "did you mean snake_best?" "$hotloop" compare snake_bset --against random
 expect 2 "'snake_best' is a spec: give run folders" "$hotloop" compare snake_best
 expect 2 "a spec stands alone" "$hotloop" compare "$snake" snake_best
-expect 2 "is given twice" "$hotloop" compare "$snake" "$snake"
+expect 2 "is given twice" "$hotloop" compare "$snake" "$snake/"
 expect 2 "is written as .svg" "$hotloop" compare "$snake" --figure compare.png
 expect 1 "missing/compare.csv" "$hotloop" compare "$snake" --episodes 2 --csv missing/compare.csv
 

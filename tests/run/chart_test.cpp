@@ -34,7 +34,7 @@ TEST(Chart, DrawsEveryPointThatIsANumber) {
                   {"b", {{0, 2, 1.5, 2.5}, {1, 2, kNaN, kNaN}, {2, 4, 3, 5}}}};
   const pugi::xml_document document = parsed({"points", {panel}});
   EXPECT_EQ(count(document, "//circle"), 5u);
-  // The bar and two caps of three intervals; a line for the bands of the grid and both axes.
+  // The bar and two caps of three intervals.
   EXPECT_EQ(count(document, "//line[@stroke-width='1.6']"), 9u);
   // Side by side at a category, and in the legend once each.
   const auto discs = document.select_nodes("//circle");

@@ -97,6 +97,7 @@ TEST(Comparison, MeasuresAreFoundByName) {
   EXPECT_EQ(find_measure("delay", kEnv), 1);
   EXPECT_EQ(find_measure("return", kEnv), 5);
   EXPECT_EQ(find_measure("", EnvSpec{.name = "bare"}), 0);
+  EXPECT_EQ(find_measure("", EnvSpec{.name = "no score", .measures = {"delay"}}), 1);
   try {
     find_measure("scor", kEnv);
     FAIL();
