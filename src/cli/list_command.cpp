@@ -1,6 +1,8 @@
 // hotloop list: what there is to choose from.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -18,6 +20,18 @@ namespace {
 
 using Rows = std::vector<std::pair<std::string, std::string>>;  // name, about
 
+// " as dc[14] | global[6, 10]", if the parts have names.
+std::string parts_text(const EnvSpec& env) {
+  std::string text;
+  for (const ObsPart& part : env.parts) {
+    if (part.name.empty()) break;
+    const auto used = std::find(part.shape.begin(), part.shape.end(), 0);
+    text += fmt::format("{}{}[{}]", text.empty() ? " as " : " | ", part.name,
+                        fmt::join(part.shape.begin(), used, ", "));
+  }
+  return text;
+}
+
 Rows list_envs() {
   Rows rows;
   for (const EnvEntry& entry : registered_envs()) {
@@ -25,9 +39,9 @@ Rows list_envs() {
     const std::string actions = s.action_size > 0 ? fmt::format("a box of {}", s.action_size)
                                                   : fmt::format("{} actions", s.actions);
     rows.emplace_back(
-        s.name,
-        fmt::format("{} observations, {}, at most {} steps{}. {}", s.obs, actions, s.max_steps,
-                    entry.options.empty() ? "" : " (see: hotloop list options)", s.about));
+        s.name, fmt::format("{} observations{}, {}, at most {} steps{}. {}", s.obs, parts_text(s),
+                            actions, s.max_steps,
+                            entry.options.empty() ? "" : " (see: hotloop list options)", s.about));
   }
   return rows;
 }
