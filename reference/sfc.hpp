@@ -434,11 +434,13 @@ struct Sfc {
 
 // The baseline of the reference as it was meant, acting on all centres at once: in a pass each
 // request, by least time left, gets its next function on the better of its two ends (see
-// src/envs/sfc_scripts.cpp) if that has room. A pass takes a tick. It ends when no request is left or
-// a pass has placed nothing.
+// src/envs/sfc_scripts.cpp) if that has room. A pass takes a tick. After the last round it ends when no
+// request is left or a pass has placed nothing.
 inline void place_by_heuristic(Sfc& sfc, Rng& rng, int passes) {
-  sfc.generate(rng);
-  for (int pass = 0; pass < passes && sfc.pending.size() + sfc.active.size() > 0; ++pass) {
+  for (int pass = 0; pass < passes; ++pass) {
+    const bool is_last = sfc.rounds_done == sfc.rules.rounds;
+    if (is_last && sfc.pending.size() + sfc.active.size() == 0) return;
+    if (!is_last && sfc.ticks == sfc.rounds_done * sfc.rules.interval * 100) sfc.generate(rng);
     std::vector<Sfc::Shared> all = sfc.pending;
     all.insert(all.end(), sfc.active.begin(), sfc.active.end());
     std::stable_sort(all.begin(), all.end(), [&](const Sfc::Shared& a, const Sfc::Shared& b) {
@@ -460,7 +462,7 @@ inline void place_by_heuristic(Sfc& sfc, Rng& rng, int passes) {
     }
     sfc.drop_expired();
     sfc.clock = ++sfc.ticks * 0.01;
-    if (!any) return;
+    if (!any && is_last) return;
   }
 }
 
