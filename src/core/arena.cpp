@@ -20,7 +20,8 @@ constexpr std::size_t kHugePage = std::size_t{1} << 21;
 
 void* allocate(std::size_t bytes) {
   const bool large = bytes >= 2 * kHugePage;
-  void* block = std::aligned_alloc(large ? kHugePage : kCacheLine, bytes);
+  const std::size_t alignment = large ? kHugePage : kCacheLine;
+  void* block = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   if (block == nullptr) throw std::bad_alloc();
   if (large) madvise(block, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
   return block;

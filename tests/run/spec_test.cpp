@@ -212,6 +212,7 @@ TEST(Spec, WrittenSpecsAreReadBackToTheBit) {
     spec.q.newest = spec.q.newest && spec.envs < spec.q.batch;
     spec.q.target_every += 1;
     if (!spec.net.dueling || spec.net.layer_norm) spec.net.dueling_hidden.clear();
+    if (!spec.net.branches.empty()) spec.net.channels.clear();
     spec.net.graph.file.clear();  // would be read, and become edges
     if (i % 2 == 0) {
       spec.net.graph.kind = GraphKind::none;
@@ -221,6 +222,7 @@ TEST(Spec, WrittenSpecsAreReadBackToTheBit) {
       spec.net.noisy = Noisy::none;
       spec.net.dueling_hidden.clear();
       spec.net.channels.clear();
+      spec.net.branches.clear();
       spec.net.graph.edges = "1 0 1: 0>1";
     } else if (spec.net.init == Initialiser::small_world) {
       spec.net.init = Initialiser::he;
