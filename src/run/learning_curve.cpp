@@ -40,6 +40,11 @@ double start_of(const std::vector<LearningCurve>& curves, CurveAxis axis) {
 
 double number_or_none(const Json& value) { return value.is_number() ? value.get<double>() : kNone; }
 
+double training_seconds(const Json& row) {
+  const double evaluating = row.value("time", Json::object()).value("evaluate", 0.0);
+  return row.at("seconds").get<double>() * (1 - evaluating);
+}
+
 }  // namespace
 
 LearningCurve read_learning_curve(const std::string& path, const std::string& y) {
@@ -53,7 +58,7 @@ LearningCurve read_learning_curve(const std::string& path, const std::string& y)
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     try {
       const Json row = Json::parse(line);
-      const CurvePoint at{row.at("env_steps"), row.at("updates"), row.at("seconds"), kNone};
+      const CurvePoint at{row.at("env_steps"), row.at("updates"), training_seconds(row), kNone};
       curve.end_updates = static_cast<double>(at.updates);
       curve.end_seconds = at.seconds;
       if (row.at("greedy_return").is_null()) continue;

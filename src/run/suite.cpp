@@ -46,26 +46,32 @@ T value_of(const YAML::Node& map, const std::string& key, std::string_view expec
   }
 }
 
-SuiteRow read_row(const YAML::Node& node, const std::string& path) {
+// What the row does not say, the suite may say for all of its rows; overrides of both apply.
+SuiteRow read_row(const YAML::Node& node, const YAML::Node& suite, const std::string& path) {
   constexpr std::array<std::string_view, 4> kKeys = {"title", "spec", "set", "bar"};
   check_keys(node, kKeys, path);
   const std::string place = fmt::format("{}:{}", path, node.Mark().line + 1);
-  if (!node["spec"]) throw UsageError(fmt::format("{}: a row needs a spec", place));
+  const YAML::Node spec = node["spec"] ? node["spec"] : suite["spec"];
+  if (!spec) throw UsageError(fmt::format("{}: a row needs a spec", place));
   SuiteRow row;
   std::vector<std::string> overrides;
-  if (node["set"]) {
-    overrides =
-        value_of<std::vector<std::string>>(node, "set", "a list such as [run.steps=1000]", path);
+  for (const YAML::Node& from : {suite, node}) {
+    if (!from["set"]) continue;
+    for (std::string& text :
+         value_of<std::vector<std::string>>(from, "set", "a list such as [run.steps=1000]", path)) {
+      overrides.push_back(std::move(text));
+    }
   }
   try {
-    row.spec = load_spec(node["spec"].as<std::string>(), overrides);
+    row.spec = load_spec(spec.as<std::string>(), overrides);
     check_feasible(row.spec);
   } catch (const UsageError& error) {
     throw UsageError(fmt::format("{}: {}", place, error.what()));
   }
   row.title = node["title"] ? node["title"].as<std::string>() : row.spec.name;
+  const YAML::Node& judge = node["bar"] ? node : suite;
   row.bar =
-      node["bar"] ? value_of<double>(node, "bar", "a number", path) : solved_threshold(row.spec);
+      judge["bar"] ? value_of<double>(judge, "bar", "a number", path) : solved_threshold(row.spec);
   return row;
 }
 
@@ -109,7 +115,8 @@ Suite load_suite(const std::string& name_or_path) {
   }
   if (fs::is_directory(path)) throw UsageError(fmt::format("{}: is a folder", path));
   try {
-    constexpr std::array<std::string_view, 4> kKeys = {"about", "seeds", "figure", "rows"};
+    constexpr std::array<std::string_view, 7> kKeys = {"about", "seeds", "figure", "spec",
+                                                       "set",   "bar",   "rows"};
     const YAML::Node root = YAML::Load(std::string(read_file(path).text()));
     check_keys(root, kKeys, path);
     Suite suite;
@@ -120,7 +127,7 @@ Suite load_suite(const std::string& name_or_path) {
     if (!root["rows"].IsDefined() || !root["rows"].IsSequence() || root["rows"].size() == 0) {
       throw UsageError(fmt::format("{}: rows: missing, empty or not a list", path));
     }
-    for (const YAML::Node& row : root["rows"]) suite.rows.push_back(read_row(row, path));
+    for (const YAML::Node& row : root["rows"]) suite.rows.push_back(read_row(row, root, path));
     suite.figure_y = read_figure_y(root, suite, path);
     return suite;
   } catch (const YAML::Exception& error) {

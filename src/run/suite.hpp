@@ -8,6 +8,7 @@
 //   rows:
 //     - {title: CartPole DQN, spec: cartpole_dqn, set: [run.steps=200000], bar: 475}
 //
+// What all rows share (spec, set, bar) may stand beside `rows`; a row's own comes after it.
 // Every run is an ordinary run in a folder of its own; seeds count from 1.
 #pragma once
 

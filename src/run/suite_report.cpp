@@ -174,7 +174,7 @@ std::string suite_figure(const Suite& suite, const SuiteCurves& curves) {
   };
   return draw_chart(
       {.title = fmt::format("{}: median of {} seeds, lowest to highest", suite.name, suite.seeds),
-       .panels = {panel(CurveAxis::seconds, "seconds of wall time, evaluation included"),
+       .panels = {panel(CurveAxis::seconds, "seconds of training"),
                   panel(CurveAxis::updates, "updates")}});
 }
 
