@@ -27,26 +27,38 @@ void activate(const float* bias, int features, float* z, float* slope) {
   }
 }
 
+// Of one feature; returns what its bias gradient is the sum of.
 template <Activation kActivation, int kWidth>
-void differentiate(const float* outputs, const float* slope, int features, float* delta,
+Vec differentiate_lanes(const float* y, const float* slope, float* delta) {
+  Vec total = {};
+  for (int i = 0; i < kWidth; i += kVec) {
+    const float* kept = kActivation == Activation::gelu ? slope + i : nullptr;
+    const Vec d = differentiate<kActivation>(load(delta + i), load(y + i), kept);
+    store(delta + i, d);
+    total += d;
+  }
+  return total;
+}
+
+// Four features at a time: their sums over the lanes share most of their work.
+template <Activation kActivation, int kWidth>
+void differentiate(const float* y, const float* slope, int features, float* delta,
                    float* bias_gradient, bool accumulate) {
-  using Array = Eigen::Array<float, kWidth, 1>;
-  for (int f = 0; f < features; ++f) {
-    const ConstLanes<kWidth> y(outputs + f * kLanes);
-    Lanes<kWidth> d(delta + f * kLanes);
-    if constexpr (kActivation == Activation::relu) {
-      d = (y > 0.0f).select(d, Array::Zero());
-    } else if constexpr (kActivation == Activation::leaky_relu) {
-      d = (y > 0.0f).select(d, kLeakySlope * d);
-    } else if constexpr (kActivation == Activation::tanh) {
-      d *= 1.0f - y * y;
-    } else if constexpr (kActivation == Activation::selu) {
-      d *= (y > 0.0f).select(Array::Constant(kSeluScale), y + kSeluScale * kSeluAlpha);
-    } else if constexpr (kActivation == Activation::gelu) {
-      d *= ConstLanes<kWidth>(slope + f * kLanes);
-    }
-    const float sum = d.sum();
-    bias_gradient[f] = accumulate ? bias_gradient[f] + sum : sum;
+  const auto total = [&](int f) {
+    const std::size_t at = static_cast<std::size_t>(f) * kLanes;
+    const float* kept = kActivation == Activation::gelu ? slope + at : nullptr;
+    return differentiate_lanes<kActivation, kWidth>(y + at, kept, delta + at);
+  };
+  int f = 0;
+  for (; f + 4 <= features; f += 4) {
+    const Vec first = total(f), second = total(f + 1), third = total(f + 2), fourth = total(f + 3);
+    auto& gradient = *reinterpret_cast<Four*>(bias_gradient + f);
+    const Four sum = sums(first, second, third, fourth);
+    gradient = accumulate ? gradient + sum : sum;
+  }
+  for (; f < features; ++f) {
+    const float one = sum(total(f));
+    bias_gradient[f] = accumulate ? bias_gradient[f] + one : one;
   }
 }
 

@@ -1,4 +1,4 @@
-// Activations as formulas over Eigen arrays, for kernels that fuse them with something else.
+// Activations and their derivatives as formulas over arrays and vectors, for kernels that fuse them with something else.
 // activation.hpp has the constants.
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "net/activation.hpp"
+#include "net/vec.hpp"
 
 namespace hotloop {
 
@@ -42,6 +43,26 @@ Array gelu_slope(const Array& x, const Array& phi) {
   constexpr float kInvSqrtTwoPi =
       std::numbers::inv_sqrtpi_v<float> * std::numbers::sqrt2_v<float> / 2;
   return phi + x * kInvSqrtTwoPi * (-0.5f * x * x).exp();
+}
+
+// da * act'(.): from the output a, or for GELU from the slope that was kept. Eigen would compare lane by
+// lane.
+template <Activation kActivation>
+inline Vec differentiate(Vec da, Vec a, const float* slope, float leaky = kLeakySlope) {
+  constexpr float kSeluFloor = kSeluScale * kSeluAlpha;
+  if constexpr (kActivation == Activation::linear) {
+    return da;
+  } else if constexpr (kActivation == Activation::relu) {
+    return a > 0 ? da : Vec{};
+  } else if constexpr (kActivation == Activation::leaky_relu) {
+    return a > 0 ? da : da * leaky;
+  } else if constexpr (kActivation == Activation::tanh) {
+    return da * (1 - a * a);
+  } else if constexpr (kActivation == Activation::selu) {
+    return da * (a > 0 ? broadcast(kSeluScale) : a + kSeluFloor);
+  } else {
+    return da * load(slope);
+  }
 }
 
 // A runtime activation to a compile-time one.

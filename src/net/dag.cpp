@@ -24,13 +24,6 @@
 namespace hotloop {
 namespace {
 
-using Vec = float __attribute__((vector_size(32), aligned(4), may_alias));
-constexpr int kVec = 8;
-
-inline Vec load(const float* p) { return *reinterpret_cast<const Vec*>(p); }
-inline void store(float* p, Vec v) { *reinterpret_cast<Vec*>(p) = v; }
-inline Vec broadcast(float f) { return Vec{f, f, f, f, f, f, f, f}; }
-
 inline Vec multiply_add(Vec a, Vec b, Vec c) {
 #ifdef __FMA__
   return _mm256_fmadd_ps(a, b, c);
@@ -55,39 +48,6 @@ template <Activation kActivation>
 inline Vec activate(Vec z) {
   return to_vec(activation_of<kActivation>(to_array(z), kDagLeakySlope));
 }
-
-// da * act'(.): from the output a, or for GELU from what was kept. Eigen would compare lane by lane.
-template <Activation kActivation>
-inline Vec differentiate(Vec da, Vec a, const float* slope) {
-  constexpr float kSeluFloor = kSeluScale * kSeluAlpha;
-  if constexpr (kActivation == Activation::linear) {
-    return da;
-  } else if constexpr (kActivation == Activation::relu) {
-    return a > 0 ? da : Vec{};
-  } else if constexpr (kActivation == Activation::leaky_relu) {
-    return a > 0 ? da : da * kDagLeakySlope;
-  } else if constexpr (kActivation == Activation::tanh) {
-    return da * (1 - a * a);
-  } else if constexpr (kActivation == Activation::selu) {
-    return da * (a > 0 ? broadcast(kSeluScale) : a + kSeluFloor);
-  } else {
-    return da * load(slope);
-  }
-}
-
-// The sum over the lanes of each of four, and of one, added in the same order.
-using Four = float __attribute__((vector_size(16)));
-inline Four sums(Vec a, Vec b, Vec c, Vec d) {
-  const Vec ab = __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13) +
-                 __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
-  const Vec cd = __builtin_shufflevector(c, d, 0, 8, 1, 9, 4, 12, 5, 13) +
-                 __builtin_shufflevector(c, d, 2, 10, 3, 11, 6, 14, 7, 15);
-  const Vec sum = __builtin_shufflevector(ab, cd, 0, 1, 8, 9, 4, 5, 12, 13) +
-                  __builtin_shufflevector(ab, cd, 2, 3, 10, 11, 6, 7, 14, 15);
-  return __builtin_shufflevector(sum, sum, 0, 1, 2, 3) +
-         __builtin_shufflevector(sum, sum, 4, 5, 6, 7);
-}
-inline float sum(Vec a) { return sums(a, a, a, a)[0]; }
 
 // Where GELU's slope was kept.
 const float* slope_at(const BackwardBlock& b, int place) {
@@ -198,8 +158,8 @@ void DagKernel::output_deltas(const BackwardBlock& b) const {
     Vec db = {};
     for (int i = 0; i < kVecs; ++i) {
       const int at = o * kLanes + i * kVec, inner = at + first * kLanes;
-      const Vec dz =
-          differentiate<kActivation>(load(b.dy + at), load(b.y + at), slope_at(b, inner));
+      const Vec dz = differentiate<kActivation>(load(b.dy + at), load(b.y + at), slope_at(b, inner),
+                                                kDagLeakySlope);
       store(b.scratch + inner, dz);
       db += dz;
     }
@@ -247,7 +207,8 @@ void DagKernel::hidden_deltas(const BackwardBlock& b) const {
     const int at = (step.node - inputs) * kLanes;
     Vec db = {};
     for (int i = 0; i < kVecs; ++i) {
-      const Vec dz = differentiate<kActivation>(da[i], a[i], slope_at(b, at + i * kVec));
+      const Vec dz =
+          differentiate<kActivation>(da[i], a[i], slope_at(b, at + i * kVec), kDagLeakySlope);
       store(deltas + at + i * kVec, dz);
       db += dz;
     }

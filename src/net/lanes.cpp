@@ -2,16 +2,12 @@
 
 #include <algorithm>
 
+#include "net/vec.hpp"
+
 namespace hotloop {
 namespace {
 
 // An 8 x 8 transpose in registers, in three rounds that exchange neighbours, pairs and halves.
-// Generic vectors, so that any compiler for any CPU can do its best with it.
-using Vec = float __attribute__((vector_size(32), aligned(4), may_alias));
-
-inline Vec load(const float* p) { return *reinterpret_cast<const Vec*>(p); }
-inline void store(float* p, Vec v) { *reinterpret_cast<Vec*>(p) = v; }
-
 // Only the first `columns` of its columns are stored.
 inline void transpose_8x8(const float* from, int from_stride, int columns, float* to,
                           int to_stride) {

@@ -3,6 +3,8 @@
 #include <array>
 #include <cmath>
 
+#include "core/flush_denormals.hpp"
+
 namespace hotloop {
 
 float euclidean_norm(std::span<const float> values) {
@@ -27,6 +29,7 @@ Optimiser::Optimiser(const OptimiserOptions& options, std::size_t size)
 
 void Optimiser::step(std::span<float> parameters, std::span<const float> gradient,
                      float learning_rate, float gradient_scale) {
+  const FlushDenormals flush;
   const OptimiserOptions o = options_;
   float* __restrict p = parameters.data();
   const float* __restrict grad = gradient.data();

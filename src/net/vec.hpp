@@ -1,0 +1,28 @@
+// Eight lanes in one register, as generic vectors, so that any compiler for any CPU can do its best with
+// them; for kernels that Eigen's arrays serve badly.
+#pragma once
+
+namespace hotloop {
+
+using Vec = float __attribute__((vector_size(32), aligned(4), may_alias));
+inline constexpr int kVec = 8;
+
+inline Vec load(const float* p) { return *reinterpret_cast<const Vec*>(p); }
+inline void store(float* p, Vec v) { *reinterpret_cast<Vec*>(p) = v; }
+inline Vec broadcast(float f) { return Vec{f, f, f, f, f, f, f, f}; }
+
+// The sum over the lanes of each of four, and of one, added in the same order.
+using Four = float __attribute__((vector_size(16), aligned(4), may_alias));
+inline Four sums(Vec a, Vec b, Vec c, Vec d) {
+  const Vec ab = __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13) +
+                 __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
+  const Vec cd = __builtin_shufflevector(c, d, 0, 8, 1, 9, 4, 12, 5, 13) +
+                 __builtin_shufflevector(c, d, 2, 10, 3, 11, 6, 14, 7, 15);
+  const Vec sum = __builtin_shufflevector(ab, cd, 0, 1, 8, 9, 4, 5, 12, 13) +
+                  __builtin_shufflevector(ab, cd, 2, 3, 10, 11, 6, 7, 14, 15);
+  return __builtin_shufflevector(sum, sum, 0, 1, 2, 3) +
+         __builtin_shufflevector(sum, sum, 4, 5, 6, 7);
+}
+inline float sum(Vec a) { return sums(a, a, a, a)[0]; }
+
+}  // namespace hotloop
