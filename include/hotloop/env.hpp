@@ -87,7 +87,13 @@ struct EnvOption {
   double high = 0;
   bool whole = false;                         // whole numbers only
   std::array<std::string_view, 8> choices{};  // the words, if it is not a number
+  bool is_view = false;  // it changes what is shown or allowed, not what happens
 };
+
+constexpr EnvOption view(EnvOption option) {
+  option.is_view = true;
+  return option;
+}
 
 constexpr EnvOption whole_option(std::string_view name, int initial, int low, int high,
                                  std::string_view about) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +12,7 @@
 #include "cli/commands.hpp"
 #include "cli/saved_model.hpp"
 #include "core/file.hpp"
+#include "env/registry.hpp"
 #include "run/chart.hpp"
 #include "run/comparison.hpp"
 
@@ -93,6 +95,27 @@ void check_runs(const CompareArguments& arguments) {
   }
 }
 
+// A table of different worlds would compare nothing. Options that only change what is shown or allowed
+// may differ.
+void check_same_world(const TrainSpec& spec, const std::string& run, const TrainSpec& first,
+                      const std::string& first_run) {
+  if (spec.env != first.env) {
+    throw UsageError(fmt::format("'{}' plays {}, '{}' plays {}: nothing to compare", run, spec.env,
+                                 first_run, first.env));
+  }
+  const EnvEntry& entry = find_env(spec.env);
+  const std::vector<double> mine = option_values(entry, spec.env_options);
+  const std::vector<double> theirs = option_values(entry, first.env_options);
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    const bool same = mine[i] == theirs[i] || (std::isnan(mine[i]) && std::isnan(theirs[i]));
+    if (same || entry.options[i].is_view) continue;
+    throw UsageError(fmt::format(
+        "'{}' and '{}' were trained with different env.options.{}: give it for all of them, --set "
+        "env.options.{}=...",
+        run, first_run, entry.options[i].name, entry.options[i].name));
+  }
+}
+
 std::vector<Player> players_at(const std::string& value, const CompareArguments& arguments,
                                const std::vector<std::string>& overrides) {
   std::vector<Player> players;
@@ -100,10 +123,7 @@ std::vector<Player> players_at(const std::string& value, const CompareArguments&
     if (!is_saved(run)) continue;
     SavedModel saved = load_saved_model(run, arguments.model, overrides);
     const TrainSpec spec = saved.model.spec;
-    if (!players.empty() && spec.env != players[0].spec.env) {
-      throw UsageError(fmt::format("'{}' plays {}, '{}' plays {}: nothing to compare", run,
-                                   spec.env, arguments.runs[0], players[0].spec.env));
-    }
+    if (!players.empty()) check_same_world(spec, run, players[0].spec, arguments.runs[0]);
     players.push_back({{value, spec.name, run, spec.run.seed}, spec, std::move(saved)});
   }
   const TrainSpec first =
@@ -118,6 +138,9 @@ std::vector<Player> players_at(const std::string& value, const CompareArguments&
 
 int compare_command(const CompareArguments& arguments) {
   if (!arguments.figure.empty()) check_chart_path(arguments.figure);
+  for (const std::string& path : {arguments.figure, arguments.csv, arguments.markdown}) {
+    check_folder_of(path);
+  }
   for (const std::string& override : arguments.overrides) check_option("--set", override);
   const Variation variation = read_variation(arguments.vary);
   check_runs(arguments);
@@ -136,6 +159,9 @@ int compare_command(const CompareArguments& arguments) {
 
   EvaluationOptions options = first.evaluation;
   options.episodes = arguments.episodes;
+  for (const Player& p : players) {
+    options.max_steps = std::max(options.max_steps, p.spec.evaluation.max_steps);
+  }
   ThreadTeam team(first.run.threads);
   std::vector<Played> played;
   for (const Player& p : players) {

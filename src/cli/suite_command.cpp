@@ -13,6 +13,7 @@ namespace hotloop {
 
 int suite_command(const SuiteArguments& arguments) {
   if (!arguments.figure.empty()) check_chart_path(arguments.figure);
+  for (const std::string& path : {arguments.figure, arguments.csv}) check_folder_of(path);
   Suite suite = load_suite(arguments.suite);
   if (arguments.seeds) suite.seeds = *arguments.seeds;
   int failures = 0;

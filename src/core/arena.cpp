@@ -19,11 +19,12 @@ constexpr std::size_t kBlockBytes = std::size_t{1} << 18;
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
 
 void* allocate(std::size_t bytes) {
-  const bool large = bytes >= 2 * kHugePage;
+  const bool large = bytes >= kHugePage / 4;
   const std::size_t alignment = large ? kHugePage : kCacheLine;
-  void* block = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  void* block = std::aligned_alloc(alignment, rounded);
   if (block == nullptr) throw std::bad_alloc();
-  if (large) madvise(block, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+  if (large) madvise(block, rounded, MADV_HUGEPAGE);
   return block;
 }
 

@@ -140,6 +140,15 @@ FileContents map_file(const std::string& path) {
   return {std::shared_ptr<const std::byte[]>(static_cast<const std::byte*>(data), unmap), size};
 }
 
+void check_folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos || slash == 0) return;
+  struct stat status;
+  const std::string folder = path.substr(0, slash);
+  if (stat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) return;
+  throw UsageError(fmt::format("'{}': there is no folder '{}'", path, folder));
+}
+
 FileLock::FileLock(const std::string& path, const std::string& what)
     : descriptor_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
   if (descriptor_ < 0) fail("write", path, errno);

@@ -37,6 +37,9 @@ void write_file_atomically(const std::string& path,
                            std::span<const std::span<const std::byte>> parts);
 void write_file_atomically(const std::string& path, std::string_view text);
 
+// Throws UsageError if the folder of a file to be written later does not exist; "" is no file.
+void check_folder_of(const std::string& path);
+
 // Keeps other processes out for as long as it lives; RunError if one is in already. `what` names
 // what it guards.
 class FileLock {

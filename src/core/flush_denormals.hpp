@@ -1,7 +1,8 @@
 // Numbers too small for a normal float (below 1.2e-38) count as zero while one of these lives.
 //
-// The moments of a weight without gradient halve for ever; once they are denormal, which takes some
+// The moments of a weight without gradient shrink for ever; once they are denormal, which takes some
 // hundred updates, every operation on them costs the CPU a hundred cycles. Nothing is learnt from them.
+// On other CPUs than x86 it does nothing.
 #pragma once
 
 #ifdef __SSE2__
@@ -19,6 +20,8 @@ class FlushDenormals {
  private:
   static constexpr unsigned kFlushResults = 0x8000, kFlushOperands = 0x0040;
   unsigned before_;
+#else
+  FlushDenormals() {}
 #endif
  public:
   FlushDenormals(const FlushDenormals&) = delete;

@@ -18,7 +18,6 @@ const EnvSpec kInitialSpec = sfc_spec(sfc_rules({}));
     register_env({&kInitialSpec, &make_sfc, &make_sfc, sfc_options()});
 
 constexpr std::array<std::string_view, 2> kScripts = {"heuristic", "greedy"};
-constexpr int kMostRequests = 8000 + kSfcActivePerCentre * kSfcMostCentres;
 
 }  // namespace
 
@@ -87,7 +86,7 @@ void SfcWorld::save(std::byte* to) const {
   detail::save_world<SfcState>(*this, to);
   std::byte* end_of_row = to + saved_bytes(*rules);
   to += sizeof(SfcState);
-  std::array<std::uint16_t, kMostRequests> slots;
+  std::array<std::uint16_t, kSfcMostRequests> slots;
   std::size_t count = 0;
   const auto see = [&](int slot) { slots[count++] = static_cast<std::uint16_t>(slot); };
   for (const List& list : waiting) for_each(list, see);

@@ -29,7 +29,7 @@ constexpr EnvOption kOptions[] = {
     whole_option("fewest", 2, 2, kSfcMostCentres, "data centres, where centres is not set"),
     following_whole("most", 2, kSfcMostCentres,
                     "data centres, where centres is not set; 8 unless set, 4 in paper mode"),
-    following_whole("pending_cap", 1, 8000,
+    following_whole("pending_cap", 1, kSfcMostPending,
                     "requests that may wait; 50 unless set, 2000 in paper mode"),
     following_whole("rounds", 1, 1000,
                     "generations of requests per episode; 1 unless set, 5 in paper mode"),
@@ -39,8 +39,9 @@ constexpr EnvOption kOptions[] = {
                   "per request dropped by time-out; 0 unless set, -1.5 in paper mode"),
     number_option("placement_reward", 0, -kMostReward, kMostReward,
                   "for a placement that does not finish a chain"),
-    word_option("mask", {"off", "on"}, 0, "forbid actions that would cost -1 or -0.5"),
-    word_option("scale", {"off", "on"}, 0, "bring observations to about 0 to 1"),
+    view(word_option("mask", {"off", "on"}, 0, "forbid actions that would cost -1 or -0.5")),
+    view(word_option("scale", {"off", "on"}, 0,
+                     "divide observations by what is usual, mostly to within 1")),
     whole_option("max_steps", 10050, 1, 1000000, "actions after which an episode is cut off"),
 };
 

@@ -14,7 +14,9 @@
 //   order of centres  anew after each round              anew after each action
 //   requests          once                               every 4 ms, five times
 //   time-out          costs nothing                      -1.5
-// Where the paper is not known to differ, its mode keeps the rule of the reference.
+// Where the paper is not known to differ, its mode keeps the rule of the reference. One rule is left out
+// of both: the time that a request waits for an earlier function of its own of the same kind at the same
+// centre, which chains without repetition never have, and whose size is not known.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -50,6 +52,8 @@ inline constexpr std::array<SfcFunction, kSfcFunctions> kSfcFunction = {{
     {11, 15, 2, 0.02},  // IDPS
 }};
 inline constexpr int kSfcActivePerCentre = kSfcRam / kSfcFunction[kSfcFirstFunction].ram;
+inline constexpr int kSfcMostPending = 8000;
+inline constexpr int kSfcMostRequests = kSfcMostPending + kSfcActivePerCentre * kSfcMostCentres;
 
 struct SfcType {
   std::array<std::uint8_t, kSfcLongestChain> chain{};
@@ -94,7 +98,8 @@ SfcRules sfc_rules(std::span<const double> values);
 
 EnvSpec sfc_spec(const SfcRules& rules);
 
-// What `scale` multiplies an observation by, so that its values lie at about 0 to 1.
+// What `scale` multiplies an observation by: most values then lie within 1. Counts of what waits reach 5
+// when all five rounds of the paper wait, instances of a small function 8.
 std::array<float, 152> sfc_scale(const SfcRules& rules);
 
 }  // namespace hotloop

@@ -76,6 +76,7 @@ void SfcWorld::place(std::span<const SfcCentre> given, std::span<const SfcWaitin
   measure_distances();
   for (const SfcWaiting& one : requests_given) {
     assert(pending < rules->pending_cap);
+    assert(waiting[one.type].size == 0 || requests[waiting[one.type].last].created <= one.created);
     arrive(one.type, one.source, one.destination, one.created, one.kbps);
   }
 }
@@ -198,8 +199,7 @@ double SfcWorld::put(int slot, int function) {
     add(under_way[type.chain[request.placed]], slot);
     return rules->placement_reward;
   }
-  // The reference adds the time spent waiting for an earlier function of the same kind at the same
-  // centre, which its chains without repetition never have. The ends of the chain do not enter.
+  // The ends of the chain do not enter.
   const double delay = request.hops + type.processing;
   const bool in_time = delay <= remaining(request);
   if (in_time) delay_sum += delay;

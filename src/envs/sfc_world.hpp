@@ -29,6 +29,7 @@
 namespace hotloop {
 
 inline constexpr std::uint16_t kNoSfcRequest = 0xFFFF;
+static_assert(kSfcMostRequests < kNoSfcRequest);
 
 struct SfcRequest {
   double created = 0;   // ms

@@ -24,11 +24,12 @@ constexpr double kMostReward = 1e6;
 // The order in which a Reader takes them.
 constexpr EnvOption kOptions[] = {
     whole_option("grid", 10, 4, 32, "cells along a side of the board"),
-    word_option("obs", {"basic", "flood", "selective", "enhanced", "grid", "lookahead"}, 0,
-                "what is observed: 10, 13, 18 or 23 features, the board with 3 channels, or 20 "
-                "features about what follows each move"),
-    word_option("actions", {"relative", "absolute"}, 0,
-                "straight, left, right; or up, right, down, left"),
+    view(
+        word_option("obs", {"basic", "flood", "selective", "enhanced", "grid", "lookahead"}, 0,
+                    "what is observed: 10, 13, 18 or 23 features, the board with 3 channels, or 20 "
+                    "features about what follows each move")),
+    view(word_option("actions", {"relative", "absolute"}, 0,
+                     "straight, left, right; or up, right, down, left")),
     whole_option("max_steps", 1000, 1, 1000000, "steps after which an episode is cut off"),
     yes_or_no("faithful", "the original's quirks, where they are not set one by one"),
     quirk(

@@ -42,8 +42,8 @@ Vec differentiate_lanes(const float* y, const float* slope, float* delta) {
 
 // Four features at a time: their sums over the lanes share most of their work.
 template <Activation kActivation, int kWidth>
-void differentiate(const float* y, const float* slope, int features, float* delta,
-                   float* bias_gradient, bool accumulate) {
+void differentiate_features(const float* y, const float* slope, int features, float* delta,
+                            float* bias_gradient, bool accumulate) {
   const auto total = [&](int f) {
     const std::size_t at = static_cast<std::size_t>(f) * kLanes;
     const float* kept = kActivation == Activation::gelu ? slope + at : nullptr;
@@ -94,7 +94,7 @@ void backward_through_activation(Activation activation, const float* y, const fl
                                  bool accumulate) {
   with_activation(activation, [&]<Activation kActivation>() {
     with_width(width, [&]<int kWidth>() {
-      differentiate<kActivation, kWidth>(y, slope, features, d, bias_gradient, accumulate);
+      differentiate_features<kActivation, kWidth>(y, slope, features, d, bias_gradient, accumulate);
     });
   });
 }

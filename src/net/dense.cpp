@@ -59,8 +59,8 @@ DenseKernel::DenseKernel(const DenseLayer& layer) : layer_(layer) {
   }
 }
 
-// GELU keeps its slope. The scratch is one row of x of each sample, [kLanes][stride], whose padding
-// stays zero.
+// GELU keeps its slope. The scratch is one row of x of each sample, and then of dx, [kLanes][stride];
+// nobody writes its padding, which stays zero.
 LayerMemory memory_of(const DenseLayer& layer) {
   return {.kept = layer.activation == Activation::gelu ? layer.outputs() : 0,
           .scratch = static_cast<std::size_t>(kLanes) * layer.stride};

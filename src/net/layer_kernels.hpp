@@ -2,7 +2,7 @@
 //
 // A kernel is a layer together with what was planned for it (compiled matrix products). Each kind
 // lives in a file of its own: dense.cpp, conv.cpp, norm.cpp, streams.cpp, dueling.cpp, dag.cpp,
-// attention.cpp.
+// attention.cpp; only copying needs none.
 // network.cpp knows no kinds; it walks the list and visits.
 #pragma once
 

@@ -60,7 +60,7 @@ class Workspace {
   }
   float* scratch(int layer) { return scratch_[layer].data(); }  // the layer's own, one block
   float* delta(int feature) { return delta_.data() + feature * kLanes; }  // gradients in one block
-  float* spare() { return spare_.data(); }    // one dX more, [widest layer][kLanes]
+  float* spare() { return spare_.data(); }    // one dX more, [most inputs][kLanes]
   float* column() { return column_.data(); }  // one sample, contiguous, [features]
   float* inner_column() { return inner_column_.data(); }
 
@@ -83,7 +83,7 @@ class Workspace {
   Level gradient_;                         // [blocks][outputs][kLanes]
   std::vector<std::span<float>> scratch_;  // [layers][LayerMemory::scratch]
   std::span<float> delta_;                 // [features][kLanes]
-  std::span<float> spare_;                 // [most inputs of a layer that adds][kLanes]
+  std::span<float> spare_;                 // [most inputs of a layer][kLanes]
   std::span<float> column_;                // [features]
   std::span<float> inner_column_;          // [most inner features of a layer]
 };

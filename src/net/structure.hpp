@@ -10,8 +10,9 @@
 // optimiser step one loop, an all-reduce one call. Weights are [out, in] with rows padded to a
 // multiple of 8 floats; the padding is zero, has zero gradient, and so stays zero.
 //
-// To add a kind of layer: its struct and its place in `Layer` here, its tensors in structure.cpp,
-// its start in initialise.cpp, and its kernel in layer_kernels.hpp with a file of its own.
+// To add a kind of layer: its struct and its place in `Layer` here, its tensors in structure.cpp and
+// structure_builder.cpp, its start in initialise.cpp, its kernel in layer_kernels.hpp with a file of its
+// own, and its slow twin in reference/network.hpp.
 #pragma once
 
 #include <cstddef>

@@ -34,6 +34,21 @@ std::string column_name(const EnvSpec& env, int column) {
   return column == kReturn ? "return" : std::string(env.measures[column]);
 }
 
+// Over the runs in which it means something.
+std::vector<double> mean_per_start(const std::vector<std::vector<double>>& values) {
+  std::vector<double> means;
+  for (std::size_t start = 0; start < values[0].size(); ++start) {
+    double sum = 0, count = 0;
+    for (const std::vector<double>& run : values) {
+      if (std::isnan(run[start])) continue;
+      sum += run[start];
+      ++count;
+    }
+    means.push_back(sum / count);
+  }
+  return means;
+}
+
 ComparedRow row_over(const Contestant& who, const std::vector<const Played*>& runs,
                      const EnvSpec& env) {
   ComparedRow row{.who = who, .runs = static_cast<int>(runs.size())};
@@ -41,14 +56,12 @@ ComparedRow row_over(const Contestant& who, const std::vector<const Played*>& ru
     row.episodes += static_cast<int>(played->evaluation.episodes.size());
   }
   for (const int column : report_columns(env)) {
-    std::vector<double> all;
+    std::vector<std::vector<double>> values;  // [runs][starts]
     for (const Played* played : runs) {
-      const std::vector<double> values = column == kReturn
-                                             ? returns_of(played->evaluation)
-                                             : measures_of(played->evaluation, column);
-      all.insert(all.end(), values.begin(), values.end());
+      values.push_back(column == kReturn ? returns_of(played->evaluation)
+                                         : measures_of(played->evaluation, column));
     }
-    row.measures.push_back(summarise(all));
+    row.measures.push_back(summarise(mean_per_start(values)));
   }
   return row;
 }
@@ -136,7 +149,7 @@ std::string comparison_markdown(const Comparison& comparison, std::optional<int>
     text += "\n";
   }
   return text + fmt::format(
-                    "{}: mean [95 % interval of it, by bootstrap over episodes; none where all are "
+                    "{}: mean [95 % interval of it, by bootstrap over starts; none where all are "
                     "equal]; every policy plays the same {} starts (seed {}).\n",
                     comparison.env, comparison.episodes, comparison.seed);
 }

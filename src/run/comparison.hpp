@@ -1,8 +1,9 @@
 // Several policies on the same episode starts, perhaps for several values of an option of their
 // environment: what is reported of it.
 //
-// Trained policies of one spec name form a group: a row for each run, and a pooled row over all their
-// episodes. Its interval is that of the mean over these very runs: it does not know how runs differ.
+// Trained policies of one spec name form a group: a row for each run, and a pooled row, for which the
+// runs' values at each start are averaged first: starts are what its interval is about, not how runs
+// differ, which the rows above it show.
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,9 @@ class EpisodeLog {
 
   // Over the episodes in which the column means something; NaN if there are none.
   double mean(int column) const { return sums_[column] / counts_[column]; }
-  double largest(int column) const { return largest_[column] + 0 / counts_[column]; }
+  double largest(int column) const {
+    return counts_[column] > 0 ? largest_[column] : std::numeric_limits<double>::quiet_NaN();
+  }
   double mean_of_last(int column) const {
     const auto stored = static_cast<std::size_t>(std::min<double>(count_[0], kLast));
     double sum = 0, count = 0;

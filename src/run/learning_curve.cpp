@@ -109,12 +109,14 @@ std::vector<MedianPoint> median_curve(const std::vector<LearningCurve>& curves, 
                                       const std::vector<double>& grid) {
   if (!all_have_points(curves)) return {};
   std::vector<MedianPoint> result;
+  const double start = start_of(curves, axis);
   for (const double x : grid) {
+    if (x < start) continue;
     std::vector<double> values;
     for (const LearningCurve& curve : curves) {
       const auto after = std::find_if(curve.points.begin(), curve.points.end(),
                                       [&](const auto& point) { return x_of(point, axis) > x; });
-      values.push_back(after == curve.points.begin() ? kNone : std::prev(after)->y);
+      values.push_back(std::prev(after)->y);
     }
     const auto [low, high] = std::minmax_element(values.begin(), values.end());
     result.push_back({x, quantile(values, 0.5), *low, *high});

@@ -15,7 +15,7 @@ namespace hotloop {
 struct CurvePoint {
   std::int64_t env_steps = 0;
   std::int64_t updates = 0;
-  double seconds = 0;  // of training: what evaluations took is left out
+  double seconds = 0;  // of training, for a run in one session: evaluations are left out
   double y = 0;
 };
 
@@ -42,7 +42,8 @@ std::vector<double> every_x(const std::vector<LearningCurve>& curves, CurveAxis 
 // positive are left out.
 std::vector<double> even_x(const std::vector<LearningCurve>& curves, CurveAxis axis, int steps);
 
-// At every x of the grid. Empty if a run has no points: a median over fewer would be another one.
+// At every x of the grid from where all runs have a value. Empty if a run has no points: a median over
+// fewer would be another one.
 std::vector<MedianPoint> median_curve(const std::vector<LearningCurve>& curves, CurveAxis axis,
                                       const std::vector<double>& grid);
 

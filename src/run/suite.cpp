@@ -137,6 +137,20 @@ Suite load_suite(const std::string& name_or_path) {
 
 std::vector<SpecInfo> ready_made_suites() { return ready_made_specs(suite_folder()); }
 
+std::string SuiteRow::run_name() const {
+  std::string name;
+  for (const char c : title) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (plain) {
+      name += c;
+    } else if (!name.empty() && name.back() != '_') {
+      name += '_';
+    }
+  }
+  while (name.ends_with('_')) name.pop_back();
+  return name.empty() ? spec.name : name;
+}
+
 SuiteResults run_suite(const Suite& suite, const SuiteOptions& options) {
   SuiteResults results(suite.rows.size(), std::vector<TrainResult>(suite.seeds));
   const std::size_t total = suite.rows.size() * suite.seeds;
@@ -148,6 +162,7 @@ SuiteResults run_suite(const Suite& suite, const SuiteOptions& options) {
       const SuiteRow& row = suite.rows[i / suite.seeds];
       TrainSpec spec = row.spec;
       spec.run.seed = 1 + i % suite.seeds;
+      spec.name = row.run_name();
       try {
         const std::string folder = make_run_folder(options.out + "/" + suite.name, spec.name);
         SessionHooks hooks;

@@ -29,6 +29,9 @@ struct SuiteRow {
   std::string title;
   TrainSpec spec;
   double bar = 0;  // NaN = none
+
+  // Of its runs and their folders: the title without what is awkward in file names.
+  std::string run_name() const;
 };
 
 struct Suite {

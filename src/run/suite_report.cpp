@@ -138,9 +138,10 @@ std::string suite_markdown(const Suite& suite, const SuiteResults& results,
       "\n{} seeds (1 to {}); greedy returns are means over each spec's evaluation episodes, of the "
       "final parameters unless the spec stops when solved; the best {} is the highest final median "
       "among "
-      "the rows of an environment, and a row gets there when its median curve does; {} run{} at a "
-      "time "
-      "on {}; hotloop {}.\n",
+      "the rows of an environment, and a row gets there when its median curve does, evaluations "
+      "not "
+      "counted; wall times and \"solved after\" include them; {} run{} at a time on {}; hotloop "
+      "{}.\n",
       suite.seeds, suite.seeds, suite.figure_y, jobs, jobs == 1 ? "" : "s", cpu_name(),
       HOTLOOP_VERSION);
   return text;
@@ -161,21 +162,25 @@ std::string suite_csv(const Suite& suite, const SuiteCurves& curves) {
 
 std::string suite_figure(const Suite& suite, const SuiteCurves& curves) {
   constexpr int kSteps = 160;
+  const bool bands = curves.size() <= 4;  // more would hide each other
+  std::size_t most_seeds = 0;             // that ended
+  for (const auto& row : curves) most_seeds = std::max(most_seeds, row.size());
   const auto panel = [&](CurveAxis axis, const std::string& x_label) {
     ChartPanel result{.x_label = x_label, .y_label = "greedy " + suite.figure_y, .log_x = true};
     for (std::size_t i = 0; i < curves.size(); ++i) {
       ChartSeries series{suite.rows[i].title, {}};
       for (const MedianPoint& p : median_curve(curves[i], axis, even_x(curves[i], axis, kSteps))) {
-        series.points.push_back({p.x, p.median, p.low, p.high});
+        series.points.push_back(bands ? ChartPoint{p.x, p.median, p.low, p.high}
+                                      : ChartPoint{p.x, p.median});
       }
       result.series.push_back(std::move(series));
     }
     return result;
   };
-  return draw_chart(
-      {.title = fmt::format("{}: median of {} seeds, lowest to highest", suite.name, suite.seeds),
-       .panels = {panel(CurveAxis::seconds, "seconds of training"),
-                  panel(CurveAxis::updates, "updates")}});
+  return draw_chart({.title = fmt::format("{}: median of {} seeds{}", suite.name, most_seeds,
+                                          bands ? ", lowest to highest" : ""),
+                     .panels = {panel(CurveAxis::seconds, "seconds of training"),
+                                panel(CurveAxis::updates, "updates")}});
 }
 
 }  // namespace hotloop

@@ -95,11 +95,23 @@ expect 2 "allowed: options of the environment" "$hotloop" compare "$snake" --var
 expect 2 "allowed: options of the environment" "$hotloop" compare "$snake" --set algo.gamma=0.5
 expect 2 "the model knows 13 and 3" "$hotloop" compare "$snake" --vary env.options.obs=flood,basic
 expect 2 "did you mean snake_best?" "$hotloop" compare snake_bset --against random
+expect 2 "there is no folder 'missing'" "$hotloop" suite classic --figure missing/a.svg
+
+# Named inputs: trained, evaluated and compared, and worlds that differ.
+sfc_run="--quiet --set run.steps=600 --set evaluation.every=0 --set evaluation.episodes=2 --set env.options.max_steps=50 --set algo.learning_starts=100"
+expect 0 "greedy return" "$hotloop" train sfc_best --out sfc $sfc_run
+expect 0 "greedy return" "$hotloop" train sfc_best --out sfc $sfc_run --set env.options.scale=off
+expect 0 "greedy return" "$hotloop" train sfc_best --out sfc $sfc_run --set env.options.rounds=2
+expect 0 "  utilisation" "$hotloop" eval sfc/sfc_best-1 --episodes 3 --set env.options.centres=3
+expect 0 "| 2 | heuristic | 2 |" "$hotloop" compare sfc/sfc_best-1 sfc/sfc_best-2 --against random,heuristic,greedy \
+  --vary env.options.centres=2,8 --episodes 2
+expect 2 "different env.options.rounds" "$hotloop" compare sfc/sfc_best-1 sfc/sfc_best-3
+expect 2 "did you mean global?" "$hotloop" train sfc_best --set "net.branches={h: {from: globel}}"
 expect 2 "'snake_best' is a spec: give run folders" "$hotloop" compare snake_best
 expect 2 "a spec stands alone" "$hotloop" compare "$snake" snake_best
 expect 2 "is given twice" "$hotloop" compare "$snake" "$snake/"
 expect 2 "is written as .svg" "$hotloop" compare "$snake" --figure compare.png
-expect 1 "missing/compare.csv" "$hotloop" compare "$snake" --episodes 2 --csv missing/compare.csv
+expect 2 "there is no folder 'missing'" "$hotloop" compare "$snake" --episodes 2 --csv missing/compare.csv
 
 # A suite with its curves.
 cat >suite.yaml <<'YAML'

@@ -78,11 +78,11 @@ TEST(Sfc, Points) {
   OneSfc sfc;
   sfc.place(
       {centre_at(0), centre_at(300)},
-      {{kVoip, 0, 1}, {kCg, 0, 1}, {kAr, 0, 1}, {kAr, 0, 1, -0.01}, {kInd, 0, 1}, {kMiot, 0, 1}});
+      {{kVoip, 0, 1}, {kCg, 0, 1}, {kAr, 0, 1, -0.01}, {kAr, 0, 1}, {kInd, 0, 1}, {kMiot, 0, 1}});
   EXPECT_NEAR(points(sfc, 0, 0), -100, 1e-6);
   EXPECT_NEAR(points(sfc, 1, 0), -80, 1e-6);
-  EXPECT_NEAR(points(sfc, 2, 0), -10, 1e-6);
-  EXPECT_NEAR(points(sfc, 3, 0), 0.020009, 1e-6);
+  EXPECT_NEAR(points(sfc, 2, 0), 0.020009, 1e-6);
+  EXPECT_NEAR(points(sfc, 3, 0), -10, 1e-6);
   EXPECT_NEAR(points(sfc, 4, 0), 4.499998, 1e-6);
   EXPECT_NEAR(points(sfc, 5, 0), 19995.996, 1e-3);  // the specification's digits
 

@@ -31,6 +31,23 @@ TEST(EpisodeLog, KnowsTheRunAndItsLastHundred) {
   EXPECT_EQ(log.mean_of_last(EpisodeLog::kMeasures), (10 * 34.5 + 80 * 19.5 + 10 * 4.5) / 100);
 }
 
+// What means nothing in an episode is left out of means.
+TEST(EpisodeLog, LeavesOutWhatMeansNothing) {
+  EpisodeLog log;
+  const float nothing = std::nanf("");
+  log.add({.total_return = 1, .length = 1, .measures = {nothing, nothing}});
+  EXPECT_TRUE(std::isnan(log.mean(EpisodeLog::kMeasures)));
+  EXPECT_TRUE(std::isnan(log.largest(EpisodeLog::kMeasures)));
+  EXPECT_TRUE(std::isnan(log.mean_of_last(EpisodeLog::kMeasures)));
+  for (const float value : {-4.0f, nothing, -2.0f})
+    log.add({.total_return = 1, .length = 1, .measures = {value, nothing}});
+  EXPECT_EQ(log.mean(EpisodeLog::kMeasures), -3);
+  EXPECT_EQ(log.mean_of_last(EpisodeLog::kMeasures), -3);
+  EXPECT_EQ(log.largest(EpisodeLog::kMeasures), -2);
+  EXPECT_TRUE(std::isnan(log.mean(EpisodeLog::kMeasures + 1)));
+  EXPECT_EQ(log.mean(EpisodeLog::kReturn), 1);
+}
+
 TEST(EpisodeBudget, EndsTheRunAfterTheRoundThatReachesIt) {
   TrainSpec spec = small_spec();
   spec.run.episodes = 30;

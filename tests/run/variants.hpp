@@ -68,6 +68,16 @@ inline std::vector<Variant> variants() {
       {"layer_norm", [](TrainSpec& s) { s.net.layer_norm = true; }},
       {"boltzmann", [](TrainSpec& s) { s.q.explore = Explore::boltzmann; }},
       {"normalised", [](TrainSpec& s) { s.q.normalise_obs = s.q.normalise_rewards = true; }},
+      {"branches",
+       [](TrainSpec& s) {
+         s.env = "sfc";
+         s.env_options = {{"mask", "on"}, {"max_steps", "40"}, {"scale", "on"}};
+         s.net.branches = {{"h1", {"dc"}, {"dense 8", "norm tanh"}},
+                           {"h2", {"dc_sfc"}, {"dense 4", "flatten", "dense 8"}},
+                           {"context", {"h1", "h2"}, {"stack", "attention 5"}},
+                           {"all", {"context", "h1", "global"}, {"concat"}}};
+         s.net.noisy = Noisy::all;
+       }},
       {"repeats",
        [](TrainSpec& s) {
          s.q.updates_per_step = 1;

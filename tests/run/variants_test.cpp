@@ -122,6 +122,8 @@ TEST_P(EveryVariant, ResumesExactly) {
 TEST_P(EveryVariant, TakesNoMaskedAction) {
   TrainSpec spec = GetParam().spec();
   spec.env = "test_variant_masked";
+  spec.env_options.clear();
+  if (!spec.net.branches.empty()) spec.net.branches = {{"h", {"state"}, {"dense 8"}}};
   Trainer trainer(spec);
   finish(trainer);  // the world throws if a forbidden action is taken
   EXPECT_GT(trainer.counters().episodes, 0);
@@ -129,8 +131,11 @@ TEST_P(EveryVariant, TakesNoMaskedAction) {
 
 // Forbids the action that would pay most, and punishes who takes it by an assertion of its own.
 struct VariantMasked {
-  static constexpr EnvSpec spec{
-      .name = "test_variant_masked", .obs = 2, .actions = 3, .max_steps = 30};
+  static constexpr EnvSpec spec{.name = "test_variant_masked",
+                                .obs = 2,
+                                .actions = 3,
+                                .max_steps = 30,
+                                .parts = {{{"state", {2}}}}};
   int t = 0;
   int forbidden = 0;
   void reset(Rng& rng) { t = 0, forbidden = static_cast<int>(rng.below(3)); }

@@ -1,0 +1,30 @@
+#include "core/flush_denormals.hpp"
+
+#include <gtest/gtest.h>
+
+namespace hotloop {
+namespace {
+
+// Through memory, so that the compiler computes nothing beforehand.
+float product(float a, float b) {
+  volatile float left = a, right = b;
+  volatile float result = left * right;
+  return result;
+}
+
+TEST(FlushDenormals, TooSmallNumbersAreZeroWhileItLives) {
+  EXPECT_GT(product(1e-38f, 0.1f), 0);
+#ifdef __SSE2__
+  {
+    const FlushDenormals flush;
+    EXPECT_EQ(product(1e-38f, 0.1f), 0);   // a result
+    EXPECT_EQ(product(1e-40f, 1e10f), 0);  // an operand
+    EXPECT_FLOAT_EQ(product(2, 3), 6);
+  }
+#endif
+  EXPECT_GT(product(1e-38f, 0.1f), 0);
+  EXPECT_GT(product(1e-40f, 1e10f), 0);
+}
+
+}  // namespace
+}  // namespace hotloop
