@@ -54,8 +54,9 @@ void print_summary(const TrainResult& r) {
   for (const std::string& warning : r.warnings) fmt::print("  warning: {}\n", warning);
   std::string time;
   for (const auto& [phase, share] : r.time) {
-    if (share >= 0.005)
-      time += fmt::format("{} {} {:.0f} %", time.empty() ? "" : ",", phase, 100 * share);
+    const bool always = phase == "act" || phase == "learn";
+    if (!always && share < 0.005) continue;
+    time += fmt::format("{} {} {:.1f} %", time.empty() ? "" : ",", phase, 100 * share);
   }
   fmt::print("  time:{}\n", time);
   fmt::print("  {:.2f} s on {} thread{} of {}\n  {}\n", r.wall_seconds, r.threads,

@@ -19,7 +19,7 @@ constexpr std::size_t kBlockBytes = std::size_t{1} << 18;
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
 
 void* allocate(std::size_t bytes) {
-  const bool large = bytes >= kHugePage / 4;
+  const bool large = bytes >= 2 * kHugePage;
   const std::size_t alignment = large ? kHugePage : kCacheLine;
   const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
   void* block = std::aligned_alloc(alignment, rounded);
