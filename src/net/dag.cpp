@@ -9,10 +9,6 @@
 //
 // Going back source by source, each dz[s] is loaded once for both da and dw, and nothing but dw is
 // written per edge; the lanes of four edges are added up together.
-#ifdef __FMA__
-#include <immintrin.h>
-#endif
-
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -23,22 +19,6 @@
 
 namespace hotloop {
 namespace {
-
-inline Vec multiply_add(Vec a, Vec b, Vec c) {
-#ifdef __FMA__
-  return _mm256_fmadd_ps(a, b, c);
-#else
-  return a * b + c;
-#endif
-}
-// The same bits for one sample.
-inline float multiply_add(float a, float b, float c) {
-#ifdef __FMA__
-  return std::fma(a, b, c);
-#else
-  return a * b + c;
-#endif
-}
 
 using Array = Eigen::Array<float, kVec, 1>;
 inline Array to_array(Vec v) { return Eigen::Map<const Array>(reinterpret_cast<const float*>(&v)); }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/flush_denormals.hpp"
+#include "net/vec.hpp"
 
 namespace hotloop {
 
@@ -47,12 +48,14 @@ void Optimiser::step(std::span<float> parameters, std::span<const float> gradien
       const float step_size = static_cast<float>(learning_rate / (1 - powers_[0]));
       const float root_scale = static_cast<float>(1 / std::sqrt(1 - powers_[1]));
       const float keep = decoupled ? 1 - learning_rate * o.weight_decay : 1;
+      const float epsilon = o.epsilon;
       const float keep1 = o.beta1, take1 = 1 - o.beta1, keep2 = o.beta2, take2 = 1 - o.beta2;
       for (std::size_t i = 0; i < size; ++i) {
-        const float g = grad[i] * gradient_scale + decay * p[i];
-        m[i] = keep1 * m[i] + take1 * g;
-        v[i] = keep2 * v[i] + take2 * g * g;
-        p[i] = keep * p[i] - step_size * m[i] / (std::sqrt(v[i]) * root_scale + o.epsilon);
+        const float g = multiply_add(decay, p[i], grad[i] * gradient_scale);
+        m[i] = multiply_add(keep1, m[i], take1 * g);
+        v[i] = multiply_add(keep2, v[i], take2 * g * g);
+        const float root = multiply_add(std::sqrt(v[i]), root_scale, epsilon);
+        p[i] = multiply_add(keep, p[i], -step_size * m[i] / root);
       }
       break;
     }
