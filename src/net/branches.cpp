@@ -73,7 +73,6 @@ std::string shape_text(const Stretch& s) {
 
 // A branch whose words and shapes are understood.
 struct Resolved {
-  Stretch joined = {};           // the shape of its input
   std::vector<Step> steps = {};  // those that are layers: dense, norm, attention
   Stretch result = {};           // the shape of its result
 };
@@ -120,8 +119,8 @@ Resolved resolve(const Branch& branch, const Shapes& known, Activation standard)
   }
   const bool several = sources.size() > 1;
   if (joins && !several) fail(branch, "there is only one thing to join; leave out concat or stack");
-  Resolved result{.joined = several ? join_shapes(branch, how, sources) : sources[0]};
-  Stretch now = result.joined;
+  Resolved result;
+  Stretch now = several ? join_shapes(branch, how, sources) : sources[0];
   for (Step& step : steps) {
     const auto needs = [&](bool met, std::string_view what) {
       if (met) return;
