@@ -6,8 +6,9 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
 #include <limits>
+
+#include "envs/option_reader.hpp"
 
 namespace hotloop {
 namespace {
@@ -20,7 +21,7 @@ constexpr EnvOption following_whole(std::string_view name, int low, int high,
   return {name, about, kFollows, static_cast<double>(low), static_cast<double>(high), true};
 }
 
-// The order in which a Reader takes them.
+// The order in which an OptionReader takes them.
 constexpr EnvOption kOptions[] = {
     word_option("mode", {"reference", "paper"}, 0,
                 "numbers and quirks of the public trainer, or those of its paper"),
@@ -43,30 +44,6 @@ constexpr EnvOption kOptions[] = {
     view(word_option("scale", {"off", "on"}, 0,
                      "divide observations by what is usual, mostly to within 1")),
     whole_option("max_steps", 10050, 1, 1000000, "actions after which an episode is cut off"),
-};
-
-// Hands out the values in the order of the table.
-class Reader {
- public:
-  explicit Reader(std::span<const double> values) : values_(values) {
-    assert(values.empty() || values.size() == std::size(kOptions));
-  }
-
-  double number(std::string_view name, double if_not_set = kFollows) {
-    assert(kOptions[at_].name == name);
-    (void)name;
-    const double value = values_.empty() ? kOptions[at_].initial : values_[at_];
-    ++at_;
-    return std::isnan(value) ? if_not_set : value;
-  }
-  int whole(std::string_view name, int if_not_set = 0) {
-    return static_cast<int>(number(name, if_not_set));
-  }
-  bool is_second(std::string_view name) { return whole(name) == 1; }
-
- private:
-  std::span<const double> values_;
-  std::size_t at_ = 0;
 };
 
 std::array<SfcType, kSfcTypes> reference_types() {
@@ -111,7 +88,7 @@ void complete(SfcType& type) {
 std::span<const EnvOption> sfc_options() { return kOptions; }
 
 SfcRules sfc_rules(std::span<const double> values) {
-  Reader read(values);
+  OptionReader read(kOptions, values);
   SfcRules rules;
   rules.paper = read.is_second("mode");
   const bool paper = rules.paper;

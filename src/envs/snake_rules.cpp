@@ -2,9 +2,9 @@
 
 #include <hotloop/error.hpp>
 
-#include <cassert>
-#include <cmath>
 #include <limits>
+
+#include "envs/option_reader.hpp"
 
 namespace hotloop {
 namespace {
@@ -21,7 +21,7 @@ constexpr EnvOption quirk(std::string_view name, std::string_view about) {
 constexpr double kFollows = std::numeric_limits<double>::quiet_NaN();
 constexpr double kMostReward = 1e6;
 
-// The order in which a Reader takes them.
+// The order in which an OptionReader takes them.
 constexpr EnvOption kOptions[] = {
     whole_option("grid", 10, 4, 32, "cells along a side of the board"),
     view(
@@ -59,32 +59,6 @@ constexpr EnvOption kOptions[] = {
     yes_or_no("entrapped_flag", "one more feature: softly entrapped; needs soft_entrapment"),
 };
 
-// Hands out the values in the order of the table.
-class Reader {
- public:
-  explicit Reader(std::span<const double> values) : values_(values) {
-    assert(values.empty() || values.size() == std::size(kOptions));
-  }
-
-  double number(std::string_view name) {
-    assert(kOptions[at_].name == name);
-    (void)name;
-    const double value = values_.empty() ? kOptions[at_].initial : values_[at_];
-    ++at_;
-    return value;
-  }
-  int whole(std::string_view name) { return static_cast<int>(number(name)); }
-  bool yes(std::string_view name) { return whole(name) == 1; }
-  bool quirk(std::string_view name, bool faithful) {
-    const int word = whole(name);
-    return word == 0 ? faithful : word == 2;
-  }
-
- private:
-  std::span<const double> values_;
-  std::size_t at_ = 0;
-};
-
 void refuse_contradictions(const SnakeRules& rules) {
   const auto name = kOptions[1].choices[static_cast<std::size_t>(rules.obs)];
   if (rules.entrapped_flag && !rules.soft_entrapment) {
@@ -107,29 +81,32 @@ void refuse_contradictions(const SnakeRules& rules) {
 std::span<const EnvOption> snake_options() { return kOptions; }
 
 SnakeRules snake_rules(std::span<const double> values) {
-  Reader read(values);
+  OptionReader read(kOptions, values);
   SnakeRules rules;
   rules.grid = read.whole("grid");
   rules.obs = static_cast<SnakeObs>(read.whole("obs"));
-  rules.absolute = read.yes("actions");
+  rules.absolute = read.is_second("actions");
   rules.max_steps = read.whole("max_steps");
-  const bool faithful = read.yes("faithful");
-  rules.food_under_head = read.quirk("food_under_head", faithful);
-  rules.lethal_tail = read.quirk("lethal_tail", faithful);
-  rules.post_turn_trap = read.quirk("post_turn_trap", faithful);
-  rules.timeout_ends = read.quirk("timeout_ends", faithful);
-  rules.zero_flood = read.yes("zero_flood");
+  const bool faithful = read.is_second("faithful");
+  const auto has_quirk = [&](std::string_view name) {
+    const int word = read.whole(name);  // auto, false, true
+    return word == 0 ? faithful : word == 2;
+  };
+  rules.food_under_head = has_quirk("food_under_head");
+  rules.lethal_tail = has_quirk("lethal_tail");
+  rules.post_turn_trap = has_quirk("post_turn_trap");
+  rules.timeout_ends = has_quirk("timeout_ends");
+  rules.zero_flood = read.is_second("zero_flood");
   rules.food_reward = read.number("food_reward");
   rules.death_reward = read.number("death_reward");
   rules.step_reward = read.number("step_reward");
   rules.shaping = read.number("shaping");
-  const double timeout_reward = read.number("timeout_reward");
-  rules.timeout_reward = std::isnan(timeout_reward) ? (faithful ? -5 : 0) : timeout_reward;
-  rules.soft_entrapment = read.yes("soft_entrapment");
+  rules.timeout_reward = read.number("timeout_reward", faithful ? -5 : 0);
+  rules.soft_entrapment = read.is_second("soft_entrapment");
   rules.soft_threshold = read.number("soft_threshold");
   rules.soft_step_reward = read.number("soft_step_reward");
   rules.soft_food_reward = read.number("soft_food_reward");
-  rules.entrapped_flag = read.yes("entrapped_flag");
+  rules.entrapped_flag = read.is_second("entrapped_flag");
   refuse_contradictions(rules);
   return rules;
 }
