@@ -305,7 +305,7 @@ template <class T>
 void backward(const Structure& net, std::span<const T> parameters, const Trace<T>& trace,
               const std::vector<T>& dy, std::span<T> gradient) {
   std::vector<T> deltas(net.features, T(0));  // dL by each feature
-  std::copy(dy.begin(), dy.end(), deltas.begin() + net.places.back().to);
+  std::copy(dy.begin(), dy.end(), deltas.begin() + net.outputs_at);
   for (int l = static_cast<int>(net.layers.size()) - 1; l >= 0; --l) {
     std::visit(
         [&](const auto& kind) {

@@ -22,7 +22,8 @@
 //
 // Optional: `void mask(std::span<std::uint8_t> allowed) const` (1 = the action may be taken),
 // `void measure(std::span<float> values) const` (what is told of an episode besides its return: see
-// spec.measures) and a nested type `Batch`, a whole-batch step (see BatchedWorld below).
+// spec.measures), `void reward_parts(std::span<float> parts) const` (what the latest reward was made
+// of: see spec.reward_parts) and a nested type `Batch`, a whole-batch step (see BatchedWorld below).
 #pragma once
 
 #include <hotloop/rng.hpp>
@@ -51,6 +52,7 @@ struct ObsPart {
 
 inline constexpr int kMaxActionSize = 8;
 inline constexpr int kMaxMeasures = 16;
+inline constexpr int kMaxRewardParts = 8;
 
 // The fact sheet of an environment. Either `actions` or `action_size` is set, never both.
 struct EnvSpec {
@@ -69,10 +71,17 @@ struct EnvSpec {
   // is reported with results. A value may be NaN: it means nothing in that episode, and means over
   // episodes leave it out.
   std::array<std::string_view, kMaxMeasures> measures{};
+  // Names of the parts of a reward that `reward_parts` tells apart, for agents that value them each.
+  std::array<std::string_view, kMaxRewardParts> reward_parts{};
 
-  constexpr int measure_count() const {
+  constexpr int measure_count() const { return count_names(measures); }
+  constexpr int reward_part_count() const { return count_names(reward_parts); }
+
+ private:
+  template <std::size_t kMost>
+  static constexpr int count_names(const std::array<std::string_view, kMost>& names) {
     int n = 0;
-    while (n < kMaxMeasures && !measures[n].empty()) ++n;
+    while (n < static_cast<int>(kMost) && !names[n].empty()) ++n;
     return n;
   }
 };
@@ -144,6 +153,8 @@ template <class W>
 concept HasMask = requires(const W w, std::span<std::uint8_t> allowed) { w.mask(allowed); };
 template <class W>
 concept HasMeasure = requires(const W w, std::span<float> values) { w.measure(values); };
+template <class W>
+concept HasRewardParts = requires(const W w, std::span<float> parts) { w.reward_parts(parts); };
 
 // The contract. A missing member is named by the sub-concept that fails.
 template <class W>

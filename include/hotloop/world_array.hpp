@@ -42,6 +42,8 @@ class WorldArray {
   virtual void mask(int begin, int end, std::span<std::uint8_t> allowed) const = 0;  // [N, A]
   // What is told of row's episode so far, spec().measure_count() values.
   virtual void measure(int row, std::span<float> values) const = 0;
+  // What the latest reward of each row was made of, [N, spec().reward_part_count()].
+  virtual void reward_parts(int /*begin*/, int /*end*/, std::span<float> /*parts*/) const {}
   // A picture of the row, for people to look at: empty if the world cannot be drawn.
   virtual Picture picture(int /*row*/) const { return {}; }
   // Policies that the world knows by name, without learning, and what number `script` of them does.
@@ -50,6 +52,9 @@ class WorldArray {
   virtual void play(int /*script*/, int /*begin*/, int /*end*/, std::uint64_t /*seed*/,
                     Purpose /*purpose*/, std::uint64_t /*step*/,
                     std::span<std::int32_t> /*actions*/) const {}
+  virtual void play(int /*script*/, int /*begin*/, int /*end*/, std::uint64_t /*seed*/,
+                    Purpose /*purpose*/, std::uint64_t /*step*/,
+                    std::span<float> /*actions*/) const {}  // [N, spec().action_size]
   virtual std::size_t row_bytes() const = 0;
   virtual void save_row(int row, std::byte* to) const = 0;
   virtual void restore_row(int row, const std::byte* from) = 0;
@@ -145,6 +150,14 @@ class OneByOneArray final : public WorldArray {
     if constexpr (HasMeasure<W>) worlds_[row].measure(values);
   }
 
+  void reward_parts(int begin, int end, std::span<float> parts) const override {
+    if constexpr (HasRewardParts<W>) {
+      for (int row = begin; row < end; ++row) {
+        worlds_[row].reward_parts(row_of(parts, row, W::spec.reward_part_count()));
+      }
+    }
+  }
+
   std::size_t row_bytes() const override { return sizeof(W); }
   void save_row(int row, std::byte* to) const override { save_world(worlds_[row], to); }
   void restore_row(int row, const std::byte* from) override {
@@ -216,6 +229,14 @@ class WholeBatchArray final : public WorldArray {
 
   void measure(int row, std::span<float> values) const override {
     if constexpr (HasMeasure<W>) batch_.get(row).measure(values);
+  }
+
+  void reward_parts(int begin, int end, std::span<float> parts) const override {
+    if constexpr (HasRewardParts<W>) {
+      for (int row = begin; row < end; ++row) {
+        batch_.get(row).reward_parts(row_of(parts, row, W::spec.reward_part_count()));
+      }
+    }
   }
 
   std::size_t row_bytes() const override { return sizeof(W); }
@@ -308,6 +329,10 @@ constexpr void check_contract() {
     static_assert(HasMeasure<W> == (W::spec.measure_count() > 0),
                   "`void measure(std::span<float> values) const` and names in spec.measures belong "
                   "together: give both or neither");
+    static_assert(
+        HasRewardParts<W> == (W::spec.reward_part_count() > 0),
+        "`void reward_parts(std::span<float> parts) const` and names in spec.reward_parts "
+        "belong together: give both or neither");
   }
   if constexpr (World<W> && requires { typename W::Batch; }) {
     static_assert(BatchedWorld<W>,

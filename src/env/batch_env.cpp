@@ -75,6 +75,7 @@ BatchEnv::BatchEnv(std::unique_ptr<WorldArray> worlds, int count, std::uint64_t 
   obs_ = arena_.take<float>(obs_size);
   final_obs_ = arena_.take<float>(obs_size);
   rewards_ = arena_.take<float>(n);
+  reward_parts_ = arena_.take<float>(n * spec().reward_part_count());
   mask_ = arena_.take<std::uint8_t>(mask_size);
   final_mask_ = arena_.take<std::uint8_t>(mask_size);
   terminated_ = arena_.take<std::uint8_t>(n);
@@ -99,6 +100,7 @@ void BatchEnv::reset() {
 
 void BatchEnv::clear_results() {
   std::fill(rewards_.begin(), rewards_.end(), 0.0f);
+  std::fill(reward_parts_.begin(), reward_parts_.end(), 0.0f);
   std::fill(terminated_.begin(), terminated_.end(), std::uint8_t{0});
   std::fill(truncated_.begin(), truncated_.end(), std::uint8_t{0});
   finished_count_ = 0;
@@ -129,6 +131,7 @@ void BatchEnv::step_rows(int begin, int end, std::span<const Action> actions) {
   worlds_->step(begin, end, actions, seed_, purpose_, steps_, rewards_, terminated_);
   worlds_->observe(begin, end, obs_);
   if (has_mask()) worlds_->mask(begin, end, mask_);
+  if (!reward_parts_.empty()) worlds_->reward_parts(begin, end, reward_parts_);
 
   count_rows(end - begin, static_cast<std::int64_t>(steps_), limit_, &rewards_[begin],
              &terminated_[begin], &began_after_[begin], &running_return_[begin],

@@ -53,6 +53,7 @@ class BatchEnv {
   std::span<const float> obs() const { return obs_; }                       // [N, D]
   std::span<const std::uint8_t> mask() const { return mask_; }              // [N, A] or empty
   std::span<const float> rewards() const { return rewards_; }               // [N]
+  std::span<const float> reward_parts() const { return reward_parts_; }     // [N, C] or empty
   std::span<const std::uint8_t> terminated() const { return terminated_; }  // [N]
   std::span<const std::uint8_t> truncated() const { return truncated_; }    // [N]
   std::span<const float> final_obs() const { return final_obs_; }           // [N, D]
@@ -92,6 +93,7 @@ class BatchEnv {
   std::span<float> obs_;                 // [N, D]
   std::span<float> final_obs_;           // [N, D]
   std::span<float> rewards_;             // [N]
+  std::span<float> reward_parts_;        // [N, C] or empty
   std::span<std::uint8_t> mask_;         // [N, A] or empty
   std::span<std::uint8_t> final_mask_;   // [N, A] or empty
   std::span<std::uint8_t> terminated_;   // [N]

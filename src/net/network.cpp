@@ -27,7 +27,7 @@ Plan::Plan(Structure structure)
 }
 
 Workspace::Workspace(const Structure& structure, int capacity, Use use)
-    : capacity_(capacity), use_(use), outputs_at_(structure.places.back().to) {
+    : capacity_(capacity), use_(use), outputs_at_(structure.outputs_at) {
   const std::size_t blocks = block_count(capacity);
   const auto level = [&](int features) {
     const std::size_t block_floats = static_cast<std::size_t>(features) * kLanes;
@@ -93,7 +93,7 @@ void forward_one(const Plan& plan, std::span<const float> parameters, const floa
         },
         plan.kernels()[l]);
   }
-  const int first = net.places.back().to;
+  const int first = net.outputs_at;
   for (int o = 0; o < net.outputs; ++o) workspace.lanes(first + o, 0)[0] = features[first + o];
 }
 
@@ -127,28 +127,28 @@ void forward(const Plan& plan, std::span<const float> parameters, const float* r
 void backward(const Plan& plan, std::span<const float> parameters, int batch, Workspace& workspace,
               std::span<float> gradient) {
   const Structure& net = plan.structure();
-  const int last = static_cast<int>(net.layers.size()) - 1;
   for (int block = 0; block < block_count(batch); ++block) {
     const int width = block_width(batch, block);
     for (const int feature : plan.zeroed()) std::fill_n(workspace.delta(feature), kLanes, 0.0f);
-    for (int l = last; l >= 0; --l) {
+    std::copy_n(workspace.output_gradient(block), net.outputs * kLanes,
+                workspace.delta(net.outputs_at));
+    for (int l = static_cast<int>(net.layers.size()) - 1; l >= 0; --l) {
       const auto [from, to] = net.places[l];
       const InputGradient wanted = plan.input_gradients()[l];
       float* dx = wanted == InputGradient::none    ? nullptr
                   : wanted == InputGradient::write ? workspace.delta(from)
                                                    : workspace.spare();
-      const BackwardBlock pass{
-          .parameters = parameters.data(),
-          .width = width,
-          .x = workspace.lanes(from, block),
-          .y = workspace.lanes(to, block),
-          .kept = workspace.kept(l, block),
-          .dy = l == last ? workspace.output_gradient(block) : workspace.delta(to),
-          .dx = dx,
-          .scratch = workspace.scratch(l),
-          .gradient = gradient.data(),
-          .accumulate = block > 0,
-          .inner = workspace.inner(l, block)};
+      const BackwardBlock pass{.parameters = parameters.data(),
+                               .width = width,
+                               .x = workspace.lanes(from, block),
+                               .y = workspace.lanes(to, block),
+                               .kept = workspace.kept(l, block),
+                               .dy = workspace.delta(to),
+                               .dx = dx,
+                               .scratch = workspace.scratch(l),
+                               .gradient = gradient.data(),
+                               .accumulate = block > 0,
+                               .inner = workspace.inner(l, block)};
       std::visit([&](const auto& kernel) { kernel.backward(pass); }, plan.kernels()[l]);
       if (wanted == InputGradient::add)
         add_lanes(dx, inputs_of(net.layers[l]), width, workspace.delta(from));

@@ -50,7 +50,7 @@ class Workspace {
   // Lanes of one block from a feature on, [features - feature][kLanes].
   float* lanes(int feature, int block) { return block_of(lanes_, block) + feature * kLanes; }
   const float* outputs(int block) const { return block_of(lanes_, block) + outputs_at_ * kLanes; }
-  // Training only: dL/dY, set by the loss; the backward pass may overwrite it.
+  // Training only: dL/dY, set by the loss.
   float* output_gradient(int block) { return block_of(gradient_, block); }
   float* kept(int layer, int block) {  // of the forward pass for the backward pass; may be null
     return kept_[layer].data == nullptr ? nullptr : block_of(kept_[layer], block);

@@ -127,6 +127,7 @@ Structure make_mlp(int inputs, int actions, const NetOptions& options, int atoms
     assert(!options.layer_norm && options.noisy == Noisy::none && options.dueling_hidden.empty());
     add(build.dag(width, (options.dueling ? 1 + actions : actions) * atoms));
     if (options.dueling) add(DuelingLayer{.actions = actions, .atoms = atoms});
+    structure.outputs_at = at;
     return structure;
   }
   const bool noisy = options.noisy == Noisy::all, noisy_head = options.noisy != Noisy::none;
@@ -149,6 +150,7 @@ Structure make_mlp(int inputs, int actions, const NetOptions& options, int atoms
     add(build.streams(width / 2, atoms, actions * atoms, split, Activation::linear, noisy_head));
   }
   if (options.dueling) add(DuelingLayer{.actions = actions, .atoms = atoms});
+  structure.outputs_at = at;
   return structure;
 }
 

@@ -169,7 +169,8 @@ struct Structure {
   int inputs = 0;
   int outputs = 0;
   std::vector<Layer> layers = {};
-  std::vector<Place> places = {};  // [layers]; the last layer's are the outputs
+  std::vector<Place> places = {};  // [layers]
+  int outputs_at = 0;              // the first of the features that are the outputs
   int features = 0;                // inputs and what all layers compute
   std::string front = {};          // branches in words: "dc 128-64 | ..."; empty if there are none
   int front_layers = 0;            // how many layers they have
