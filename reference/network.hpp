@@ -243,6 +243,18 @@ std::vector<T> backward(const CopyLayer&, std::span<const T>, const std::vector<
   return dy;
 }
 
+template <class T>
+std::vector<T> preactivation(const ConstantLayer& layer, std::span<const T> p,
+                             const std::vector<T>&) {
+  return {p.begin() + layer.value, p.begin() + layer.value + layer.width};
+}
+template <class T>
+std::vector<T> backward(const ConstantLayer& layer, std::span<const T>, const std::vector<T>&,
+                        const std::vector<T>& dy, std::span<T> gradient) {
+  for (int f = 0; f < layer.width; ++f) gradient[layer.value + f] += dy[f];
+  return {};
+}
+
 // A graph activates its neurons itself.
 template <class T>
 std::vector<T> preactivation(const DagLayer& layer, std::span<const T> p, const std::vector<T>& x) {
@@ -265,6 +277,7 @@ inline Activation activation_of(const DuelingLayer&) { return Activation::linear
 inline Activation activation_of(const DagLayer&) { return Activation::linear; }
 inline Activation activation_of(const AttentionLayer&) { return Activation::linear; }
 inline Activation activation_of(const CopyLayer&) { return Activation::linear; }
+inline Activation activation_of(const ConstantLayer&) { return Activation::linear; }
 
 template <class T>
 struct Trace {

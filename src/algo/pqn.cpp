@@ -5,33 +5,12 @@
 
 namespace hotloop {
 
-void lambda_returns(int steps, int lanes, double gamma, double lambda,
-                    std::span<const float> rewards, float reward_factor,
-                    std::span<const std::uint8_t> terminated,
-                    std::span<const std::uint8_t> truncated, std::span<const float> next_values,
-                    std::span<float> returns) {
-  const auto discount = static_cast<float>(gamma);
-  const auto mix = static_cast<float>(lambda);
-  for (int t = steps - 1; t >= 0; --t) {
-    const std::size_t row = static_cast<std::size_t>(t) * lanes;
-    for (std::size_t i = row; i < row + lanes; ++i) {
-      const bool cut = t == steps - 1 || truncated[i] != 0;
-      float next = next_values[i];
-      if (!cut) next = mix * returns[i + lanes] + (1 - mix) * next;
-      returns[i] = rewards[i] * reward_factor + (terminated[i] != 0 ? 0.0f : discount * next);
-    }
-  }
-}
-
 Pqn::Pqn(const Structure& structure, Initialiser init, const QOptions& options,
          const OptimiserOptions& optimiser, std::uint64_t seed, int envs, const InputScale* scale)
     : options_(options),
       network_(structure, {.actions = structure.outputs}, init, optimiser, seed, envs, scale),
       noise_(network_.make_noisy()),
-      valuing_(structure, envs, Use::inference),
-      obs_(arena_.take<float>(static_cast<std::size_t>(options.batch) * structure.inputs)),
-      returns_(arena_.take<float>(options.batch)),
-      actions_(arena_.take<std::int32_t>(options.batch)) {
+      valuing_(structure, envs, Use::inference) {
   for (int first = 0; first < options.batch; first += Shard::kRows) {
     const int rows = std::min(Shard::kRows, options.batch - first);
     shards_.push_back({{.first = first,
@@ -45,17 +24,10 @@ Pqn::Pqn(const Structure& structure, Initialiser init, const QOptions& options,
 UpdateReport Pqn::update(const Rollout& rollout, std::span<const std::int32_t> places,
                          std::span<const float> returns, double learning_rate, std::uint64_t index,
                          ThreadTeam& team) {
-  const std::size_t inputs = network_.structure().inputs;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const auto place = static_cast<std::size_t>(places[i]);
-    std::copy_n(rollout.obs().data() + place * inputs, inputs, obs_.data() + i * inputs);
-    actions_[i] = rollout.actions()[place];
-    returns_[i] = returns[place];
-  }
   const std::span<const float> parameters =
       network_.with_noise(network_.online(), 1, index, noise_);
   team.run(static_cast<int>(shards_.size()), [&](int first, int last, int) {
-    for (int i = first; i < last; ++i) learn(parameters, shards_[i]);
+    for (int i = first; i < last; ++i) learn(rollout, places, returns, parameters, shards_[i]);
   });
 
   const std::span<float> gradient = shards_[0].gradient;
@@ -71,20 +43,22 @@ UpdateReport Pqn::update(const Rollout& rollout, std::span<const std::int32_t> p
   return report;
 }
 
-void Pqn::learn(std::span<const float> parameters, Learner& shard) const {
+void Pqn::learn(const Rollout& rollout, std::span<const std::int32_t> places,
+                std::span<const float> returns, std::span<const float> parameters,
+                Learner& shard) const {
   const Plan& plan = network_.plan();
   const int actions = network_.head().actions;
   const float share = 1.0f / static_cast<float>(options_.batch);
-  const std::size_t first_obs = static_cast<std::size_t>(shard.first) * plan.structure().inputs;
-  forward(plan, parameters, obs_.data() + first_obs, shard.rows, shard.s, network_.scale());
+  const std::int32_t* first = places.data() + shard.first;
+  forward(plan, parameters, {rollout.obs().data(), first}, shard.rows, shard.s, network_.scale());
   shard.sums = {};
   for (int row = 0; row < shard.rows; ++row) {
     const int block = row / kLanes;
     float* gradient = shard.s.output_gradient(block);
     if (row % kLanes == 0) std::fill_n(gradient, actions * kLanes, 0.0f);
-    const int taken = actions_[shard.first + row] * kLanes + row % kLanes;
+    const int taken = rollout.actions()[first[row]] * kLanes + row % kLanes;
     const float q = shard.s.outputs(block)[taken];
-    const LossTerm term = td_loss(options_.loss, returns_[shard.first + row] - q);
+    const LossTerm term = td_loss(options_.loss, returns[first[row]] - q);
     gradient[taken] = term.slope * share;
     shard.sums.loss += term.value;
     shard.sums.q += q;

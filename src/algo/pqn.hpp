@@ -3,8 +3,7 @@
 //   PQN    (Gallici et al. 2024): V(s) = max_a Q(s, a). Wants layer normalisation.
 //   SARSA  (Rummery & Niranjan 1994): V(s) = Q(s, a) of the action taken next.
 //
-//   G_t = r_t + gamma (lambda G_{t+1} + (1 - lambda) V(s_{t+1})),   cut to gamma V where an episode
-//   was truncated or the rollout ends, to nothing where it terminated;   L = mean loss(G - Q(s, a))
+//   L = mean loss(G - Q(s, a)), with the returns G of returns.hpp
 //
 // The value of a truncated episode's final observation is max_a Q in both: nothing was done there.
 // With noisy layers the values seen while acting carry that step's noise, the others none.
@@ -15,17 +14,10 @@
 #include <vector>
 
 #include "algo/q_network.hpp"
+#include "algo/returns.hpp"
 #include "memory/rollout.hpp"
 
 namespace hotloop {
-
-// Returns [T, N] by the formula above. `next_values` [T, N] holds V of what each step led to, the
-// final observation where the episode was truncated.
-void lambda_returns(int steps, int lanes, double gamma, double lambda,
-                    std::span<const float> rewards, float reward_factor,
-                    std::span<const std::uint8_t> terminated,
-                    std::span<const std::uint8_t> truncated, std::span<const float> next_values,
-                    std::span<float> returns);
 
 class Pqn {
  public:
@@ -50,7 +42,9 @@ class Pqn {
     Workspace s;
   };
 
-  void learn(std::span<const float> parameters, Learner& shard) const;
+  void learn(const Rollout& rollout, std::span<const std::int32_t> places,
+             std::span<const float> returns, std::span<const float> parameters,
+             Learner& shard) const;
 
   QOptions options_;
   QNetwork network_;
@@ -58,10 +52,6 @@ class Pqn {
   QNetwork::Noisy noise_;
   Workspace valuing_;  // [envs]
   std::vector<Learner> shards_;
-  // The minibatch, gathered.
-  std::span<float> obs_;             // [B, D]
-  std::span<float> returns_;         // [B]
-  std::span<std::int32_t> actions_;  // [B]
 };
 
 }  // namespace hotloop

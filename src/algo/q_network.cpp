@@ -45,18 +45,13 @@ int boltzmann_action(const float* q, int actions, const std::uint8_t* mask, int 
 QNetwork::QNetwork(const Structure& structure, const QHead& head, Initialiser init,
                    const OptimiserOptions& optimiser, std::uint64_t seed, int envs,
                    const InputScale* scale)
-    : head_(head),
+    : LearntNetwork(structure, init, optimiser, seed, scale),
+      head_(head),
       seed_(seed),
-      scale_(scale),
-      plan_(structure),
-      online_(arena_.take<float>(structure.storage)),
-      optimiser_(optimiser, structure.storage),
       acting_(structure, envs, Use::inference),
       probing_(structure, kProbeRows, Use::inference),
       acting_noise_(make_noisy()),
-      scratch_(arena_.take<float>(values_scratch(head) * block_count(envs))) {
-  initialise(structure, init, seed, online_);
-}
+      scratch_(arena_.take<float>(values_scratch(head) * block_count(envs))) {}
 
 QNetwork::Noisy QNetwork::make_noisy() {
   const std::size_t size = noise_size(structure());
@@ -75,7 +70,7 @@ void QNetwork::act(std::span<const float> obs, std::span<const std::uint8_t> mas
                    const Exploration& exploration, std::uint64_t step, ThreadTeam& team,
                    std::span<std::int32_t> actions, const ActionValues& values) {
   const int envs = static_cast<int>(actions.size());
-  const std::span<const float> parameters = with_noise(online_, 0, step, acting_noise_);
+  const std::span<const float> parameters = with_noise(online(), 0, step, acting_noise_);
   team.run(block_count(envs), [&](int first, int last, int) {
     for (int block = first; block < last; ++block) {
       act_block(block, envs, obs, mask, exploration, step, actions, values, parameters);
@@ -107,7 +102,7 @@ void QNetwork::act_block(int block, int envs, std::span<const float> obs,
   }
   if (!needs_values) return;
 
-  forward(plan_, parameters, obs.data(), envs, block, block + 1, acting_, scale_);
+  forward(plan(), parameters, obs.data(), envs, block, block + 1, acting_, scale());
   const float* q = action_values(head_, acting_.outputs(block), block_width(envs, block),
                                  scratch_.data() + values_scratch(head_) * block);
   std::array<std::int32_t, kLanes> greedy;
@@ -128,7 +123,7 @@ void QNetwork::act_block(int block, int envs, std::span<const float> obs,
 
 Probe QNetwork::probe(const float* rows, int count) {
   count = std::min(count, kProbeRows);
-  forward(plan_, online_, rows, count, probing_, scale_);
+  forward(plan(), online(), rows, count, probing_, scale());
   Probe result;
   const float* q = nullptr;
   for (int row = 0; row < count; ++row) {
@@ -148,15 +143,6 @@ Probe QNetwork::probe(const float* rows, int count) {
     if (head_.actions > 1) result.action_gap += static_cast<double>(best - second) / count;
   }
   return result;
-}
-
-double QNetwork::descend(std::span<const float> gradient, double loss, double learning_rate) {
-  const float norm = euclidean_norm(gradient);
-  if (std::isfinite(loss) && std::isfinite(norm)) {
-    optimiser_.step(online_, gradient, static_cast<float>(learning_rate),
-                    clip_factor(norm, optimiser_.options().clip_norm));
-  }
-  return norm;
 }
 
 }  // namespace hotloop

@@ -6,20 +6,13 @@
 #include <span>
 #include <vector>
 
+#include "algo/learnt_network.hpp"
 #include "algo/q_loss.hpp"
 #include "core/arena.hpp"
 #include "core/thread_team.hpp"
-#include "net/network.hpp"
 #include "net/noise.hpp"
-#include "net/optimiser.hpp"
 
 namespace hotloop {
-
-struct UpdateReport {
-  double loss = 0;           // mean over the batch
-  double mean_q = 0;         // mean of Q(s, a)
-  double gradient_norm = 0;  // before clipping
-};
 
 // How actions are chosen at one moment.
 struct Exploration {
@@ -40,7 +33,7 @@ struct Probe {
   double action_gap = 0;  // mean of best minus second best Q(s, a)
 };
 
-class QNetwork {
+class QNetwork : public LearntNetwork {
  public:
   static constexpr int kProbeRows = 128;
 
@@ -68,18 +61,8 @@ class QNetwork {
   // Over the first kProbeRows of rows [count, D], every action allowed, without noise.
   Probe probe(const float* rows, int count);
 
-  // One optimiser step along `gradient`. The parameters change only if loss and gradient are
-  // finite. Returns the gradient's norm before clipping.
-  double descend(std::span<const float> gradient, double loss, double learning_rate);
-
-  const Structure& structure() const { return plan_.structure(); }
-  const Plan& plan() const { return plan_; }
   const QHead& head() const { return head_; }
-  const InputScale* scale() const { return scale_; }
   bool is_noisy() const { return noise_size(structure()) > 0; }
-  std::span<float> online() { return online_; }
-  std::span<const float> online() const { return online_; }
-  Optimiser& optimiser() { return optimiser_; }
 
  private:
   void act_block(int block, int envs, std::span<const float> obs,
@@ -89,11 +72,7 @@ class QNetwork {
 
   QHead head_;
   std::uint64_t seed_;
-  const InputScale* scale_;
-  Plan plan_;
   Arena arena_;
-  std::span<float> online_;  // flat parameters
-  Optimiser optimiser_;
   Workspace acting_;   // [envs]
   Workspace probing_;  // [kProbeRows]
   Noisy acting_noise_;

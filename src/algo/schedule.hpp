@@ -11,9 +11,10 @@
 
 namespace hotloop {
 
-enum class ScheduleKind { constant, linear, linear_to_zero, exponential, step, cosine };
-inline constexpr std::array<std::string_view, 6> kScheduleNames = {
-    "constant", "linear", "linear_to_zero", "exponential", "step", "cosine"};
+// A wave is a cosine that does not end.
+enum class ScheduleKind { constant, linear, linear_to_zero, exponential, step, cosine, wave };
+inline constexpr std::array<std::string_view, 7> kScheduleNames = {
+    "constant", "linear", "linear_to_zero", "exponential", "step", "cosine", "wave"};
 
 // What a schedule or a period counts.
 enum class Count { steps, updates, episodes };
@@ -55,6 +56,10 @@ struct Schedule {
         return std::max(to, from * std::pow(factor, static_cast<double>(now / every)));
       case ScheduleKind::cosine:
         return to + (from - to) * 0.5 * (1 + std::cos(share * std::numbers::pi));
+      case ScheduleKind::wave:
+        return to + (from - to) * 0.5 *
+                        (1 + std::cos(static_cast<double>(now) / static_cast<double>(over) *
+                                      std::numbers::pi));
     }
     return from;
   }

@@ -57,8 +57,7 @@ Evaluation evaluate_model(const SavedModel& saved, const EvaluationOptions& opti
   const Model& model = saved.model;
   const EnvChoice world = model.spec.world();
   const InputScale scale = saved.scale();
-  Evaluator evaluator(world, options, seed, model.structure,
-                      make_head(model.spec.q, env_spec(world).actions));
+  Evaluator evaluator(world, options, seed, model.structure, network_head(model.spec));
   return evaluator.run(Plan(model.structure), model.parameters,
                        saved.is_scaled() ? &scale : nullptr, team);
 }

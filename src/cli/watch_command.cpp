@@ -55,8 +55,8 @@ class Game {
   std::int64_t length() const { return length_; }
 
   // False when the game is over; its last picture and measures are then those of the step before.
-  bool step(std::int32_t action, ThreadTeam& team) {
-    env_.step({&action, 1}, team);
+  bool step(const Actions& actions, ThreadTeam& team) {
+    env_.step(actions, team);
     return_ += static_cast<double>(env_.rewards()[0]);
     ++length_;
     return (env_.terminated()[0] | env_.truncated()[0]) == 0;
@@ -93,31 +93,22 @@ class Player {
     spec_ = model.spec;
     plan_.emplace(model.structure);
     scale_ = saved_->scale();
-    policy_.emplace(model.structure, make_head(spec_.q, env_spec(spec_.world()).actions), 1);
+    policy_.emplace(model.structure, network_head(spec_), 1);
   }
 
   const TrainSpec& spec() const { return spec_; }
 
-  std::int32_t choose(const BatchEnv& env, ThreadTeam& team) {
-    std::int32_t action = 0;
+  void choose(const BatchEnv& env, ThreadTeam& team, Actions& actions) {
     if (policy_) {
       policy_->choose(*plan_, saved_->model.parameters, saved_->is_scaled() ? &scale_ : nullptr,
-                      env.obs(), env.mask(), team, {&action, 1});
+                      env.obs(), env.mask(), team, actions);
     } else {
-      choose_by_script(script_, env, {&action, 1});
+      choose_by_script(script_, env, actions);
     }
-    return action;
   }
 
-  // "Q 1.20 0.85 -3.10"; nothing for a script.
-  std::string values(int actions) const {
-    if (!policy_) return "";
-    std::vector<float> q(actions);
-    policy_->values(0, q);
-    std::string text = "  Q";
-    for (float value : q) text += fmt::format(" {:.2f}", value);
-    return text;
-  }
+  // What it thinks, in words; nothing for a script.
+  std::string opinion() const { return policy_ ? "  " + policy_->opinion(0) : ""; }
 
  private:
   TrainSpec spec_;
@@ -141,11 +132,12 @@ int watch_command(const WatchArguments& arguments) {
   for (int episode = 1; episode <= arguments.episodes; ++episode) {
     // A seed each: also after a game that max_steps cuts short, the next one is new.
     Game game(player.spec().world(), seed + episode - 1);
+    Actions actions(game.env().spec(), 1);
     std::string status;
     bool playing = true;
     for (bool first = true; playing && game.length() < max_steps; first = false) {
-      const std::int32_t action = player.choose(game.env(), team);
-      status = game.status() + player.values(game.env().spec().actions);
+      player.choose(game.env(), team, actions);
+      status = game.status() + player.opinion();
       if (on_terminal) {
         if (!first) fmt::print("\x1b[{}A", lines_of(game.picture()) + 1);
         fmt::print("{}{}\x1b[K\n", drawn(game.picture()), status);
@@ -153,7 +145,7 @@ int watch_command(const WatchArguments& arguments) {
         std::this_thread::sleep_for(std::chrono::duration<double>(1.0 / arguments.speed));
       }
       if (to_files) pictures.push_back(game.picture());
-      playing = game.step(action, team);
+      playing = game.step(actions, team);
     }
     const Episode* ended = playing ? nullptr : game.env().finished().data();
     std::string measures;

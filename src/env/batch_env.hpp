@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "core/arena.hpp"
 #include "core/thread_team.hpp"
@@ -28,6 +29,16 @@ struct Episode {
   double total_return = 0;
   std::int64_t length = 0;
   std::array<float, kMaxMeasures> measures{};  // in the order of spec().measures
+};
+
+// One vector step's actions, of the kind that an environment takes; the other kind is empty.
+struct Actions {
+  std::vector<std::int32_t> numbers;  // [N]
+  std::vector<float> boxes;           // [N, spec.action_size]
+
+  Actions(const EnvSpec& spec, int count)
+      : numbers(spec.actions > 0 ? count : 0),
+        boxes(static_cast<std::size_t>(count) * spec.action_size) {}
 };
 
 class BatchEnv {
@@ -48,6 +59,13 @@ class BatchEnv {
   // The same for worlds that take a box: actions [N, spec().action_size], finite (debug builds
   // assert it) and handed on unclipped.
   void step(std::span<const float> actions, ThreadTeam& team);
+  void step(const Actions& actions, ThreadTeam& team) {
+    if (spec().actions > 0) {
+      step(std::span<const std::int32_t>(actions.numbers), team);
+    } else {
+      step(std::span<const float>(actions.boxes), team);
+    }
+  }
 
   // Results of the last reset or step; valid until the next. Final rows are those that ended.
   std::span<const float> obs() const { return obs_; }                       // [N, D]

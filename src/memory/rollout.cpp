@@ -17,7 +17,8 @@ void copy_to_row(std::span<const T> values, std::int64_t row, std::span<T> array
 
 std::size_t Rollout::bytes_needed(const RolloutShape& s) {
   const std::size_t obs = s.obs * sizeof(float) + (s.masks ? s.actions : 0);
-  const std::size_t step = sizeof(std::int32_t) + sizeof(float) + 2 * sizeof(std::uint8_t) + obs;
+  const std::size_t step =
+      sizeof(std::int32_t) + (1 + s.parts) * sizeof(float) + 2 * sizeof(std::uint8_t) + obs;
   return s.lanes * ((s.steps + std::size_t{1}) * obs + s.steps * step);
 }
 
@@ -28,6 +29,7 @@ Rollout::Rollout(const RolloutShape& shape) : shape_(shape) {
   mask_ = arena_.take<std::uint8_t>((t + 1) * n * a);
   actions_ = arena_.take<std::int32_t>(t * n);
   rewards_ = arena_.take<float>(t * n);
+  reward_parts_ = arena_.take<float>(t * n * shape.parts);
   terminated_ = arena_.take<std::uint8_t>(t * n);
   truncated_ = arena_.take<std::uint8_t>(t * n);
   final_obs_ = arena_.take<float>(t * n * d);
@@ -51,6 +53,12 @@ void Rollout::push(const Transitions& t) {
   copy_to_row(t.rewards, filled_, rewards_);
   copy_to_row(t.terminated, filled_, terminated_);
   copy_to_row(t.truncated, filled_, truncated_);
+  for (int c = 0; c < shape_.parts; ++c) {
+    for (int i = 0; i < shape_.lanes; ++i) {
+      reward_parts_[(std::size_t{1} * c * shape_.steps + filled_) * shape_.lanes + i] =
+          t.reward_parts[static_cast<std::size_t>(i) * shape_.parts + c];
+    }
+  }
   const std::int64_t d = shape_.obs, a = shape_.actions;
   for (std::int64_t i = 0; i < shape_.lanes; ++i) {
     if (t.truncated[i] == 0) continue;

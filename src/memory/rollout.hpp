@@ -21,6 +21,7 @@ struct RolloutShape {
   int obs = 0;      // D, floats per observation
   int actions = 0;  // A
   bool masks = false;
+  int parts = 0;  // C, of a reward
 };
 
 class Rollout {
@@ -36,10 +37,11 @@ class Rollout {
   void restart();                                           // the last observation is the first
 
   const RolloutShape& shape() const { return shape_; }
-  std::span<const float> obs() const { return obs_; }                 // [T + 1, N, D]
-  std::span<const std::uint8_t> mask() const { return mask_; }        // [T + 1, N, A] or empty
-  std::span<const std::int32_t> actions() const { return actions_; }  // [T, N]
-  std::span<const float> rewards() const { return rewards_; }         // [T, N]
+  std::span<const float> obs() const { return obs_; }                    // [T + 1, N, D]
+  std::span<const std::uint8_t> mask() const { return mask_; }           // [T + 1, N, A] or empty
+  std::span<const std::int32_t> actions() const { return actions_; }     // [T, N]
+  std::span<const float> rewards() const { return rewards_; }            // [T, N]
+  std::span<const float> reward_parts() const { return reward_parts_; }  // [C, T, N]
   std::span<const std::uint8_t> terminated() const { return terminated_; }  // [T, N]
   std::span<const std::uint8_t> truncated() const { return truncated_; }    // [T, N]
   // [T, N, D] and [T, N, A] or empty; only rows of truncated lanes have a meaning.
@@ -54,6 +56,7 @@ class Rollout {
     v("mask", mask_);
     v("actions", actions_);
     v("rewards", rewards_);
+    if (shape_.parts > 0) v("reward_parts", reward_parts_);
     v("terminated", terminated_);
     v("truncated", truncated_);
     v("final_obs", final_obs_);
@@ -66,7 +69,7 @@ class Rollout {
   RolloutShape shape_;
   std::int64_t filled_ = 0;
   Arena arena_;
-  std::span<float> obs_, rewards_, final_obs_;
+  std::span<float> obs_, rewards_, reward_parts_, final_obs_;
   std::span<std::int32_t> actions_;
   std::span<std::uint8_t> mask_, terminated_, truncated_, final_mask_;
 };

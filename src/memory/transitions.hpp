@@ -8,7 +8,7 @@ namespace hotloop {
 
 // One vector step, as the environment gave it.
 struct Transitions {
-  std::span<const std::int32_t> actions;     // [N]
+  std::span<const std::int32_t> actions;     // [N]; empty if they are a box: whoever chose keeps it
   std::span<const float> rewards;            // [N]
   std::span<const std::uint8_t> terminated;  // [N]
   std::span<const std::uint8_t> truncated;   // [N]
@@ -16,6 +16,7 @@ struct Transitions {
   std::span<const std::uint8_t> next_mask;   // [N, A] or empty
   std::span<const float> final_obs;          // [N, D] rows of truncated lanes are read
   std::span<const std::uint8_t> final_mask;  // [N, A] or empty, ditto
+  std::span<const float> reward_parts = {};  // [N, C] or empty
 };
 
 // Transitions gathered for an update; the arrays belong to the memory. Each starts a window of m

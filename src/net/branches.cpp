@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cassert>
 #include <charconv>
 #include <map>
 #include <sstream>
@@ -194,19 +195,18 @@ Layer make_layer(const Step& step, bool noisy, StructureBuilder& build) {
   return build.dense(width, step.units, step.activation, noisy, rows);
 }
 
-void check_that_all_are_read(std::span<const Branch> branches) {
+void check_that_all_are_read(std::span<const Branch> branches, const std::string& value_from) {
   for (const Branch& branch : branches.first(branches.size() - 1)) {
     const bool read = std::any_of(branches.begin(), branches.end(), [&](const Branch& other) {
       return std::find(other.from.begin(), other.from.end(), branch.name) != other.from.end();
     });
-    if (!read) fail(branch, "nothing reads it; only the last branch goes on to the hidden layers");
+    if (!read && branch.name != value_from)
+      fail(branch, "nothing reads it; only the last branch goes on to the hidden layers");
   }
 }
 
-}  // namespace
-
-Stretch add_branches(const NetOptions& options, std::span<const InputPart> parts,
-                     Structure& structure, StructureBuilder& build) {
+Front add_branches(const NetOptions& options, std::span<const InputPart> parts,
+                   Structure& structure, StructureBuilder& build) {
   const std::span<const Branch> branches(options.branches);
   Shapes known;  // parts and branches by name
   int at = 0;
@@ -220,7 +220,7 @@ Stretch add_branches(const NetOptions& options, std::span<const InputPart> parts
     resolved.push_back(resolve(branch, known, options.activation));
     known[branch.name] = resolved.back().result;
   }
-  check_that_all_are_read(branches);
+  check_that_all_are_read(branches, options.value_from);
 
   // The results first, side by side; then what lies between.
   std::vector<int> results;
@@ -242,7 +242,30 @@ Stretch add_branches(const NetOptions& options, std::span<const InputPart> parts
   }
   structure.front = fmt::format("{}", fmt::join(words, " | "));
   structure.front_layers = static_cast<int>(structure.layers.size());
-  return known.at(branches.back().name);
+  const Stretch last = known.at(branches.back().name);
+  if (options.value_from.empty()) return {last, last};
+  std::vector<std::string_view> names;
+  for (const Branch& branch : branches) names.push_back(branch.name);
+  if (std::find(names.begin(), names.end(), options.value_from) == names.end()) {
+    throw UsageError(fmt::format("net.value_from: there is no branch \"{}\"; {}",
+                                 options.value_from, suggestion(options.value_from, names)));
+  }
+  return {last, known.at(options.value_from)};
+}
+
+}  // namespace
+
+Front add_front(const NetOptions& options, const GridShape& grid, std::span<const InputPart> parts,
+                Structure& structure, StructureBuilder& build) {
+  if (!options.branches.empty()) return add_branches(options, parts, structure, build);
+  Stretch now{.at = 0, .rows = 1, .width = structure.inputs};
+  for (GridShape in = grid; const int channels : options.channels) {
+    assert(grid.size() == structure.inputs && structure.inputs > 0);
+    const ConvLayer layer = build.conv(in, channels);
+    now = {.at = build.add(layer, now.at), .rows = 1, .width = layer.outputs()};
+    in.channels = channels;
+  }
+  return {now, now};
 }
 
 }  // namespace hotloop

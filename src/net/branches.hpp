@@ -34,9 +34,15 @@ struct Stretch {
   int size() const { return rows * width; }
 };
 
-// Appends the layers of all branches; returns the result of the last one. Sets structure.front. Throws
-// UsageError naming the branch, what is wrong with it and what is allowed.
-Stretch add_branches(const NetOptions& options, std::span<const InputPart> parts,
-                     Structure& structure, StructureBuilder& build);
+// What the hidden layers read.
+struct Front {
+  Stretch last;    // the observation, or what convolutions or the last branch make of it
+  Stretch values;  // options.value_from, or the same
+};
+
+// Appends convolutions or the layers of all branches, if the options have any. Sets structure.front.
+// Throws UsageError naming the branch, what is wrong with it and what is allowed.
+Front add_front(const NetOptions& options, const GridShape& grid, std::span<const InputPart> parts,
+                Structure& structure, StructureBuilder& build);
 
 }  // namespace hotloop

@@ -6,7 +6,7 @@
 //               (Saxe et al. 2014)
 // For a convolution, `in` counts the 9 * channels numbers that an output adds up, and `out` the
 // 9 * channels outputs that an input meets; it is orthogonal as a matrix [channels out, 9 * channels].
-// Noisy layers start as Fortunato et al. 2018 say, whatever the initialiser: means as `pytorch`,
+// A dense layer's `gain` multiplies its weights, and its bias if that is drawn. Noisy layers start as Fortunato et al. 2018 say, whatever the initialiser: means as `pytorch`,
 // standard deviations at a constant. Norms start as the identity: scale 1, shift 0.
 // In a graph, `in` counts the predecessors of the neuron that a weight leads to, and `out` the successors
 // of the one it comes from; a graph has no matrix to be orthogonal, and starts as with `he` instead.
@@ -110,6 +110,11 @@ void start(const DenseLayer& layer, Initialiser init, const Draws& draws, float*
   start(Affine{layer.in, layer.out, layer.out, layer.stride, layer.activation,
                parameters + layer.weight, parameters + layer.bias},
         layer.noisy ? Initialiser::pytorch : init, draws);
+  if (layer.gain != 1) {
+    const auto scale = [&](float& value) { value *= layer.gain; };
+    std::for_each_n(parameters + layer.weight, layer.out * layer.stride, scale);
+    std::for_each_n(parameters + layer.bias, layer.out, scale);
+  }
   if (!layer.noisy) return;
   for (int o = 0; o < layer.out; ++o) {
     std::fill_n(parameters + layer.weight_sigma + static_cast<std::size_t>(o) * layer.stride,
@@ -141,6 +146,10 @@ void start(const NormLayer& layer, Initialiser, const Draws&, float* parameters)
 
 void start(const DuelingLayer&, Initialiser, const Draws&, float*) {}
 void start(const CopyLayer&, Initialiser, const Draws&, float*) {}
+
+void start(const ConstantLayer& layer, Initialiser, const Draws&, float* parameters) {
+  std::fill_n(parameters + layer.value, layer.width, layer.initial);
+}
 
 // For every neuron, inputs too, a bias and then a weight for each predecessor. The biases of inputs mean
 // nothing, but have their random number.

@@ -9,10 +9,10 @@ namespace {
 
 // An 8 x 8 transpose in registers, in three rounds that exchange neighbours, pairs and halves.
 // Only the first `columns` of its columns are stored.
-inline void transpose_8x8(const float* from, int from_stride, int columns, float* to,
-                          int to_stride) {
+template <class RowAt>
+inline void transpose_8x8(RowAt&& row_at, int columns, float* to, int to_stride) {
   Vec a[8], b[8];
-  for (int i = 0; i < 8; ++i) a[i] = load(from + i * from_stride);
+  for (int i = 0; i < 8; ++i) a[i] = load(row_at(i));
   for (int i = 0; i < 8; i += 2) {
     b[i] = __builtin_shufflevector(a[i], a[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
     b[i + 1] = __builtin_shufflevector(a[i], a[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
@@ -42,7 +42,7 @@ inline void transpose(const float* from, int from_stride, int rows, int columns,
       // A tile that is too narrow reads on into the rows after it; these exist but at the end.
       const bool readable = height == 8 && (width == 8 || i + 16 <= rows);
       if (readable) {
-        transpose_8x8(tile, from_stride, width, target, to_stride);
+        transpose_8x8([&](int k) { return tile + k * from_stride; }, width, target, to_stride);
         continue;
       }
       for (int y = 0; y < height; ++y) {
@@ -52,15 +52,39 @@ inline void transpose(const float* from, int from_stride, int rows, int columns,
   }
 }
 
-}  // namespace
-
-void rows_to_lanes(const float* rows, int stride, int count, int features, float* lanes) {
-  transpose(rows, stride, count, features, lanes, kLanes);
+// Lanes from `count` up to the next multiple of kLaneStep become zero.
+void fill_up(int count, int features, float* lanes) {
   const int width = round_up(count, kLaneStep);
   if (width == count) return;
   for (int f = 0; f < features; ++f) {
     std::fill(lanes + f * kLanes + count, lanes + f * kLanes + width, 0.0f);
   }
+}
+
+}  // namespace
+
+void rows_to_lanes(const float* rows, int stride, int count, int features, float* lanes) {
+  transpose(rows, stride, count, features, lanes, kLanes);
+  fill_up(count, features, lanes);
+}
+
+void gather_to_lanes(const float* rows, const std::int32_t* places, int count, int features,
+                     float* lanes) {
+  const auto row_at = [&](int i) { return rows + static_cast<std::size_t>(places[i]) * features; };
+  const int whole = features / 8 * 8;
+  int i = 0;
+  for (; i + 8 <= count; i += 8) {
+    for (int f = 0; f < whole; f += 8) {
+      transpose_8x8([&](int k) { return row_at(i + k) + f; }, 8, lanes + f * kLanes + i, kLanes);
+    }
+    for (int k = i; k < i + 8; ++k) {
+      for (int f = whole; f < features; ++f) lanes[f * kLanes + k] = row_at(k)[f];
+    }
+  }
+  for (; i < count; ++i) {
+    for (int f = 0; f < features; ++f) lanes[f * kLanes + i] = row_at(i)[f];
+  }
+  fill_up(count, features, lanes);
 }
 
 void lanes_to_rows(const float* lanes, int width, int features, float* rows, int stride) {

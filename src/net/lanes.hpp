@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace hotloop {
@@ -27,6 +28,10 @@ constexpr int block_width(int batch, int block) {
 // rows [count, features], row stride `stride`  ->  lanes [features][kLanes]; lanes from `count` up
 // to the next multiple of kLaneStep become zero.
 void rows_to_lanes(const float* rows, int stride, int count, int features, float* lanes);
+
+// The same for rows places[0], places[1], ... of `rows` [.., features].
+void gather_to_lanes(const float* rows, const std::int32_t* places, int count, int features,
+                     float* lanes);
 
 // lanes [features][kLanes]  ->  rows [width, features], row stride `stride`.
 void lanes_to_rows(const float* lanes, int width, int features, float* rows, int stride);

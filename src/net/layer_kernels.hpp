@@ -2,7 +2,7 @@
 //
 // A kernel is a layer together with what was planned for it (compiled matrix products). Each kind
 // lives in a file of its own: dense.cpp, conv.cpp, norm.cpp, streams.cpp, dueling.cpp, dag.cpp,
-// attention.cpp; only copying needs none.
+// attention.cpp; only copies and constants need none.
 // network.cpp knows no kinds; it walks the list and visits.
 #pragma once
 
@@ -215,6 +215,30 @@ class CopyKernel {
 };
 inline LayerMemory memory_of(const CopyLayer&) { return {}; }
 
+class ConstantKernel {
+ public:
+  ConstantKernel(const ConstantLayer& layer) : layer_(layer) {}
+  void forward(const ForwardBlock& block) const {
+    for (int f = 0; f < layer_.width; ++f) {
+      std::fill_n(block.y + f * kLanes, kLanes, block.parameters[layer_.value + f]);
+    }
+  }
+  void forward_one(const float* parameters, const float*, float* y, float*) const {
+    std::copy_n(parameters + layer_.value, layer_.width, y);
+  }
+  void backward(const BackwardBlock& block) const {
+    for (int f = 0; f < layer_.width; ++f) {
+      float& gradient = block.gradient[layer_.value + f];
+      if (!block.accumulate) gradient = 0;
+      for (int lane = 0; lane < block.width; ++lane) gradient += block.dy[f * kLanes + lane];
+    }
+  }
+
+ private:
+  ConstantLayer layer_;
+};
+inline LayerMemory memory_of(const ConstantLayer&) { return {}; }
+
 static_assert(KernelOf<DenseKernel, DenseLayer>);
 static_assert(KernelOf<ConvKernel, ConvLayer>);
 static_assert(KernelOf<NormKernel, NormLayer>);
@@ -223,8 +247,9 @@ static_assert(KernelOf<DuelingKernel, DuelingLayer>);
 static_assert(KernelOf<DagKernel, DagLayer>);
 static_assert(KernelOf<AttentionKernel, AttentionLayer>);
 static_assert(KernelOf<CopyKernel, CopyLayer>);
+static_assert(KernelOf<ConstantKernel, ConstantLayer>);
 
 using LayerKernel = std::variant<DenseKernel, ConvKernel, NormKernel, StreamsKernel, DuelingKernel,
-                                 DagKernel, AttentionKernel, CopyKernel>;
+                                 DagKernel, AttentionKernel, CopyKernel, ConstantKernel>;
 
 }  // namespace hotloop

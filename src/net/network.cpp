@@ -99,18 +99,24 @@ void forward_one(const Plan& plan, std::span<const float> parameters, const floa
 
 }  // namespace
 
-void forward(const Plan& plan, std::span<const float> parameters, const float* rows, int batch,
+void forward(const Plan& plan, std::span<const float> parameters, const Rows& rows, int batch,
              int first, int last, Workspace& workspace, const InputScale* scale) {
   const Structure& net = plan.structure();
   if (batch == 1 && workspace.use() == Use::inference) {
-    forward_one(plan, parameters, rows, workspace, scale);
+    const std::size_t place = rows.places == nullptr ? 0 : rows.places[0];
+    forward_one(plan, parameters, rows.data + place * net.inputs, workspace, scale);
     return;
   }
   for (int block = first; block < last; ++block) {
     const int width = block_width(batch, block);
     const int row = block * kLanes;
-    rows_to_lanes(rows + static_cast<std::size_t>(row) * net.inputs, net.inputs,
-                  std::min(kLanes, batch - row), net.inputs, workspace.lanes(0, block));
+    const int count = std::min(kLanes, batch - row);
+    if (rows.places == nullptr) {
+      rows_to_lanes(rows.data + static_cast<std::size_t>(row) * net.inputs, net.inputs, count,
+                    net.inputs, workspace.lanes(0, block));
+    } else {
+      gather_to_lanes(rows.data, rows.places + row, count, net.inputs, workspace.lanes(0, block));
+    }
     if (scale != nullptr) scale_lanes(*scale, net.inputs, width, workspace.lanes(0, block));
     for (int l = 0; l < static_cast<int>(net.layers.size()); ++l) {
       const ForwardBlock pass{.parameters = parameters.data(),

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -95,11 +96,20 @@ struct InputScale {
 };
 inline constexpr float kInputBound = 10;
 
+// Where a batch of rows [inputs] lies: one behind the other, or row i at places[i] of many.
+struct Rows {
+  const float* data;
+  const std::int32_t* places = nullptr;
+
+  Rows(const float* rows) : data(rows) {}
+  Rows(const float* rows, const std::int32_t* which) : data(rows), places(which) {}
+};
+
 // Y = net(X) for rows [batch, inputs], scaled first if `scale` is not null; the results are
 // workspace.outputs(block). Blocks [first, last) only, so that threads can share a batch.
-void forward(const Plan& plan, std::span<const float> parameters, const float* rows, int batch,
+void forward(const Plan& plan, std::span<const float> parameters, const Rows& rows, int batch,
              int first, int last, Workspace& workspace, const InputScale* scale = nullptr);
-inline void forward(const Plan& plan, std::span<const float> parameters, const float* rows,
+inline void forward(const Plan& plan, std::span<const float> parameters, const Rows& rows,
                     int batch, Workspace& workspace, const InputScale* scale = nullptr) {
   forward(plan, parameters, rows, batch, 0, block_count(batch), workspace, scale);
 }

@@ -50,6 +50,10 @@ struct NetOptions {
   Noisy noisy = Noisy::none;
   double noisy_sigma = 0.5;  // standard deviations start at noisy_sigma / sqrt(inputs of the layer)
   GraphOptions graph = {};   // a graph of neurons instead of the hidden layers
+  // Actor-critics.
+  bool separate = false;        // the values have hidden layers of their own
+  std::string value_from = {};  // the branch that the values read; empty = the last, as the policy
+  double policy_gain = 0.01;    // the policy's last layer starts at this times what init says
 };
 
 struct OptimiserOptions {

@@ -58,6 +58,9 @@ std::vector<TensorInfo> tensors_of(const NormLayer& layer) {
 
 std::vector<TensorInfo> tensors_of(const DuelingLayer&) { return {}; }
 std::vector<TensorInfo> tensors_of(const CopyLayer&) { return {}; }
+std::vector<TensorInfo> tensors_of(const ConstantLayer& layer) {
+  return {{"value", layer.value, 1, layer.width, 0}};
+}
 
 std::vector<TensorInfo> tensors_of(const DagLayer& layer) {
   return {{"weight", layer.weight, 1, layer.graph->edges(), 0},
@@ -90,6 +93,7 @@ struct Summary {
   void operator()(const DuelingLayer&) { dueling = true; }
   void operator()(const AttentionLayer&) {}  // a branch's, like the next
   void operator()(const CopyLayer&) {}
+  void operator()(const ConstantLayer&) {}
   void operator()(const DagLayer& layer) {
     widths = {fmt::format("{}", layer.graph->hidden()), fmt::format("{}", layer.outputs())};
     dag = &layer;
@@ -109,20 +113,12 @@ Structure make_mlp(int inputs, int actions, const NetOptions& options, int atoms
                    const GridShape& grid, std::span<const InputPart> parts) {
   Structure structure{.inputs = inputs, .outputs = actions * atoms};
   StructureBuilder build(structure, options);
-  int at = 0, width = inputs;  // what the next layer reads
+  const Stretch front = add_front(options, grid, parts, structure, build).last;
+  int at = front.at, width = front.size();  // what the next layer reads
   const auto add = [&](Layer layer) {
     width = outputs_of(layer);
     at = build.add(std::move(layer), at);
   };
-  if (!options.branches.empty()) {
-    const Stretch features = add_branches(options, parts, structure, build);
-    at = features.at, width = features.size();
-  }
-  for (GridShape in = grid; const int channels : options.channels) {
-    assert(grid.size() == inputs && inputs > 0);
-    add(build.conv(in, channels));
-    in.channels = channels;
-  }
   if (options.graph.kind != GraphKind::none) {
     assert(!options.layer_norm && options.noisy == Noisy::none && options.dueling_hidden.empty());
     add(build.dag(width, (options.dueling ? 1 + actions : actions) * atoms));
@@ -167,6 +163,10 @@ std::vector<TensorInfo> tensors(const Structure& structure) {
 }
 
 std::string Structure::describe() const {
+  if (!rest.empty()) {
+    return fmt::format("{}{}{}, {} parameters", front, front.empty() ? "" : " | ", rest,
+                       parameters);
+  }
   Summary summary;
   for (std::size_t i = front_layers; i < layers.size(); ++i) std::visit(summary, layers[i]);
   summary.widths.back() = fmt::format("{}", outputs);

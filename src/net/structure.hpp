@@ -36,6 +36,7 @@ struct DenseLayer {
   int out = 0;     // of one row
   int stride = 0;  // floats from one row of W to the next: `in` rounded up to 8
   Activation activation = Activation::linear;
+  float gain = 1;          // weights start at this times what the initialiser says
   std::size_t weight = 0;  // offset of W [out, stride] in the flat array
   std::size_t bias = 0;    // offset of b [out]
   bool noisy = false;
@@ -129,6 +130,17 @@ struct CopyLayer {
   bool operator==(const CopyLayer&) const = default;
 };
 
+// y = its parameters, whatever the observation: what is learnt but depends on nothing.
+struct ConstantLayer {
+  int width = 0;
+  float initial = 0;
+  std::size_t value = 0;  // offset of value [width]
+
+  int inputs() const { return 0; }
+  int outputs() const { return width; }
+  bool operator==(const ConstantLayer&) const = default;
+};
+
 // A graph of neurons (graph.hpp): in the order of the graph, neuron n that is no input has
 //   a[n] = act(b[n] + sum over its predecessors q of w[q -> n] a[q]),
 // and x are the a of the inputs, y those of the outputs. Outputs may go without the activation.
@@ -149,7 +161,7 @@ struct DagLayer {
 inline constexpr float kDagLeakySlope = 0.1f;  // of leaky ReLU in graphs: the topology DQN's
 
 using Layer = std::variant<DenseLayer, ConvLayer, NormLayer, StreamsLayer, DuelingLayer, DagLayer,
-                           AttentionLayer, CopyLayer>;
+                           AttentionLayer, CopyLayer, ConstantLayer>;
 
 inline int inputs_of(const Layer& layer) {
   return std::visit([](const auto& kind) { return kind.inputs(); }, layer);
@@ -174,6 +186,7 @@ struct Structure {
   int features = 0;                // inputs and what all layers compute
   std::string front = {};          // branches in words: "dc 128-64 | ..."; empty if there are none
   int front_layers = 0;            // how many layers they have
+  std::string rest = {};           // the other layers in words, where describe() cannot tell
   std::size_t storage = 0;         // floats in the flat array, padding included
   std::size_t parameters = 0;      // real parameters
 
@@ -225,12 +238,26 @@ struct InputPart {
 Structure make_mlp(int inputs, int actions, const NetOptions& options, int atoms = 1,
                    const GridShape& grid = {}, std::span<const InputPart> parts = {});
 
+// What an actor-critic puts out: [policy | free | values].
+struct ActorCriticShape {
+  int policy = 0;          // what the network says of the policy
+  int free = 0;            // what is learnt of the policy but depends on nothing
+  float free_initial = 0;  // where that starts
+  int values = 1;          // of the state
+};
+
+// An actor-critic with options.hidden between what make_mlp's front would give and its outputs. With
+// options.separate the values have hidden layers of their own; with options.value_from they read that
+// branch, and the policy the last one. With options.graph, one graph computes both.
+Structure make_actor_critic(int inputs, const ActorCriticShape& shape, const NetOptions& options,
+                            const GridShape& grid = {}, std::span<const InputPart> parts = {});
+
 // A tensor by name: [rows, columns], element (r, c) at offset + r * stride + c. A vector has one
 // row, and stride 0.
 struct TensorInfo {
   std::string name;  // layer<i>.weight .bias .weight_sigma .bias_sigma .scale .shift, in streams
       // layer<i>.value.weight .advantage.weight and so on, in attention .hidden.weight
-      // and .score.weight
+      // and .score.weight; of constants layer<i>.value
   std::size_t offset = 0;
   int rows = 0;
   int columns = 0;

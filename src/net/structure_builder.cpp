@@ -58,6 +58,10 @@ AttentionLayer StructureBuilder::attention(int rows, int width, int units) {
           .score = dense(units, 1, Activation::linear, false, rows)};
 }
 
+ConstantLayer StructureBuilder::constant(int width, float initial) {
+  return {.width = width, .initial = initial, .value = vector(width)};
+}
+
 std::size_t StructureBuilder::matrix(int rows, int columns, int stride) {
   structure_.parameters += static_cast<std::size_t>(rows) * columns;
   return take(static_cast<std::size_t>(rows) * stride);

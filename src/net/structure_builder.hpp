@@ -39,6 +39,7 @@ class StructureBuilder {
                        bool noisy);
   DagLayer dag(int in, int out);
   AttentionLayer attention(int rows, int width, int units);
+  ConstantLayer constant(int width, float initial);
 
  private:
   std::size_t matrix(int rows, int columns, int stride);

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr std::size_t kDigits = 16;  // of the env steps in a file's name
-constexpr const char* kFormat = "hotloop-checkpoint-4";
+constexpr const char* kFormat = "hotloop-checkpoint-5";
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 double number(const Json& value) { return value.is_null() ? kNone : value.get<double>(); }
@@ -34,12 +34,15 @@ Json to_state(const Trainer& trainer, const RunRecord& r) {
   return {{"counters",
            {c.env_steps, c.updates, c.episodes, c.train_events, c.batches, c.target_updates}},
           {"window_counts", {w.episodes, w.updates}},
-          {"window_sums", {w.returns, w.loss, w.mean_q, w.gradient_norm}},
+          {"window_sums",
+           {number(w.returns), number(w.loss), number(w.mean_q), number(w.gradient_norm),
+            number(w.entropy), number(w.kl), number(w.clipped)}},
           {"largest_reward", trainer.largest_reward()},
           {"seconds", r.seconds},
           {"greedy", {number(r.greedy_return), number(r.greedy_deviation)}},
           {"greedy_measures", numbers(r.greedy_measures)},
           {"best_return", number(r.best_return)},
+          {"best_score", number(r.best_score)},
           {"best_env_steps", r.best_env_steps},
           {"greedy_env_steps", r.greedy_env_steps},
           {"solved", r.solved},
@@ -122,13 +125,17 @@ void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& recor
   const Json state = Json::parse(file.metadata("state"));
   const auto counts = state.at("counters").get<std::array<std::int64_t, 6>>();
   const auto window_counts = state.at("window_counts").get<std::array<std::int64_t, 2>>();
-  const auto sums = state.at("window_sums").get<std::array<double, 4>>();
+  std::array<double, 7> sums;
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = number(state.at("window_sums").at(i));
   trainer.restore({counts[0], counts[1], counts[2], counts[3], counts[4], counts[5]},
                   {.returns = sums[0],
                    .episodes = window_counts[0],
                    .loss = sums[1],
                    .mean_q = sums[2],
                    .gradient_norm = sums[3],
+                   .entropy = sums[4],
+                   .kl = sums[5],
+                   .clipped = sums[6],
                    .updates = window_counts[1]},
                   state.at("largest_reward"));
   record.seconds = state.at("seconds");
@@ -137,6 +144,7 @@ void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& recor
   const Json& measures = state.at("greedy_measures");
   for (int i = 0; i < kMaxMeasures; ++i) record.greedy_measures[i] = number(measures.at(i));
   record.best_return = number(state.at("best_return"));
+  record.best_score = number(state.at("best_score"));
   record.best_env_steps = state.at("best_env_steps");
   record.greedy_env_steps = state.at("greedy_env_steps");
   record.solved = state.at("solved");

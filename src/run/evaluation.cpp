@@ -13,8 +13,18 @@
 namespace hotloop {
 namespace {
 
-// Uniform among the allowed actions.
-void choose_randomly(const BatchEnv& env, std::span<std::int32_t> actions) {
+// Uniform among the allowed actions, or within the box.
+void choose_randomly(const BatchEnv& env, Actions& chosen) {
+  const EnvSpec& spec = env.spec();
+  for (int row = 0; spec.actions == 0 && row < env.count(); ++row) {
+    Rng rng(env.seed(), Purpose::exploration, static_cast<std::uint32_t>(row), env.steps());
+    for (int i = 0; i < spec.action_size; ++i) {
+      chosen.boxes[static_cast<std::size_t>(row) * spec.action_size + i] =
+          static_cast<float>(rng.uniform(static_cast<double>(spec.action_low[i]),
+                                         static_cast<double>(spec.action_high[i])));
+    }
+  }
+  const std::span<std::int32_t> actions = chosen.numbers;
   const auto width = static_cast<std::size_t>(env.spec().actions);
   for (std::size_t row = 0; row < actions.size(); ++row) {
     Rng rng(env.seed(), Purpose::exploration, static_cast<std::uint32_t>(row), env.steps());
@@ -39,10 +49,10 @@ std::vector<double> measures_of(const Evaluation& evaluation, int measure) {
 }
 
 Evaluation play_episodes(BatchEnv& env, std::int64_t max_steps, ThreadTeam& team,
-                         const std::function<void(std::span<std::int32_t> actions)>& choose) {
+                         const std::function<void(Actions& actions)>& choose) {
   const int episodes = env.count();
   std::vector<PlayedEpisode> played(episodes);
-  std::vector<std::int32_t> actions(episodes);
+  Actions actions(env.spec(), episodes);
   env.reset();
   std::int64_t steps = 0;
   int left = episodes;
@@ -90,55 +100,86 @@ Evaluation play_episodes(BatchEnv& env, std::int64_t max_steps, ThreadTeam& team
   return result;
 }
 
-GreedyPolicy::GreedyPolicy(const Structure& structure, const QHead& head, int rows)
+GreedyPolicy::GreedyPolicy(const Structure& structure, const Head& head, int rows)
     : head_(head),
       rows_(rows),
       workspace_(structure, rows, Use::inference),
-      scratch_(arena_.take<float>(values_scratch(head) * block_count(rows))),
-      q_(block_count(rows)) {}
+      scratch_(
+          arena_.take<float>(static_cast<std::size_t>(preferences()) * kLanes * block_count(rows))),
+      preference_(block_count(rows)) {}
+
+int GreedyPolicy::preferences() const {
+  if (const QHead* q = std::get_if<QHead>(&head_)) return q->actions;
+  return std::get<ActorCriticHead>(head_).policy.outputs();
+}
+
+const float* GreedyPolicy::prefer(int block, const std::uint8_t* mask, int rows) {
+  const float* outputs = workspace_.outputs(block);
+  const int width = block_width(rows_, block);
+  float* scratch = scratch_.data() + static_cast<std::size_t>(preferences()) * kLanes * block;
+  if (const QHead* q = std::get_if<QHead>(&head_))
+    return action_values(*q, outputs, width, scratch);
+  distribution(std::get<ActorCriticHead>(head_).policy,
+               {.outputs = outputs, .width = width, .mask = mask, .rows = rows}, scratch);
+  return scratch;
+}
+
+void GreedyPolicy::choose_boxes(const PolicyHead& policy, int block, int rows,
+                                std::span<float> boxes) const {
+  for (int row = 0; row < rows; ++row) {
+    const std::size_t to = static_cast<std::size_t>(block * kLanes + row) * policy.actions;
+    squash(policy, preference_[block] + row, kLanes, &boxes[to]);
+  }
+}
 
 void GreedyPolicy::choose(const Plan& plan, std::span<const float> parameters,
                           const InputScale* scale, std::span<const float> obs,
-                          std::span<const std::uint8_t> mask, ThreadTeam& team,
-                          std::span<std::int32_t> actions) {
+                          std::span<const std::uint8_t> mask, ThreadTeam& team, Actions& actions) {
+  const auto* actor = std::get_if<ActorCriticHead>(&head_);
   team.run(block_count(rows_), [&](int first, int last, int) {
     forward(plan, parameters, obs.data(), rows_, first, last, workspace_, scale);
     for (int block = first; block < last; ++block) {
       const std::size_t row = static_cast<std::size_t>(block) * kLanes;
       const int rows = std::min(kLanes, rows_ - block * kLanes);
-      q_[block] = action_values(head_, workspace_.outputs(block), block_width(rows_, block),
-                                scratch_.data() + values_scratch(head_) * block);
+      const std::uint8_t* masks = mask.empty() ? nullptr : &mask[row * preferences()];
+      preference_[block] = prefer(block, masks, rows);
+      if (actor != nullptr && actor->policy.is_box()) {
+        choose_boxes(actor->policy, block, rows, actions.boxes);
+        continue;
+      }
       std::array<std::int32_t, kLanes> greedy;
-      greedy_actions(q_[block], head_.actions, rows,
-                     mask.empty() ? nullptr : &mask[row * head_.actions], greedy.data());
-      std::copy_n(greedy.begin(), rows, &actions[row]);
+      greedy_actions(preference_[block], preferences(), rows, masks, greedy.data());
+      std::copy_n(greedy.begin(), rows, &actions.numbers[row]);
     }
   });
 }
 
-void GreedyPolicy::values(int row, std::span<float> q) const {
-  for (int a = 0; a < head_.actions; ++a) q[a] = q_[row / kLanes][a * kLanes + row % kLanes];
+std::string GreedyPolicy::opinion(int row) const {
+  const auto* actor = std::get_if<ActorCriticHead>(&head_);
+  if (actor != nullptr && actor->policy.is_box()) return "";
+  std::string text = actor == nullptr ? "Q" : "p";
+  for (int a = 0; a < preferences(); ++a) {
+    const float value = preference_[row / kLanes][a * kLanes + row % kLanes];
+    text += fmt::format(" {:.2f}", actor == nullptr ? value : std::exp(value));
+  }
+  return text;
 }
 
 Evaluator::Evaluator(const EnvChoice& env, const EvaluationOptions& options, std::uint64_t seed,
-                     const Structure& structure, const QHead& head)
+                     const Structure& structure, const Head& head)
     : max_steps_(options.max_steps),
       env_(make_worlds(env, options.episodes), options.episodes, seed, Purpose::evaluation_world),
       policy_(structure, head, options.episodes) {}
 
 Evaluation Evaluator::run(const Plan& plan, std::span<const float> parameters,
                           const InputScale* scale, ThreadTeam& team) {
-  return play_episodes(env_, max_steps_, team, [&](std::span<std::int32_t> actions) {
+  return play_episodes(env_, max_steps_, team, [&](Actions& actions) {
     policy_.choose(plan, parameters, scale, env_.obs(), env_.mask(), team, actions);
   });
 }
 
 int script_number(const std::string& script, const EnvChoice& env) {
   const std::unique_ptr<WorldArray> world = make_worlds(env, 1);
-  if (world->spec().actions == 0) {
-    throw UsageError(
-        fmt::format("{} takes a box, not numbered actions: policies need those", env.name));
-  }
   std::vector<std::string_view> names = {"random"};
   names.insert(names.end(), world->scripts().begin(), world->scripts().end());
   const auto name = std::find(names.begin(), names.end(), script);
@@ -147,19 +188,25 @@ int script_number(const std::string& script, const EnvChoice& env) {
       fmt::format("{} has no policy \"{}\"; {}", env.name, script, suggestion(script, names)));
 }
 
-void choose_by_script(int script, const BatchEnv& env, std::span<std::int32_t> actions) {
+void choose_by_script(int script, const BatchEnv& env, Actions& actions) {
   if (script == 0) return choose_randomly(env, actions);
-  env.worlds().play(script - 1, 0, env.count(), env.seed(), Purpose::exploration, env.steps(),
-                    actions);
+  const auto play = [&](auto& rows) {
+    env.worlds().play(script - 1, 0, env.count(), env.seed(), Purpose::exploration, env.steps(),
+                      std::span(rows));
+  };
+  if (env.spec().actions > 0) {
+    play(actions.numbers);
+  } else {
+    play(actions.boxes);
+  }
 }
 
 Evaluation evaluate_script(int script, const EnvChoice& choice, const EvaluationOptions& options,
                            std::uint64_t seed, ThreadTeam& team) {
   BatchEnv env(make_worlds(choice, options.episodes), options.episodes, seed,
                Purpose::evaluation_world);
-  return play_episodes(env, options.max_steps, team, [&](std::span<std::int32_t> actions) {
-    choose_by_script(script, env, actions);
-  });
+  return play_episodes(env, options.max_steps, team,
+                       [&](Actions& actions) { choose_by_script(script, env, actions); });
 }
 
 }  // namespace hotloop

@@ -12,12 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "algo/q_head.hpp"
 #include "core/arena.hpp"
 #include "core/thread_team.hpp"
 #include "env/batch_env.hpp"
 #include "net/network.hpp"
-#include "run/spec.hpp"
+#include "run/learner.hpp"
 
 namespace hotloop {
 
@@ -45,33 +44,39 @@ std::vector<double> measures_of(const Evaluation& evaluation, int measure);
 // Plays one episode in every row, from the start; `choose` fills in the actions for what env shows.
 // An episode longer than `max_steps` counts as it is then.
 Evaluation play_episodes(BatchEnv& env, std::int64_t max_steps, ThreadTeam& team,
-                         const std::function<void(std::span<std::int32_t> actions)>& choose);
+                         const std::function<void(Actions& actions)>& choose);
 
-// The greedy choice of a Q-network for a batch of observations.
+// The greedy choice of a network for a batch of observations: the action of the largest value or
+// probability, or the mean of a Gaussian.
 class GreedyPolicy {
  public:
-  GreedyPolicy(const Structure& structure, const QHead& head, int rows);
+  GreedyPolicy(const Structure& structure, const Head& head, int rows);
 
   // `scale` normalises observations, as it stands; null = none.
   void choose(const Plan& plan, std::span<const float> parameters, const InputScale* scale,
               std::span<const float> obs, std::span<const std::uint8_t> mask, ThreadTeam& team,
-              std::span<std::int32_t> actions);
-  // Q(s, .) of a row, as `choose` last saw it.
-  void values(int row, std::span<float> q) const;
+              Actions& actions);
+  // What `choose` last saw in a row, in words: "Q 1.20 0.85", "p 0.99 0.01"; nothing for a box.
+  std::string opinion(int row) const;
 
  private:
-  QHead head_;
+  int preferences() const;  // numbers that opinion() tells
+  // [preferences()][kLanes] of a block: Q(s, a), or log p(a | s), or means.
+  const float* prefer(int block, const std::uint8_t* mask, int rows);
+  void choose_boxes(const PolicyHead& policy, int block, int rows, std::span<float> boxes) const;
+
+  Head head_;
   int rows_;
   Workspace workspace_;
   Arena arena_;
-  std::span<float> scratch_;     // [blocks][values_scratch]
-  std::vector<const float*> q_;  // [blocks] -> [actions][kLanes]
+  std::span<float> scratch_;              // [blocks][preferences()][kLanes]
+  std::vector<const float*> preference_;  // [blocks] -> [preferences()][kLanes]
 };
 
 class Evaluator {
  public:
   Evaluator(const EnvChoice& env, const EvaluationOptions& options, std::uint64_t seed,
-            const Structure& structure, const QHead& head);
+            const Structure& structure, const Head& head);
 
   Evaluation run(const Plan& plan, std::span<const float> parameters, const InputScale* scale,
                  ThreadTeam& team);
@@ -86,7 +91,7 @@ class Evaluator {
 // Policies without a network: "random", or one of the environment's own scripts. Its number, for
 // choose_by_script; throws UsageError if the environment has none of that name.
 int script_number(const std::string& script, const EnvChoice& env);
-void choose_by_script(int script, const BatchEnv& env, std::span<std::int32_t> actions);
+void choose_by_script(int script, const BatchEnv& env, Actions& actions);
 
 Evaluation evaluate_script(int script, const EnvChoice& env, const EvaluationOptions& options,
                            std::uint64_t seed, ThreadTeam& team);

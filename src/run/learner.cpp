@@ -6,6 +6,7 @@
 
 #include <hotloop/error.hpp>
 
+#include "run/ppo_learner.hpp"
 #include "run/replay_learner.hpp"
 #include "run/rollout_learner.hpp"
 
@@ -13,6 +14,7 @@ namespace hotloop {
 
 std::unique_ptr<Learner> make_learner(const TrainSpec& spec) {
   if (spec.algorithm == Algorithm::dqn) return std::make_unique<ReplayLearner>(spec);
+  if (spec.algorithm == Algorithm::ppo) return std::make_unique<PpoLearner>(spec);
   return std::make_unique<RolloutLearner>(spec);
 }
 
@@ -39,7 +41,8 @@ RolloutShape rollout_shape(const TrainSpec& spec) {
           .lanes = spec.envs,
           .obs = world->spec().obs,
           .actions = world->spec().actions,
-          .masks = world->has_mask()};
+          .masks = world->has_mask(),
+          .parts = static_cast<int>(spec.ppo.part_weights.size())};
 }
 
 namespace {
@@ -72,8 +75,30 @@ Structure network_structure(const TrainSpec& spec) {
         "(net.channels: []) or choose another environment",
         spec.env));
   }
-  return make_mlp(env.obs, env.actions, spec.net, make_head(spec.q, env.actions).atoms, grid,
-                  parts_of(env));
+  if (spec.algorithm != Algorithm::ppo) {
+    return make_mlp(env.obs, env.actions, spec.net, make_head(spec.q, env.actions).atoms, grid,
+                    parts_of(env));
+  }
+  const bool free = env.actions == 0 && spec.ppo.deviation == Deviation::free;
+  const ActorCriticHead head = std::get<ActorCriticHead>(network_head(spec));
+  return make_actor_critic(env.obs,
+                           {.policy = free ? env.action_size : head.policy.outputs(),
+                            .free = free ? env.action_size : 0,
+                            .free_initial = static_cast<float>(spec.ppo.log_deviation),
+                            .values = head.values},
+                           spec.net, grid, parts_of(env));
+}
+
+Head network_head(const TrainSpec& spec) {
+  const EnvSpec env = env_spec(spec.world());
+  if (spec.algorithm != Algorithm::ppo) return make_head(spec.q, env.actions);
+  const bool is_box = env.actions == 0;
+  return ActorCriticHead{.policy = {.kind = is_box ? PolicyKind::gaussian : PolicyKind::categorical,
+                                    .actions = is_box ? env.action_size : env.actions,
+                                    .squash = spec.ppo.squash,
+                                    .low = env.action_low,
+                                    .high = env.action_high},
+                         .values = 1 + static_cast<int>(spec.ppo.part_weights.size())};
 }
 
 // Safe against 0.1 * 10 falling short of 1.

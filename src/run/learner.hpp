@@ -12,9 +12,11 @@
 #include <string>
 #include <variant>
 
+#include "algo/ppo.hpp"
 #include "algo/q_network.hpp"
 #include "core/phase_clock.hpp"
 #include "core/thread_team.hpp"
+#include "env/batch_env.hpp"
 #include "memory/replay.hpp"
 #include "memory/rollout.hpp"
 #include "run/spec.hpp"
@@ -38,6 +40,7 @@ struct Window {
   double returns = 0;
   std::int64_t episodes = 0;
   double loss = 0, mean_q = 0, gradient_norm = 0;
+  double entropy = 0, kl = 0, clipped = 0;  // NaN if the algorithm has none
   std::int64_t updates = 0;
 };
 
@@ -68,7 +71,7 @@ class Learner {
   virtual void begin(std::span<const float> obs, std::span<const std::uint8_t> mask) = 0;
   virtual void act(std::span<const float> obs, std::span<const std::uint8_t> mask,
                    std::uint64_t vector_step, const Counters& counters, ThreadTeam& team,
-                   std::span<std::int32_t> actions) = 0;
+                   Actions& actions) = 0;
   // What followed. The counters include these steps and their finished episodes already.
   virtual void push(const Transitions& step, Counters& counters) = 0;
   // The updates that the round just collected is owed. Throws RunError if loss or gradient is not
@@ -76,7 +79,7 @@ class Learner {
   virtual void learn(Training training) = 0;
 
   virtual Signs signs(const Counters& counters) = 0;
-  virtual QNetwork& network() = 0;
+  virtual LearntNetwork& network() = 0;
   virtual float reward_factor() const = 0;  // rewards are multiplied by this before learning
   // Arrays whose size depends on others are visited after them.
   virtual void visit(const ArrayVisitor& visitor) = 0;
@@ -88,6 +91,9 @@ std::unique_ptr<Learner> make_learner(const TrainSpec& spec);
 ReplayShape replay_shape(const TrainSpec& spec);
 RolloutShape rollout_shape(const TrainSpec& spec);
 Structure network_structure(const TrainSpec& spec);
+// What the outputs of its network mean.
+using Head = std::variant<QHead, ActorCriticHead>;
+Head network_head(const TrainSpec& spec);
 
 // Updates owed after this many train events: a fraction left over by one is carried to the next.
 std::int64_t owed_updates(const QOptions& options, std::int64_t train_events);

@@ -62,6 +62,9 @@ std::vector<std::string> MetricsLog::write(Trainer& trainer, RunRecord& record) 
   add(row, "loss", mean(w.loss, w.updates));
   add(row, "mean_q", mean(w.mean_q, w.updates));
   add(row, "gradient_norm", mean(w.gradient_norm, w.updates));
+  add(row, "entropy", mean(w.entropy, w.updates));
+  add(row, "kl", mean(w.kl, w.updates));
+  add(row, "clipped", mean(w.clipped, w.updates));
   const Health health = examine(trainer);
   add(row, "largest_q", health.largest_q);
   add(row, "q_bound", health.q_bound);
@@ -70,9 +73,11 @@ std::vector<std::string> MetricsLog::write(Trainer& trainer, RunRecord& record) 
   add(row, "target_lag", health.target_lag);
   const QOptions& q = trainer.spec().q;
   const bool boltzmann = q.explore == Explore::boltzmann;
-  add(row, "epsilon", boltzmann ? kNone : trainer.now(q.epsilon));
+  const bool is_ppo = trainer.spec().algorithm == Algorithm::ppo;
+  add(row, "epsilon", boltzmann || is_ppo ? kNone : trainer.now(q.epsilon));
   add(row, "temperature", boltzmann ? trainer.now(q.temperature) : kNone);
   add(row, "beta", q.prioritised ? trainer.now(q.beta) : kNone);
+  add(row, "entropy_weight", is_ppo ? trainer.now(trainer.spec().ppo.entropy) : kNone);
   add(row, "learning_rate", trainer.now(q.learning_rate));
   std::vector<std::string> warnings = watch(health, trainer.spec(), record.health);
   fmt::format_to(std::back_inserter(row), ",\"warnings\":{}", nlohmann::json(warnings).dump());

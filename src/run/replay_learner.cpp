@@ -38,7 +38,7 @@ Batch part(Batch batch, const ReplayShape& shape, int first, int size) {
 }  // namespace
 
 ReplayLearner::ReplayLearner(const TrainSpec& spec)
-    : QLearner(spec),
+    : LearnerBase(spec),
       dqn_(network_structure(spec), spec.net.init, spec.q, spec.optimiser, spec.run.seed, spec.envs,
            scale()),
       group_(group_size(spec)),
@@ -61,8 +61,8 @@ void ReplayLearner::begin(std::span<const float> obs, std::span<const std::uint8
 
 void ReplayLearner::act(std::span<const float> obs, std::span<const std::uint8_t> mask,
                         std::uint64_t vector_step, const Counters& counters, ThreadTeam& team,
-                        std::span<std::int32_t> actions) {
-  network().act(obs, mask, exploration(counters), vector_step, team, actions);
+                        Actions& actions) {
+  network().act(obs, mask, exploration(counters), vector_step, team, actions.numbers);
 }
 
 void ReplayLearner::push(const Transitions& step, Counters& counters) {

@@ -5,18 +5,18 @@
 #include <vector>
 
 #include "algo/dqn.hpp"
-#include "run/q_learner.hpp"
+#include "run/learner_base.hpp"
 
 namespace hotloop {
 
-class ReplayLearner final : public QLearner {
+class ReplayLearner final : public LearnerBase {
  public:
   explicit ReplayLearner(const TrainSpec& spec);
 
   void begin(std::span<const float> obs, std::span<const std::uint8_t> mask) override;
   void act(std::span<const float> obs, std::span<const std::uint8_t> mask,
            std::uint64_t vector_step, const Counters& counters, ThreadTeam& team,
-           std::span<std::int32_t> actions) override;
+           Actions& actions) override;
   void push(const Transitions& step, Counters& counters) override;
   void learn(Training training) override;
   Signs signs(const Counters& counters) override;

@@ -6,7 +6,7 @@
 
 namespace hotloop {
 RolloutLearner::RolloutLearner(const TrainSpec& spec)
-    : QLearner(spec),
+    : LearnerBase(spec),
       pqn_(network_structure(spec), spec.net.init, spec.q, spec.optimiser, spec.run.seed, spec.envs,
            scale()),
       rollout_(rollout_shape(spec)) {
@@ -28,13 +28,13 @@ void RolloutLearner::begin(std::span<const float> obs, std::span<const std::uint
 
 void RolloutLearner::act(std::span<const float> obs, std::span<const std::uint8_t> mask,
                          std::uint64_t vector_step, const Counters& counters, ThreadTeam& team,
-                         std::span<std::int32_t> actions) {
+                         Actions& actions) {
   if (is_sarsa() && rollout_.filled() == 0 && counters.train_events > 0) {
-    std::copy(next_action_.begin(), next_action_.end(), actions.begin());
+    std::copy(next_action_.begin(), next_action_.end(), actions.numbers.begin());
   } else {
     const std::size_t lanes = spec_.envs;
     const std::size_t row = lanes * rollout_.filled();
-    network().act(obs, mask, exploration(counters), vector_step, team, actions,
+    network().act(obs, mask, exploration(counters), vector_step, team, actions.numbers,
                   {best_.subspan(row, lanes), taken_.subspan(row, lanes)});
   }
   vector_step_[0] = static_cast<std::int64_t>(vector_step) + 1;

@@ -3,18 +3,18 @@
 
 #include "algo/pqn.hpp"
 #include "memory/rollout.hpp"
-#include "run/q_learner.hpp"
+#include "run/learner_base.hpp"
 
 namespace hotloop {
 
-class RolloutLearner final : public QLearner {
+class RolloutLearner final : public LearnerBase {
  public:
   explicit RolloutLearner(const TrainSpec& spec);
 
   void begin(std::span<const float> obs, std::span<const std::uint8_t> mask) override;
   void act(std::span<const float> obs, std::span<const std::uint8_t> mask,
            std::uint64_t vector_step, const Counters& counters, ThreadTeam& team,
-           std::span<std::int32_t> actions) override;
+           Actions& actions) override;
   void push(const Transitions& step, Counters& counters) override;
   void learn(Training training) override;
   Signs signs(const Counters& counters) override;

@@ -13,6 +13,7 @@
 
 #include "core/file.hpp"
 #include "core/system.hpp"
+#include "run/best_rule.hpp"
 #include "run/checkpoint.hpp"
 #include "run/evaluation.hpp"
 #include "run/graph_report.hpp"
@@ -44,7 +45,8 @@ class Session {
         lock_(run_dir_ + "/.lock", run_dir_),
         trainer_(spec),
         evaluator_(spec.world(), spec.evaluation, spec.run.seed, trainer_.network().structure(),
-                   trainer_.network().head()),
+                   network_head(spec)),
+        rule_(spec.evaluation, evaluator_.spec()),
         best_(all_of_model()) {}
 
   void start() {
@@ -103,7 +105,7 @@ class Session {
 
   void evaluate() {
     trainer_.clock().enter(Phase::evaluate);
-    const QNetwork& network = trainer_.network();
+    const LearntNetwork& network = trainer_.network();
     const Evaluation e =
         evaluator_.run(network.plan(), network.online(), network.scale(), trainer_.team());
     const std::int64_t now = trainer_.counters().env_steps;
@@ -111,7 +113,8 @@ class Session {
     record_.greedy_deviation = e.deviation;
     record_.greedy_measures = e.measures;
     record_.greedy_env_steps = now;
-    if (!(e.mean <= record_.best_return)) {  // the first, or a better one
+    if (const double score = rule_.score(e); rule_.is_better(score, record_.best_score)) {
+      record_.best_score = score;
       record_.best_return = e.mean;
       record_.best_env_steps = now;
       best_ = all_of_model();
@@ -145,7 +148,7 @@ class Session {
   // All that a model holds, in one array: the factor of rewards, the flat parameters, then the
   // statistics that normalise observations, if there are any.
   std::vector<float> all_of_model() {
-    const QNetwork& network = trainer_.network();
+    const LearntNetwork& network = trainer_.network();
     std::vector<float> all = {trainer_.learner().reward_factor()};
     all.insert(all.end(), network.online().begin(), network.online().end());
     if (const InputScale* scale = network.scale()) {
@@ -270,6 +273,7 @@ class Session {
   FileLock lock_;  // one process at a time trains in a folder
   Trainer trainer_;
   Evaluator evaluator_;
+  BestRule rule_;
   std::vector<float> best_;  // what the best evaluation was made with, see all_of_model()
   std::optional<MetricsLog> metrics_;
   RunRecord record_;

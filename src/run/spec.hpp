@@ -13,14 +13,15 @@
 #include <string_view>
 #include <vector>
 
+#include "algo/ppo_options.hpp"
 #include "algo/q_options.hpp"
 #include "env/options.hpp"
 #include "net/options.hpp"
 
 namespace hotloop {
 
-enum class Algorithm { dqn, pqn, sarsa };
-inline constexpr std::array<std::string_view, 3> kAlgorithmNames = {"dqn", "pqn", "sarsa"};
+enum class Algorithm { dqn, pqn, sarsa, ppo };
+inline constexpr std::array<std::string_view, 4> kAlgorithmNames = {"dqn", "pqn", "sarsa", "ppo"};
 
 struct EvaluationOptions {
   std::int64_t every = 5'000;  // env steps; 0 = only at the end
@@ -28,6 +29,8 @@ struct EvaluationOptions {
   std::int64_t max_steps = 100'000;  // an episode that is longer counts as it is then
   double threshold = std::numeric_limits<double>::quiet_NaN();  // NaN = the env's solved_return
   bool stop_when_solved = false;
+  std::string best = "return";  // what the best model has most of: see best_rule.hpp
+  double gain = 0;              // by what share it must be better than the one before
 };
 
 inline constexpr std::int64_t kNoLimit = 1'000'000'000'000'000;  // env steps
@@ -51,7 +54,8 @@ struct TrainSpec {
   Algorithm algorithm = Algorithm::dqn;
   NetOptions net;
   OptimiserOptions optimiser;
-  QOptions q;
+  QOptions q;  // and what on-policy learning shares with it
+  PpoOptions ppo;
   EvaluationOptions evaluation;
   RunOptions run;
 

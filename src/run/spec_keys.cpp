@@ -35,6 +35,7 @@ bool schedule_has(ScheduleKind kind, std::string_view key) {
 
 std::vector<Key> spec_keys(TrainSpec& s) {
   QOptions& q = s.q;
+  PpoOptions& p = s.ppo;
   OptimiserOptions& o = s.optimiser;
   EvaluationOptions& e = s.evaluation;
   RunOptions& r = s.run;
@@ -51,21 +52,22 @@ std::vector<Key> spec_keys(TrainSpec& s) {
        "options of the environment by name (`hotloop list options`)"},
 
       {"algo.name", choice(s.algorithm, kAlgorithmNames), {},
-       "dqn learns from a replay memory; pqn and sarsa from the latest rollout, without target network"},
+       "dqn learns from a replay memory; pqn and sarsa from the latest rollout, without target network; "
+       "ppo likewise, a policy and values, also for actions in a box"},
       {"algo.gamma", &q.gamma, kShare, "discount of the next step's value"},
       {"algo.loss", choice(q.loss, kLossNames), {},
        "of the temporal-difference error; huber bends at 1. The heads c51 and quantile have their own"},
       {"algo.batch", &q.batch, {1, 65'536}, "transitions per gradient"},
       {.path = "algo.learning_starts", .field = &q.learning_starts, .range = {0, kMany},
-       .about = "env steps of pure collection first; 0 for pqn and sarsa",
+       .about = "env steps of pure collection first; 0 for pqn, sarsa and ppo",
        .default_text = "`1000`, on-policy `0`"},
       {.path = "algo.updates_per_step", .field = &q.updates_per_step, .range = {0, 1'000, true},
        .about = "gradient updates per env step from then on; a fraction left over by one round is "
-       "carried to the next. For pqn and sarsa it follows: `algo.epochs` / `algo.batch`",
+       "carried to the next. For pqn, sarsa and ppo it follows: `algo.epochs` / `algo.batch`",
        .default_text = "`1`, on-policy epochs / batch"},
       {"algo.train_every", &q.train_every, {1, 1e9},
-       "env steps in a round, whose updates follow at once; a multiple of `env.count`. For pqn and "
-       "sarsa it follows: `algo.rollout` times `env.count`", "", "`env.count`, on-policy a rollout"},
+       "env steps in a round, whose updates follow at once; a multiple of `env.count`. For pqn, "
+       "sarsa and ppo it follows: `algo.rollout` times `env.count`", "", "`env.count`, on-policy a rollout"},
       {"algo.train_offset", &q.train_offset, {0, 1e9},
        "rounds end this many env steps after the multiples of `train_every`"},
       {"algo.repeats", &q.repeats, {1, 10'000},
@@ -102,10 +104,37 @@ std::vector<Key> spec_keys(TrainSpec& s) {
        .default_text = "`{kind: linear, from: 1, to: 0.05, over: 10000}`"},
       {"algo.temperature", &q.temperature, {0, 1e9, true}, "boltzmann: flattens the choice"},
 
-      {"algo.rollout", &q.rollout, {1, 1'000'000}, "pqn, sarsa: vector steps in a round"},
-      {"algo.epochs", &q.epochs, {1, 1'000}, "pqn, sarsa: passes over a rollout, in batches"},
-      {"algo.lambda", &q.lambda, kShare, "pqn, sarsa: 0 = one-step returns, 1 = as long as the rollout",
-       "", "`0.65`, sarsa `0`"},
+      {"algo.rollout", &q.rollout, {1, 1'000'000}, "pqn, sarsa, ppo: vector steps in a round"},
+      {"algo.epochs", &q.epochs, {1, 1'000},
+       "pqn, sarsa, ppo: passes over a rollout, in batches; for ppo 1, in one batch, is A2C"},
+      {"algo.lambda", &q.lambda, kShare,
+       "pqn, sarsa, ppo: 0 = one-step returns, 1 = as long as the rollout",
+       "", "`0.65`, sarsa `0`, ppo `0.95`"},
+
+      {"algo.clip", &p.clip, {0, 1e9, true},
+       "ppo: the ratio of new to old probability counts between 1 - clip and 1 + clip"},
+      {"algo.value_clip", &p.value_clip, {0, 1e30},
+       "ppo: a value counts within this of the one it had when it acted; 0 = off"},
+      {"algo.value_weight", &p.value_weight, {0, 1e6}, "ppo: weight of the mean squared error of values"},
+      {"algo.part_weights", &p.part_weights, {0, 1e6},
+       "ppo: a value for each part of the reward that the environment tells apart, and the weight of "
+       "its loss beside that of the whole; none = the whole only"},
+      {"algo.entropy", &p.entropy, {0, 1e6}, "ppo: weight of the policy's entropy"},
+      {"algo.entropy_floor", &p.entropy_floor, {},
+       "ppo: entropy below which it is pulled up; `none` = nowhere", "none"},
+      {"algo.entropy_floor_weight", &p.entropy_floor_weight, {0, 1e6},
+       "ppo: weight of what is missing to the floor"},
+      {"algo.target_kl", &p.target_kl, {0, 1e6},
+       "ppo: an epoch whose mean divergence from the policy that acted exceeds this is the last of its "
+       "rollout; 0 = off"},
+      {"algo.advantages", choice(p.advantages, kStandardiseNames), {},
+       "ppo: over what advantages are brought to mean 0 and deviation 1"},
+      {"algo.squash", choice(p.squash, kSquashNames), {},
+       "ppo, boxes: how raw numbers become actions within their bounds: smooth = tanh where the bounds "
+       "are symmetric, else logistic; clip = cut off"},
+      {"algo.deviation", choice(p.deviation, kDeviationNames), {},
+       "ppo, boxes: log deviations are free parameters, or come from the network"},
+      {"algo.log_deviation", &p.log_deviation, {-10, 5}, "ppo, boxes: where free ones start"},
 
       {"algo.normalise.obs", &q.normalise_obs, {},
        "observations minus their running mean, by their deviation, within 10"},
@@ -148,6 +177,12 @@ std::vector<Key> spec_keys(TrainSpec& s) {
       {"net.noisy_sigma", &s.net.noisy_sigma, {0, 100},
        "the deviations of the noise start at this, divided by sqrt(inputs)"},
 
+      {"net.separate", &s.net.separate, {}, "ppo: values have hidden layers of their own"},
+      {"net.value_from", &s.net.value_from, {},
+       "ppo: the branch that values read, while the policy reads the last; empty = both the last"},
+      {"net.policy_gain", &s.net.policy_gain, {0, 1e6},
+       "ppo: the policy's last layer starts at this times what `net.init` says; not of graphs"},
+
       {"net.graph.kind", choice(g.kind, kGraphNames), {},
        "a graph of neurons instead of hidden layers; `none` = layers"},
       {"net.graph.hidden", &g.hidden, {1, 16'384}, "its hidden neurons, one number; dense: one per layer"},
@@ -185,6 +220,12 @@ std::vector<Key> spec_keys(TrainSpec& s) {
        "mean return that counts as solved; `env` = the environment's own", "env"},
       {"evaluation.stop_when_solved", &e.stop_when_solved, {},
        "end the run at the first evaluation that reaches the threshold"},
+
+      {"evaluation.best", &e.best, {},
+       "what model-best has most of: a sum of the return and measures, such as "
+       "`1000 success + 100 progress + return`"},
+      {"evaluation.gain", &e.gain, {0, 1e6},
+       "by what share of its score a new best must be better than the old"},
 
       {.path = "run.steps", .field = &r.steps, .range = {1, kMany},
        .about = "env steps, all environments together",

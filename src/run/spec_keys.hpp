@@ -43,9 +43,9 @@ Choice choice(E& field, std::span<const std::string_view> names) {
 }
 
 // Where a key's value lives. The table must be able to point at whatever a spec holds.
-using Field =
-    std::variant<bool*, int*, std::int64_t*, std::uint64_t*, float*, double*, std::string*,
-                 std::vector<int>*, std::vector<Branch>*, Schedule*, EnvOptions*, Choice>;
+using Field = std::variant<bool*, int*, std::int64_t*, std::uint64_t*, float*, double*,
+                           std::string*, std::vector<int>*, std::vector<double>*,
+                           std::vector<Branch>*, Schedule*, EnvOptions*, Choice>;
 
 struct Key {
   std::string_view path;  // "algo.target.every"
@@ -71,7 +71,7 @@ inline constexpr Range kScheduleFactor = {0, 1e6};
 bool schedule_has(ScheduleKind kind, std::string_view key);
 inline constexpr std::size_t kMostHiddenLayers = 32;  // of branches too, and of layers in each
 
-// What pqn and sarsa make per env step.
+// What on-policy learning makes per env step.
 inline double updates_per_step_of_rollouts(const QOptions& q) {
   return static_cast<double>(q.epochs) / q.batch;
 }

@@ -170,6 +170,21 @@ struct Setter {
       to->push_back(static_cast<int>(whole(item, "whole numbers", "each")));
     }
   }
+  void operator()(std::vector<double>* to) const {
+    if (!entry.node.IsSequence()) wrong("a list of numbers such as [0.4, 0.3]", "");
+    if (entry.node.size() > kMaxRewardParts) {
+      fail(entry.where, key.path,
+           fmt::format("{} items; allowed: up to {}", entry.node.size(), kMaxRewardParts));
+    }
+    to->clear();
+    for (const YAML::Node& item : entry.node) {
+      const std::optional<std::string_view> text = plain(item);
+      const std::optional<double> value = text ? number_in<double>(*text) : std::nullopt;
+      if (!value) wrong("numbers", key.range.text("each"));
+      check_range(item, *value, "each");
+      to->push_back(*value);
+    }
+  }
   void operator()(std::vector<Branch>* to) const {
     constexpr std::string_view kExpected = "branches such as {h: {from: part, layers: [dense 64]}}";
     if (!entry.node.IsMap()) wrong(kExpected, "");
@@ -504,6 +519,7 @@ class SpecReader {
     otherwise("algo.learning_starts", q.learning_starts, std::int64_t{0});
     otherwise("algo.target.every", q.target_every, std::int64_t{0});
     if (spec_.algorithm == Algorithm::sarsa) otherwise("algo.lambda", q.lambda, 0.0);
+    if (spec_.algorithm == Algorithm::ppo) otherwise("algo.lambda", q.lambda, 0.95);
   }
 
   // Where the key, or the first part of it, was given; the file if it was not.

@@ -24,6 +24,7 @@ class Checker {
     } else {
       check_rollout();
     }
+    check_ppo();
     check_network();
     check_graph();
     check_schedule("algo.epsilon", q_.epsilon);
@@ -152,6 +153,33 @@ class Checker {
               usable < q_.replay_capacity ? " (rounded down)" : "", q_.batch,
               q_.accumulate > 1 ? fmt::format(" times algo.accumulate ({})", q_.accumulate) : ""));
     }
+  }
+
+  void check_ppo() {
+    const PpoOptions& p = spec_.ppo;
+    const bool is_ppo = spec_.algorithm == Algorithm::ppo;
+    const auto only_ppo = [&](bool given, std::string_view path) {
+      if (given && !is_ppo) blame(path, "belongs to algo.name: ppo");
+    };
+    const auto not_ppo = [&](bool given, std::string_view path) {
+      if (given && is_ppo) blame(path, "does not go with algo.name: ppo");
+    };
+    only_ppo(!p.part_weights.empty(), "algo.part_weights");
+    only_ppo(p.target_kl > 0, "algo.target_kl");
+    only_ppo(p.value_clip > 0, "algo.value_clip");
+    only_ppo(spec_.net.separate, "net.separate");
+    only_ppo(!spec_.net.value_from.empty(), "net.value_from");
+    not_ppo(spec_.net.dueling, "net.dueling");
+    not_ppo(spec_.net.noisy != Noisy::none, "net.noisy");
+    not_ppo(q_.explore != Explore::epsilon_greedy, "algo.explore");
+    if (!spec_.net.value_from.empty() && spec_.net.branches.empty()) {
+      blame("net.value_from", "needs net.branches; without them, net.separate is what you want");
+    }
+    if (spec_.net.graph.kind != GraphKind::none && spec_.net.separate) {
+      blame("net.separate", "does not go with net.graph: one graph computes policy and values");
+    }
+    check_schedule("algo.clip", p.clip);
+    check_schedule("algo.entropy", p.entropy);
   }
 
   void check_rollout() {

@@ -43,6 +43,9 @@ struct ValueText {
   std::string operator()(const std::vector<int>* value) const {
     return fmt::format("[{}]", fmt::join(*value, ", "));
   }
+  std::string operator()(const std::vector<double>* value) const {
+    return fmt::format("[{}]", fmt::join(*value, ", "));
+  }
   std::string operator()(const std::vector<Branch>* value) const {
     std::string text;
     for (const Branch& branch : *value) {
@@ -89,6 +92,7 @@ struct TypeText {
   std::string operator()(const double*) const { return "number"; }
   std::string operator()(const std::string*) const { return "text"; }
   std::string operator()(const std::vector<int>*) const { return "list"; }
+  std::string operator()(const std::vector<double>*) const { return "list"; }
   std::string operator()(const std::vector<Branch>*) const { return "mapping"; }
   std::string operator()(const Schedule*) const { return "schedule"; }
   std::string operator()(const EnvOptions*) const { return "mapping"; }
@@ -110,6 +114,9 @@ struct AllowedText {
   std::string operator()(const std::string*) const { return ""; }
   std::string operator()(const std::vector<int>*) const {
     return fmt::format("up to {} items, {}", kMostHiddenLayers, key.range.text("each"));
+  }
+  std::string operator()(const std::vector<double>*) const {
+    return fmt::format("up to {} items, {}", kMaxRewardParts, key.range.text("each"));
   }
   std::string operator()(const std::vector<Branch>*) const {
     return fmt::format("up to {} of up to {} layers", kMostHiddenLayers, kMostHiddenLayers);

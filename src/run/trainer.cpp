@@ -39,14 +39,32 @@ double solved_threshold(const TrainSpec& spec) {
   return env_spec(spec.world()).solved_return;
 }
 
+namespace {
+
+void check_reward_parts(const TrainSpec& spec, const EnvSpec& env) {
+  const auto given = static_cast<int>(spec.ppo.part_weights.size());
+  if (given == 0 || given == env.reward_part_count()) return;
+  std::string names;
+  for (int i = 0; i < env.reward_part_count(); ++i)
+    names += fmt::format("{}{}", i == 0 ? "" : ", ", env.reward_parts[i]);
+  throw UsageError(
+      fmt::format("algo.part_weights: {} weights, but the rewards of {} have {} parts{}{}; give "
+                  "one for each, or "
+                  "none",
+                  given, spec.env, env.reward_part_count(), names.empty() ? "" : ": ", names));
+}
+
+}  // namespace
+
 void check_feasible(const TrainSpec& spec) {
   const EnvSpec env = env_spec(spec.world());
-  if (env.actions == 0) {
+  if (env.actions == 0 && spec.algorithm != Algorithm::ppo) {
     throw UsageError(fmt::format(
         "env.name: {} takes actions from a box of {} number{}; {} chooses among discrete ones",
         spec.env, env.action_size, env.action_size == 1 ? "" : "s",
         kAlgorithmNames[static_cast<std::size_t>(spec.algorithm)]));
   }
+  check_reward_parts(spec, env);
   network_structure(spec);  // throws if the network does not fit the environment
   const double available = static_cast<double>(memory_bytes());
   constexpr double kShare = 0.9;
@@ -83,7 +101,7 @@ Trainer::Trainer(const TrainSpec& spec)
       team_(spec.run.threads),
       env_(make_env(spec)),
       learner_(make_learner(spec)),
-      actions_(spec.envs) {
+      actions_(env_.spec(), spec.envs) {
   env_.reset();
   check_finite(env_.obs(), 0, "observation");
   check_masks(env_.mask(), 0);
@@ -117,14 +135,15 @@ void Trainer::collect() {
   clock_.enter_part(Phase::push);
   counters_.env_steps += spec_.envs;
   counters_.episodes += static_cast<std::int64_t>(env_.finished().size());
-  learner_->push({.actions = actions_,
+  learner_->push({.actions = actions_.numbers,
                   .rewards = env_.rewards(),
                   .terminated = env_.terminated(),
                   .truncated = env_.truncated(),
                   .next_obs = env_.obs(),
                   .next_mask = env_.mask(),
                   .final_obs = env_.final_obs(),
-                  .final_mask = env_.final_mask()},
+                  .final_mask = env_.final_mask(),
+                  .reward_parts = env_.reward_parts()},
                  counters_);
   for (const float reward : env_.rewards()) {
     largest_reward_ = std::max(largest_reward_, std::abs(static_cast<double>(reward)));

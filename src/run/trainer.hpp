@@ -41,7 +41,7 @@ class Trainer {
   const Window& window() const { return window_; }
   PhaseClock& clock() { return clock_; }
   Learner& learner() { return *learner_; }
-  QNetwork& network() { return learner_->network(); }
+  LearntNetwork& network() { return learner_->network(); }
   BatchEnv& env() { return env_; }
   const BatchEnv& env() const { return env_; }
   ThreadTeam& team() { return team_; }
@@ -64,7 +64,7 @@ class Trainer {
   ThreadTeam team_;
   BatchEnv env_;
   std::unique_ptr<Learner> learner_;
-  std::vector<std::int32_t> actions_;  // [N]
+  Actions actions_;
   Counters counters_;
   Window window_;
   EpisodeLog episodes_;

@@ -74,7 +74,7 @@ TEST(Learner, ConvolutionsLearn) {
   Trainer trainer(spec);
   while (!trainer.done()) trainer.round();
   const Plan plan(network_structure(spec));
-  Evaluator evaluator(spec.world(), spec.evaluation, 1, plan.structure(), make_head(spec.q, 2));
+  Evaluator evaluator(spec.world(), spec.evaluation, 1, plan.structure(), network_head(spec));
   ThreadTeam team(1);
   EXPECT_NEAR(evaluator.run(plan, trainer.network().online(), nullptr, team).mean, 0.8, 1e-5);
 }

@@ -21,7 +21,7 @@ struct Scene {
   PhaseClock clock;
   Counters counters;
   Window window;
-  std::vector<std::int32_t> actions = {0, 0};
+  Actions actions{{.name = {}, .actions = 2}, 2};
   static constexpr float table[2][6] = {{1, 2, 3, 4, 5, 6}, {6, 5, 4, 3, 2, 1}};
 
   static TrainSpec make_spec(Algorithm algorithm) {
@@ -125,8 +125,8 @@ TEST(RolloutLearner, SarsaTakesTheActionItChoseBeforeLearning) {
   EXPECT_GT(scene.q(2, 0), scene.q(2, 1)) << "learning changed the greedy action of state 2";
   scene.learner.act(Scene::one_hot(2, 5), {}, scene.vector_step, scene.counters, scene.team,
                     scene.actions);
-  EXPECT_EQ(scene.actions[0], 1) << "chosen with the values before learning";
-  EXPECT_EQ(scene.actions[1], 0);
+  EXPECT_EQ(scene.actions.numbers[0], 1) << "chosen with the values before learning";
+  EXPECT_EQ(scene.actions.numbers[1], 0);
 }
 
 // SARSA's V is Q(s', a') of the action taken next, not the maximum: with epsilon 1 actions are random,
@@ -154,13 +154,13 @@ TEST(RolloutLearner, SarsaBootstrapsFromTheActionTaken) {
     Window window;
     const std::vector<std::uint8_t> no = {0, 0};
     const std::vector<float> rewards = {0, 0};
-    std::vector<std::vector<std::int32_t>> chosen(4, std::vector<std::int32_t>(2));
+    std::vector<Actions> chosen(4, scene.actions);
     learner.begin(Scene::one_hot(0, 3), {});
     for (int t = 0; t < 3; ++t) {  // lane 0 visits 0, 1, 2; lane 1 visits 3, 4, 5; both end in 0, 3
       learner.act(Scene::one_hot(t, 3 + t), {}, t, counters, team, chosen[t]);
       const std::vector<float> next = Scene::one_hot((t + 1) % 3, 3 + (t + 1) % 3);
       counters.env_steps += 2;
-      learner.push({chosen[t], rewards, no, no, next, {}, next, {}}, counters);
+      learner.push({chosen[t].numbers, rewards, no, no, next, {}, next, {}}, counters);
     }
     ++counters.train_events;
     learner.learn({counters, window, clock, team});
@@ -168,9 +168,9 @@ TEST(RolloutLearner, SarsaBootstrapsFromTheActionTaken) {
     for (int lane = 0; lane < 2; ++lane) {
       for (int t = 0; t < 3; ++t) {
         const int s = 3 * lane + t, next = 3 * lane + (t + 1) % 3;
-        const float old = Scene::table[chosen[t][lane]][s];
-        const float target = kGamma * Scene::table[chosen[t + 1][lane]][next];
-        EXPECT_NEAR(at(s, chosen[t][lane]), old + (target - old) / 3, 1e-5)
+        const float old = Scene::table[chosen[t].numbers[lane]][s];
+        const float target = kGamma * Scene::table[chosen[t + 1].numbers[lane]][next];
+        EXPECT_NEAR(at(s, chosen[t].numbers[lane]), old + (target - old) / 3, 1e-5)
             << "seed " << seed << ", lane " << lane << ", step " << t;
       }
     }

@@ -285,7 +285,7 @@ TEST_F(SessionTest, TheModelFileGivesTheEvaluationAgain) {
       const InputScale scale{model.input_mean.data(), model.input_factor.data()};
       EXPECT_EQ(model.input_mean.empty(), !model.spec.q.normalise_obs);
       Evaluator evaluator(model.spec.world(), model.spec.evaluation, model.spec.run.seed,
-                          model.structure, make_head(model.spec.q, 2));
+                          model.structure, network_head(model.spec));
       ThreadTeam team(2);
       EXPECT_EQ(evaluator
                     .run(Plan(model.structure), model.parameters,

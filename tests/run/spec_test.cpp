@@ -34,6 +34,11 @@ struct Bits {
     for (int item : *x) result += std::to_string(item) + ",";
     return result;
   }
+  std::string operator()(const std::vector<double>* x) const {
+    std::string result;
+    for (const double& item : *x) result += (*this)(&item) + ",";
+    return result;
+  }
   std::string operator()(const std::vector<Branch>* x) const {
     std::string result;
     for (const Branch& branch : *x) {
@@ -96,6 +101,10 @@ struct Randomise {
   void operator()(std::vector<int>* x) const {
     x->assign(rng.below(5), 0);
     for (int& item : *x) item = static_cast<int>(whole());
+  }
+  void operator()(std::vector<double>* x) const {
+    x->assign(rng.below(5), 0);
+    for (double& item : *x) item = real(key.range.low, key.range.high);
   }
   void operator()(std::vector<Branch>* x) const {
     x->clear();

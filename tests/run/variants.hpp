@@ -108,6 +108,20 @@ inline std::vector<Variant> variants() {
          become_rollout_learner(s, Algorithm::pqn);
          s.q.normalise_obs = s.q.normalise_rewards = true;
        }},
+      {"ppo",
+       [](TrainSpec& s) {
+         become_rollout_learner(s, Algorithm::ppo);
+         s.net.separate = true;
+         s.ppo.entropy = constant(0.01);
+       }},
+      {"ppo_pendulum",
+       [](TrainSpec& s) {
+         become_rollout_learner(s, Algorithm::ppo);
+         s.env = "pendulum";
+         s.q.normalise_obs = s.q.normalise_rewards = true;
+         s.ppo.advantages = Standardise::episode;
+         s.ppo.value_clip = 0.2;
+       }},
       {"sarsa",
        [](TrainSpec& s) {
          become_rollout_learner(s, Algorithm::sarsa);

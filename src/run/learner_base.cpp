@@ -1,4 +1,4 @@
-#include "run/q_learner.hpp"
+#include "run/learner_base.hpp"
 
 #include <fmt/format.h>
 
@@ -8,28 +8,32 @@
 
 namespace hotloop {
 
-QLearner::QLearner(const TrainSpec& spec) : spec_(spec) {
+LearnerBase::LearnerBase(const TrainSpec& spec) : spec_(spec) {
   if (spec.q.normalise_obs) obs_.emplace(env_spec(spec.world()).obs);
   if (spec.q.normalise_rewards) rewards_.emplace(spec.envs, spec.q.gamma);
 }
 
-Exploration QLearner::exploration(const Counters& c) const {
+Exploration LearnerBase::exploration(const Counters& c) const {
   const QOptions& q = spec_.q;
   return {.kind = q.explore,
           .epsilon = q.epsilon.at(c.progress()),
           .temperature = q.temperature.at(c.progress())};
 }
 
-void QLearner::observe(std::span<const float> obs) {
+void LearnerBase::observe(std::span<const float> obs) {
   if (obs_) obs_->add(obs);
 }
 
-void QLearner::observe(const Transitions& step) {
+void LearnerBase::observe(const Transitions& step) {
   observe(step.next_obs);
+  observe_rewards(step);
+}
+
+void LearnerBase::observe_rewards(const Transitions& step) {
   if (rewards_) rewards_->add(step.rewards, step.terminated, step.truncated);
 }
 
-void QLearner::record(const UpdateReport& report, Training& training) const {
+void LearnerBase::record(const UpdateReport& report, Training& training) const {
   Counters& c = training.counters;
   ++c.updates;
   if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm)) {
@@ -42,10 +46,13 @@ void QLearner::record(const UpdateReport& report, Training& training) const {
   w.loss += report.loss;
   w.mean_q += report.mean_q;
   w.gradient_norm += report.gradient_norm;
+  w.entropy += report.entropy;
+  w.kl += report.kl;
+  w.clipped += report.clipped;
   ++w.updates;
 }
 
-void QLearner::visit_shared(QNetwork& network, const ArrayVisitor& visitor) {
+void LearnerBase::visit_shared(LearntNetwork& network, const ArrayVisitor& visitor) {
   visitor("online", network.online());
   visitor("optimiser.first", network.optimiser().first());
   visitor("optimiser.second", network.optimiser().second());

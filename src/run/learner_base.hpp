@@ -1,5 +1,4 @@
-// What the learners of the Q-learning family have in common: exploration by schedule, running
-// statistics, and the record of updates.
+// What learners have in common: schedules, running statistics, and the record of updates.
 #pragma once
 
 #include <optional>
@@ -10,12 +9,12 @@
 
 namespace hotloop {
 
-class QLearner : public Learner {
+class LearnerBase : public Learner {
  public:
   float reward_factor() const final { return rewards_ ? rewards_->factor() : 1.0f; }
 
  protected:
-  explicit QLearner(const TrainSpec& spec);
+  explicit LearnerBase(const TrainSpec& spec);
 
   Exploration exploration(const Counters& counters) const;
   double learning_rate(const Counters& counters) const {
@@ -25,8 +24,9 @@ class QLearner : public Learner {
 
   void observe(std::span<const float> obs);
   void observe(const Transitions& step);
+  void observe_rewards(const Transitions& step);
   void record(const UpdateReport& report, Training& training) const;
-  void visit_shared(QNetwork& network, const ArrayVisitor& visitor);
+  void visit_shared(LearntNetwork& network, const ArrayVisitor& visitor);
 
   TrainSpec spec_;
   std::optional<ObsNormaliser> obs_;

@@ -1,0 +1,94 @@
+// Policies one sample at a time, in double and in the plainest way: twin of algo/policy.cpp.
+#pragma once
+
+#include <hotloop/rng.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+#include <vector>
+
+#include "algo/policy.hpp"
+
+namespace hotloop::reference {
+
+struct Policy {
+  const PolicyHead& head;
+  std::vector<double> outputs;             // of the network
+  std::vector<std::uint8_t> allowed = {};  // empty = all
+
+  bool is_allowed(int a) const { return allowed.empty() || allowed[a] != 0; }
+  double probability(int a) const {
+    double sum = 0;
+    for (int b = 0; b < head.actions; ++b) sum += is_allowed(b) ? std::exp(outputs[b]) : 0;
+    return is_allowed(a) ? std::exp(outputs[a]) / sum : 0;
+  }
+  double mean(int i) const {
+    const double bound = head.squash == Squash::smooth ? kMeanBound : 1e300;
+    return std::clamp(outputs[i], -bound, bound);
+  }
+  double deviation(int i) const {
+    return std::exp(
+        std::clamp<double>(outputs[head.actions + i], kLeastLogDeviation, kMostLogDeviation));
+  }
+
+  double log_probability(const std::vector<double>& raw) const {
+    if (!head.is_box()) return std::log(probability(static_cast<int>(raw[0])));
+    double sum = 0;
+    for (int i = 0; i < head.actions; ++i) {
+      const double s = deviation(i), z = (raw[i] - mean(i)) / s;
+      sum += std::log(std::exp(-z * z / 2) / (s * std::sqrt(2 * std::numbers::pi)));
+    }
+    return sum;
+  }
+  std::vector<double> sample(Rng& rng) const {
+    std::vector<double> raw;
+    if (!head.is_box()) {
+      double left = rng.uniform();
+      int a = 0;
+      while (a < head.actions - 1 && (left -= probability(a)) >= 0) ++a;
+      return {static_cast<double>(a)};
+    }
+    for (int i = 0; i < head.actions; ++i) raw.push_back(mean(i) + deviation(i) * rng.normal());
+    return raw;
+  }
+  // By its definition where that is a sum, else by the formula for one dimension after the other.
+  double entropy() const {
+    double sum = 0;
+    for (int i = 0; i < head.actions; ++i) {
+      if (head.is_box()) {
+        sum += 0.5 * std::log(2 * std::numbers::pi * std::numbers::e * deviation(i) * deviation(i));
+      } else if (const double p = probability(i); p > 0) {
+        sum -= p * std::log(p);
+      }
+    }
+    return sum;
+  }
+};
+
+// A mean over samples, and the standard error it has.
+struct Estimate {
+  double mean, error;
+};
+template <class Value>
+Estimate sampled(const Policy& policy, int count, Rng& rng, Value&& value) {
+  double sum = 0, squares = 0;
+  for (int i = 0; i < count; ++i) {
+    const double x = value(policy.sample(rng));
+    sum += x;
+    squares += x * x;
+  }
+  const double mean = sum / count;
+  return {mean, std::sqrt(std::max(0.0, squares / count - mean * mean) / count)};
+}
+inline Estimate sampled_entropy(const Policy& policy, int count, Rng& rng) {
+  return sampled(policy, count, rng, [&](const auto& raw) { return -policy.log_probability(raw); });
+}
+inline Estimate sampled_divergence(const Policy& old, const Policy& now, int count, Rng& rng) {
+  return sampled(old, count, rng, [&](const auto& raw) {
+    return old.log_probability(raw) - now.log_probability(raw);
+  });
+}
+
+}  // namespace hotloop::reference

@@ -1,0 +1,62 @@
+// A network whose parameters are learnt: what every algorithm has, whatever its outputs mean.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+
+#include "core/arena.hpp"
+#include "net/network.hpp"
+#include "net/optimiser.hpp"
+
+namespace hotloop {
+
+// What an update tells. Means over the batch; NaN = does not apply.
+struct UpdateReport {
+  double loss = 0;
+  double mean_q = 0;         // of Q(s, a), or of V(s)
+  double gradient_norm = 0;  // before clipping
+  double entropy = std::nan("");
+  double kl = std::nan("");       // of the policy before from the one that acted
+  double clipped = std::nan("");  // share of the batch whose ratio was beyond the clip
+};
+
+class LearntNetwork {
+ public:
+  // `scale` normalises observations; null = they are taken as they are.
+  LearntNetwork(const Structure& structure, Initialiser init, const OptimiserOptions& optimiser,
+                std::uint64_t seed, const InputScale* scale)
+      : plan_(structure),
+        online_(arena_.take<float>(structure.storage)),
+        optimiser_(optimiser, structure.storage),
+        scale_(scale) {
+    initialise(structure, init, seed, online_);
+  }
+
+  const Structure& structure() const { return plan_.structure(); }
+  const Plan& plan() const { return plan_; }
+  const InputScale* scale() const { return scale_; }
+  std::span<float> online() { return online_; }
+  std::span<const float> online() const { return online_; }
+  Optimiser& optimiser() { return optimiser_; }
+
+  // One optimiser step along `gradient`. The parameters change only if loss and gradient are
+  // finite. Returns the gradient's norm before clipping.
+  double descend(std::span<const float> gradient, double loss, double learning_rate) {
+    const float norm = euclidean_norm(gradient);
+    if (std::isfinite(loss) && std::isfinite(norm)) {
+      optimiser_.step(online_, gradient, static_cast<float>(learning_rate),
+                      clip_factor(norm, optimiser_.options().clip_norm));
+    }
+    return norm;
+  }
+
+ private:
+  Plan plan_;
+  Arena arena_;
+  std::span<float> online_;  // flat parameters
+  Optimiser optimiser_;
+  const InputScale* scale_;
+};
+
+}  // namespace hotloop

@@ -1,0 +1,161 @@
+#include "run/ppo_learner.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "algo/returns.hpp"
+
+namespace hotloop {
+
+PpoLearner::PpoLearner(const TrainSpec& spec)
+    : LearnerBase(spec),
+      ppo_(network_structure(spec), std::get<ActorCriticHead>(network_head(spec)), spec.net.init,
+           spec.ppo, spec.optimiser, spec.run.seed, spec.envs, spec.q.batch, scale()),
+      rollout_(rollout_shape(spec)) {
+  const PolicyHead& policy = ppo_.head().policy;
+  const std::size_t heads = ppo_.head().values;
+  const std::size_t lanes = spec.envs, places = lanes * spec.q.rollout;
+  acted_ = {.raw = arena_.take<float>(places * policy.raw_size()),
+            .log_probability = arena_.take<float>(places),
+            .distribution = arena_.take<float>(places * policy.outputs()),
+            .values = arena_.take<float>(heads * (places + lanes)),
+            .value_stride = places + lanes};
+  next_values_ = arena_.take<float>(heads * places);
+  returns_ = arena_.take<float>(heads * places);
+  advantages_ = arena_.take<float>(places);
+  order_ = arena_.take<std::int32_t>(places);
+  finals_ = arena_.take<float>(std::size_t{Ppo::kValueRows} * rollout_.shape().obs);
+  final_places_ = arena_.take<std::int32_t>(Ppo::kValueRows);
+  final_values_ = arena_.take<float>(heads * Ppo::kValueRows);
+}
+
+void PpoLearner::begin(std::span<const float> obs, std::span<const std::uint8_t> mask) {
+  rollout_.begin(obs, mask);
+}
+
+void PpoLearner::act(std::span<const float> obs, std::span<const std::uint8_t> mask,
+                     std::uint64_t vector_step, const Counters&, ThreadTeam& team,
+                     Actions& actions) {
+  const std::size_t first = static_cast<std::size_t>(rollout_.filled()) * spec_.envs;
+  ppo_.act(obs, mask, vector_step, team, first, acted_, actions.numbers, actions.boxes);
+}
+
+void PpoLearner::push(const Transitions& step, Counters&) {
+  observe_rewards(step);
+  rollout_.push(step);
+}
+
+// V of the state that each step led to: of the next row, or of the last observation where the time limit
+// ended an episode.
+void PpoLearner::value_what_followed() {
+  const RolloutShape& shape = rollout_.shape();
+  const std::size_t lanes = shape.lanes, places = lanes * shape.steps;
+  const std::size_t width = shape.obs;
+  for (std::size_t lane = 0; lane < lanes; lane += Ppo::kValueRows) {
+    const int count = static_cast<int>(std::min<std::size_t>(Ppo::kValueRows, lanes - lane));
+    ppo_.values(&rollout_.obs()[(places + lane) * width], count, &acted_.values[places + lane],
+                acted_.value_stride);
+  }
+  const int heads = ppo_.head().values;
+  for (int h = 0; h < heads; ++h) {
+    std::copy_n(values_of(h).begin() + lanes, places, next_values_.begin() + h * places);
+  }
+  int gathered = 0;
+  const auto value_finals = [&] {
+    ppo_.values(finals_.data(), gathered, final_values_.data(), Ppo::kValueRows);
+    for (int i = 0; i < gathered; ++i) {
+      for (int h = 0; h < heads; ++h) {
+        next_values_[h * places + final_places_[i]] = final_values_[h * Ppo::kValueRows + i];
+      }
+    }
+    gathered = 0;
+  };
+  for (std::size_t place = 0; place < places; ++place) {
+    if (rollout_.truncated()[place] == 0) continue;
+    std::copy_n(&rollout_.final_obs()[place * width], width, &finals_[gathered * width]);
+    final_places_[gathered++] = static_cast<std::int32_t>(place);
+    if (gathered == Ppo::kValueRows) value_finals();
+  }
+  if (gathered > 0) value_finals();
+}
+
+void PpoLearner::compute_returns() {
+  const RolloutShape& shape = rollout_.shape();
+  const std::size_t places = advantages_.size();
+  for (int h = 0; h < ppo_.head().values; ++h) {
+    lambda_returns(shape.steps, shape.lanes, spec_.q.gamma, spec_.q.lambda,
+                   h == 0 ? rollout_.rewards() : rollout_.reward_parts().subspan((h - 1) * places),
+                   reward_factor(), rollout_.terminated(), rollout_.truncated(),
+                   next_values_.subspan(h * places), returns_.subspan(h * places, places));
+  }
+  for (std::size_t i = 0; i < places; ++i) advantages_[i] = returns_[i] - acted_.values[i];
+  if (spec_.ppo.advantages == Standardise::rollout) standardise(advantages_);
+  if (spec_.ppo.advantages == Standardise::episode) {
+    standardise_episodes(shape.steps, shape.lanes, rollout_.terminated(), rollout_.truncated(),
+                         advantages_);
+  }
+}
+
+// Fisher-Yates from a stream of its own.
+void PpoLearner::shuffle(std::uint64_t stream) {
+  Rng rng(spec_.run.seed, Purpose::replay, 1, stream);
+  std::iota(order_.begin(), order_.end(), 0);
+  for (std::size_t i = order_.size() - 1; i > 0; --i) {
+    std::swap(order_[i], order_[rng.below(static_cast<std::uint32_t>(i + 1))]);
+  }
+}
+
+void PpoLearner::learn(Training training) {
+  Counters& c = training.counters;
+  training.clock.enter_part(Phase::sample);
+  value_what_followed();
+  compute_returns();
+  training.clock.enter_part(Phase::learn);
+  const PpoOptions& o = spec_.ppo;
+  const std::size_t batch = spec_.q.batch;
+  double divergence = 0;
+  for (int epoch = 0; epoch < spec_.q.epochs; ++epoch) {
+    if (o.target_kl > 0 && divergence > o.target_kl) break;
+    divergence = 0;
+    shuffle(static_cast<std::uint64_t>(c.train_events) * spec_.q.epochs + epoch);
+    for (std::size_t first = 0; first < order_.size(); first += batch) {
+      const Lesson lesson{.rollout = rollout_,
+                          .acted = acted_,
+                          .returns = returns_,
+                          .advantages = advantages_,
+                          .clip = o.clip.at(c.progress()),
+                          .entropy_weight = o.entropy.at(c.progress()),
+                          .learning_rate = learning_rate(c)};
+      const UpdateReport report = ppo_.update(lesson, order_.subspan(first, batch), training.team);
+      record(report, training);
+      ++c.batches;
+      divergence += report.kl * static_cast<double>(batch) / static_cast<double>(order_.size());
+    }
+  }
+  observe(rollout_.obs().first(advantages_.size() * rollout_.shape().obs));
+  rollout_.restart();
+}
+
+Signs PpoLearner::signs(const Counters&) {
+  const std::span<const std::uint8_t> terminated = rollout_.terminated();
+  const auto ended = std::count(terminated.begin(), terminated.end(), 1);
+  double largest = 0;
+  for (const float value : values_of(0).first(acted_.value_stride)) {
+    largest = std::max(largest, std::abs(static_cast<double>(value)));
+  }
+  return {.probe = {.largest_q = largest, .action_gap = std::nan("")},
+          .terminal_share = static_cast<double>(ended) / static_cast<double>(terminated.size()),
+          .target_lag = std::nan("")};
+}
+
+void PpoLearner::visit(const ArrayVisitor& visitor) {
+  visit_shared(ppo_, visitor);
+  rollout_.visit([&](const std::string& name, auto array) { visitor("rollout." + name, array); });
+  visitor("acted.raw", acted_.raw);
+  visitor("acted.log_probability", acted_.log_probability);
+  visitor("acted.distribution", acted_.distribution);
+  visitor("acted.values", acted_.values);
+}
+
+}  // namespace hotloop

@@ -1,0 +1,281 @@
+#include "algo/ppo.hpp"
+
+#include <gtest/gtest.h>
+
+#include <hotloop/rng.hpp>
+
+#include <numeric>
+#include <vector>
+
+#include "reference/network.hpp"
+#include "reference/policy.hpp"
+
+namespace hotloop {
+namespace {
+
+struct Case {
+  const char* name;
+  bool is_box = false;
+  bool masked = false;
+  Deviation deviation = Deviation::free;
+  NetOptions net = {};
+  PpoOptions options = {};
+};
+
+// A rollout of random observations that the network acted in, and a network that has moved since.
+class Scene {
+ public:
+  static constexpr int kSteps = 5, kLanes_ = 9, kObs = 5;  // 45 places: two blocks, one partial
+  static constexpr int kPlaces = kSteps * kLanes_;
+
+  explicit Scene(const Case& c, int batch = kPlaces)
+      : case_(c),
+        head_{.policy = {.kind = c.is_box ? PolicyKind::gaussian : PolicyKind::categorical,
+                         .actions = 3,
+                         .low = {-1, -1, 0},
+                         .high = {1, 1, 2}},
+              .values = 1 + static_cast<int>(c.options.part_weights.size())},
+        structure_(make_structure()),
+        ppo_(structure_, head_, Initialiser::glorot, c.options, {.kind = OptimiserKind::sgd}, 7,
+             kLanes_, batch, nullptr),
+        rollout_(
+            {.steps = kSteps, .lanes = kLanes_, .obs = kObs, .actions = 3, .masks = c.masked}) {
+    raw_.resize(static_cast<std::size_t>(kPlaces) * head_.policy.raw_size());
+    distribution_.resize(static_cast<std::size_t>(kPlaces) * head_.policy.outputs());
+    log_probability_.resize(kPlaces);
+    values_.resize(static_cast<std::size_t>(head_.values) * kPlaces);
+    acted_ = {raw_, log_probability_, distribution_, values_, kPlaces};
+    for (float& p : ppo_.online()) p += static_cast<float>(0.3 * rng_.normal());
+    collect();
+    for (int i = 0; i < head_.values * kPlaces; ++i)
+      returns_.push_back(values_[i] + static_cast<float>(rng_.normal()));
+    for (int i = 0; i < kPlaces; ++i) advantages_.push_back(static_cast<float>(rng_.normal()));
+    order_.resize(kPlaces);
+    std::iota(order_.begin(), order_.end(), 0);
+  }
+
+  void move(double size) {
+    for (float& p : ppo_.online()) p += static_cast<float>(size * rng_.normal());
+  }
+  Lesson lesson(double learning_rate) const {
+    return {.rollout = rollout_,
+            .acted = acted_,
+            .returns = returns_,
+            .advantages = advantages_,
+            .clip = 0.2,
+            .entropy_weight = 0.03,
+            .learning_rate = learning_rate};
+  }
+  UpdateReport update(double learning_rate) {
+    return ppo_.update(lesson(learning_rate), order_, team_);
+  }
+  Ppo& ppo() { return ppo_; }
+  const ActorCriticHead& head() const { return head_; }
+
+  // The loss of ppo.hpp, written out in double over the reference network.
+  double loss(const std::vector<double>& parameters) const {
+    double total = 0;
+    const auto [mean, deviation] = advantage_moments();
+    for (int place = 0; place < kPlaces; ++place) {
+      const float* obs = rollout_.obs().data() + static_cast<std::size_t>(place) * kObs;
+      const std::vector<double> y = outputs(parameters, {obs, obs + kObs});
+      reference::Policy policy{.head = head_.policy, .outputs = y};
+      if (case_.masked) {
+        const std::uint8_t* row = rollout_.mask().data() + static_cast<std::size_t>(place) * 3;
+        policy.allowed.assign(row, row + 3);
+      }
+      const int size = head_.policy.raw_size();
+      const std::vector<double> raw(raw_.begin() + place * size, raw_.begin() + (place + 1) * size);
+      const double ratio = std::exp(policy.log_probability(raw) - log_probability_[place]);
+      const double a = (advantages_[place] - mean) / deviation;
+      total -= std::min(ratio * a, std::clamp(ratio, 0.8, 1.2) * a);
+      const double h = policy.entropy();
+      total -= 0.03 * h;
+      const PpoOptions& o = case_.options;
+      if (h < o.entropy_floor) total += o.entropy_floor_weight * (o.entropy_floor - h);
+      for (int k = 0; k < head_.values; ++k) {
+        const double weight = o.value_weight * (k == 0 ? 1 : o.part_weights[k - 1]);
+        const double v = y[head_.policy.outputs() + k], g = returns_[k * kPlaces + place];
+        const double old = values_[k * kPlaces + place];
+        double square = (v - g) * (v - g);
+        if (o.value_clip > 0) {
+          const double held = old + std::clamp(v - old, -o.value_clip, o.value_clip) - g;
+          square = std::max(square, held * held);
+        }
+        total += weight * square;
+      }
+    }
+    return total / kPlaces;
+  }
+  const Structure& structure() const { return structure_; }
+
+ private:
+  std::vector<double> outputs(const std::vector<double>& parameters,
+                              const std::vector<double>& obs) const {
+    const auto trace = reference::forward<double>(structure_, parameters, obs);
+    const auto first = trace.features.begin() + structure_.outputs_at;
+    return {first, first + structure_.outputs};
+  }
+  Structure make_structure() const {
+    const bool free = case_.is_box && case_.deviation == Deviation::free;
+    return make_actor_critic(kObs,
+                             {.policy = free ? 3 : head_.policy.outputs(),
+                              .free = free ? 3 : 0,
+                              .free_initial = -0.3f,
+                              .values = head_.values},
+                             case_.net);
+  }
+  void collect() {
+    std::vector<float> obs(kLanes_ * kObs), rewards(kLanes_);
+    std::vector<std::uint8_t> mask(case_.masked ? kLanes_ * 3 : 0), none(kLanes_);
+    std::vector<std::int32_t> numbers(kLanes_);
+    std::vector<float> boxes(kLanes_ * 3);
+    const auto look = [&] {
+      for (float& x : obs) x = static_cast<float>(rng_.normal());
+      for (std::size_t i = 0; i < mask.size(); ++i) mask[i] = i % 3 == 1 || rng_.below(2) == 1;
+    };
+    look();
+    rollout_.begin(obs, mask);
+    for (int t = 0; t < kSteps; ++t) {
+      ppo_.act(obs, mask, t, team_, static_cast<std::size_t>(t) * kLanes_, acted_, numbers, boxes);
+      look();
+      rollout_.push({numbers, rewards, none, none, obs, mask, obs, mask});
+    }
+  }
+  std::pair<double, double> advantage_moments() const {
+    if (case_.options.advantages != Standardise::batch) return {0, 1};
+    const double mean = std::accumulate(advantages_.begin(), advantages_.end(), 0.0) / kPlaces;
+    double squares = 0;
+    for (const float a : advantages_) squares += (a - mean) * (a - mean);
+    return {mean, std::sqrt(squares / kPlaces)};
+  }
+
+  Case case_;
+  Rng rng_{5, Purpose::test, 0, 0};
+  ActorCriticHead head_;
+  Structure structure_;
+  Ppo ppo_;
+  Rollout rollout_;
+  ThreadTeam team_{1};
+  std::vector<float> raw_, log_probability_, distribution_, values_, returns_, advantages_;
+  std::vector<std::int32_t> order_;
+  Acted acted_;
+};
+
+std::vector<Case> cases() {
+  const NetOptions shared{.hidden = {6}, .activation = Activation::tanh};
+  NetOptions separate = shared, norm = shared, graph = shared;
+  separate.separate = true;
+  norm.layer_norm = true;
+  graph.graph.kind = GraphKind::small_world;
+  graph.graph.hidden = {8};
+  graph.graph.degree = 4;
+  graph.activation = Activation::tanh;
+  const PpoOptions plain{.advantages = Standardise::none};
+  PpoOptions batch, floor, parts;
+  floor.entropy_floor = 50;
+  parts.part_weights = {0.4, 0.3};
+  parts.value_clip = 0.1;
+  return {{"discrete", false, false, Deviation::free, shared, plain},
+          {"masked", false, true, Deviation::free, separate, batch},
+          {"graph", false, false, Deviation::free, graph, batch},
+          {"box", true, false, Deviation::free, shared, plain},
+          {"box_from_network", true, false, Deviation::network, norm, floor},
+          {"parts", true, false, Deviation::network, separate, parts}};
+}
+
+class EveryPpo : public testing::TestWithParam<Case> {};
+
+// Also in a single row, whose width differs.
+TEST_P(EveryPpo, RatioIsExactlyOneBeforeTheFirstUpdate) {
+  for (const int batch : {Scene::kPlaces, 1, 8}) {
+    Scene scene(GetParam(), batch);
+    ThreadTeam team(1);
+    std::vector<std::int32_t> places(batch);
+    std::iota(places.begin(), places.end(), 3);
+    for (std::int32_t& place : places) place %= Scene::kPlaces;
+    const UpdateReport report = scene.ppo().update(scene.lesson(0), places, team);
+    EXPECT_EQ(report.clipped, 0);
+    EXPECT_NEAR(report.kl, 0, 1e-6);
+    // -mean of A itself: a ratio off by one bit would show.
+    if (GetParam().options.advantages != Standardise::none) continue;
+    Case tight = GetParam();
+    tight.options.value_weight = 0;
+    Scene bare(tight, batch);
+    Lesson lesson = bare.lesson(0);
+    lesson.clip = 0, lesson.entropy_weight = 0;
+    double sum = 0;
+    for (const std::int32_t place : places) sum -= static_cast<double>(lesson.advantages[place]);
+    EXPECT_EQ(bare.ppo().update(lesson, places, team).loss, sum / batch);
+  }
+}
+
+// SGD at rate 1 moves the parameters by the gradient.
+TEST_P(EveryPpo, GradientOfTheFullLossEqualsCentralDifferences) {
+  Scene scene(GetParam());
+  scene.move(0.03);
+  const std::vector<float> before(scene.ppo().online().begin(), scene.ppo().online().end());
+  std::vector<double> exact(before.begin(), before.end());
+  EXPECT_NEAR(scene.update(1).loss, scene.loss(exact), 1e-5 * (1 + std::abs(scene.loss(exact))));
+  for (const TensorInfo& tensor : tensors(scene.structure())) {
+    for (int r = 0; r < tensor.rows; ++r) {
+      for (int c = 0; c < tensor.columns; ++c) {
+        const std::size_t i = tensor.offset + static_cast<std::size_t>(r) * tensor.stride + c;
+        const double h = 1e-6;
+        exact[i] = before[i] + h;
+        const double up = scene.loss(exact);
+        exact[i] = before[i] - h;
+        const double slope = (up - scene.loss(exact)) / (2 * h);
+        exact[i] = before[i];
+        EXPECT_NEAR(before[i] - scene.ppo().online()[i], slope, 2e-4 * (1 + std::abs(slope)))
+            << tensor.name << " " << r << " " << c;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ppo, EveryPpo, testing::ValuesIn(cases()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// With one epoch of one batch the clip never matters: A2C.
+TEST(Ppo, OneBatchIsA2C) {
+  const Case discrete = cases()[0];
+  Scene clipped(discrete), free(discrete);
+  Lesson lesson = free.lesson(1);
+  lesson.clip = 1e6;
+  ThreadTeam team(1);
+  std::vector<std::int32_t> places(Scene::kPlaces);
+  std::iota(places.begin(), places.end(), 0);
+  free.ppo().update(lesson, places, team);
+  clipped.update(1);
+  EXPECT_TRUE(std::equal(free.ppo().online().begin(), free.ppo().online().end(),
+                         clipped.ppo().online().begin()));
+}
+
+TEST(Ppo, ThePolicysLastLayerStartsSmall) {
+  NetOptions options{.hidden = {32}, .init = Initialiser::orthogonal};
+  const Structure net = make_actor_critic(4, {.policy = 3, .values = 1}, options);
+  std::vector<float> parameters(net.storage);
+  initialise(net, Initialiser::orthogonal, 1, parameters);
+  const auto norm = [&](int layer) {
+    const auto& dense = std::get<DenseLayer>(net.layers[layer]);
+    double sum = 0;
+    for (int i = 0; i < dense.in; ++i) sum += std::pow(parameters[dense.weight + i], 2.0);
+    return std::sqrt(sum);
+  };
+  EXPECT_NEAR(norm(1), 0.01, 1e-6);
+  EXPECT_NEAR(norm(2), 1, 1e-6);
+}
+
+TEST(Ppo, StructuresInWords) {
+  const NetOptions shared{.hidden = {64, 64}, .activation = Activation::tanh};
+  EXPECT_EQ(make_actor_critic(4, {.policy = 2, .values = 1}, shared).describe(),
+            "4-64-64-(2+1) tanh, 4675 parameters");
+  NetOptions separate = shared;
+  separate.separate = true;
+  EXPECT_EQ(make_actor_critic(3, {.policy = 1, .free = 1, .values = 1}, separate).describe(),
+            "3-(64-64-2 | 64-64-1) tanh, 8963 parameters");
+}
+
+}  // namespace
+}  // namespace hotloop
