@@ -25,6 +25,18 @@ void gather(const float* rows, int features, const std::int32_t* places, int cou
   }
 }
 
+Structure policy_part(const Structure& structure, const ActorCriticHead& head) {
+  return only_outputs(structure, 0, head.policy.outputs());
+}
+Structure value_part(const Structure& structure, const ActorCriticHead& head) {
+  return only_outputs(structure, head.policy.outputs(), head.values);
+}
+bool share_nothing(const Structure& a, const Structure& b) {
+  return std::none_of(a.places.begin(), a.places.end(), [&](const Place& place) {
+    return std::find(b.places.begin(), b.places.end(), place) != b.places.end();
+  });
+}
+
 }  // namespace
 
 Ppo::Ppo(const Structure& structure, const ActorCriticHead& head, Initialiser init,
@@ -36,10 +48,13 @@ Ppo::Ppo(const Structure& structure, const ActorCriticHead& head, Initialiser in
       seed_(seed),
       batch_(batch),
       weights_(head.values),
+      values_apart_(share_nothing(policy_part(structure, head), value_part(structure, head))),
+      acting_plan_(values_apart_ ? policy_part(structure, head) : structure),
+      value_plan_(value_part(structure, head)),
       // For training, though nothing is learnt from it: a single row must take the way that it takes
       // in learning, or the ratio would not be exactly 1.
-      acting_(structure, envs, Use::training),
-      valuing_(structure, kValueRows, Use::training) {
+      acting_(acting_plan_.structure(), envs, Use::training),
+      valuing_(value_plan_.structure(), kValueRows, Use::training) {
   scratch_floats_ = static_cast<std::size_t>(head.policy.outputs()) * kLanes;
   acting_scratch_ = arena_.take<float>(2 * scratch_floats_ * block_count(envs));
   weights_[0] = 1;
@@ -71,7 +86,7 @@ void Ppo::act_block(int block, int envs, std::span<const float> obs,
   const PolicyHead& policy = head_.policy;
   const int begin = block * kLanes, rows = std::min(envs - begin, kLanes);
   const std::size_t place = first + begin;
-  forward(plan(), online(), obs.data(), envs, block, block + 1, acting_, scale());
+  forward(acting_plan_, online(), obs.data(), envs, block, block + 1, acting_, scale());
   const PolicyLanes lanes{
       .outputs = acting_.outputs(block),
       .width = block_width(envs, block),
@@ -100,18 +115,18 @@ void Ppo::act_block(int block, int envs, std::span<const float> obs,
       numbers[begin + row] = static_cast<std::int32_t>(raw[row]);
     }
   }
-  for (int h = 0; h < head_.values; ++h) {
+  for (int h = 0; !values_apart_ && h < head_.values; ++h) {
     std::copy_n(lanes.outputs + (policy.outputs() + h) * kLanes, rows,
                 &acted.values[h * acted.value_stride + place]);
   }
 }
 
 void Ppo::values(const float* rows, int count, float* values, std::size_t stride) {
-  forward(plan(), online(), rows, count, valuing_, scale());
+  forward(value_plan_, online(), rows, count, valuing_, scale());
   for (int row = 0; row < count; ++row) {
     const float* outputs = valuing_.outputs(row / kLanes) + row % kLanes;
     for (int h = 0; h < head_.values; ++h) {
-      values[h * stride + row] = outputs[(head_.policy.outputs() + h) * kLanes];
+      values[h * stride + row] = outputs[h * kLanes];
     }
   }
 }

@@ -52,11 +52,13 @@ class Ppo : public LearntNetwork {
       int batch, const InputScale* scale);
 
   // Chooses for rows obs [N, D]; each environment draws from (seed, exploration, row, step). Fills
-  // places [first, first + N) of `acted`, and the actions: numbers [N] or boxes [N, size].
+  // places [first, first + N) of `acted`, and the actions: numbers [N] or boxes [N, size]. If values
+  // share nothing with the policy, they are left for later, when there are many to compute at once.
   void act(std::span<const float> obs, std::span<const std::uint8_t> mask, std::uint64_t step,
            ThreadTeam& team, std::size_t first, Acted& acted, std::span<std::int32_t> numbers,
            std::span<float> boxes);
 
+  bool values_apart() const { return values_apart_; }
   // Values of up to kValueRows rows [count, D]: to values[h * stride + i].
   static constexpr int kValueRows = 128;
   void values(const float* rows, int count, float* values, std::size_t stride);
@@ -97,8 +99,10 @@ class Ppo : public LearntNetwork {
   Arena arena_;
   std::size_t scratch_floats_;       // of one distribution of a block
   std::span<float> acting_scratch_;  // [blocks][2][policy.outputs()][kLanes]
-  Workspace acting_;                 // [envs]
-  Workspace valuing_;                // [kValueRows]
+  bool values_apart_;
+  Plan acting_plan_, value_plan_;
+  Workspace acting_;   // [envs]
+  Workspace valuing_;  // [kValueRows]
   std::vector<Shard> shards_;
 };
 

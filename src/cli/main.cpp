@@ -174,9 +174,10 @@ int run(int argc, char** argv) {
   suite_app->add_flag("--quiet", suite.quiet, "no line per run");
   suite_app->callback([&] { code = suite_command(suite); });
 
-  auto* bench_app = app.add_subcommand("bench",
-                                       "run benchmarks: update, qloss, dag, env, snake, kernels, "
-                                       "products, clock (all without a name)");
+  auto* bench_app =
+      app.add_subcommand("bench",
+                         "run benchmarks: update, qloss, dag, ppo, env, snake, kernels, "
+                         "products, clock (all without a name)");
   bench_app->allow_extras();
   bench_app->callback([&] { code = bench_command(bench_app->remaining()); });
 

@@ -58,8 +58,7 @@ Evaluation evaluate_model(const SavedModel& saved, const EvaluationOptions& opti
   const EnvChoice world = model.spec.world();
   const InputScale scale = saved.scale();
   Evaluator evaluator(world, options, seed, model.structure, network_head(model.spec));
-  return evaluator.run(Plan(model.structure), model.parameters,
-                       saved.is_scaled() ? &scale : nullptr, team);
+  return evaluator.run(model.parameters, saved.is_scaled() ? &scale : nullptr, team);
 }
 
 TrainSpec load_policy_spec(const std::string& run, std::span<const std::string> overrides) {

@@ -91,7 +91,6 @@ class Player {
     saved_ = load_saved_model(arguments.run, arguments.model, arguments.overrides);
     const Model& model = saved_->model;
     spec_ = model.spec;
-    plan_.emplace(model.structure);
     scale_ = saved_->scale();
     policy_.emplace(model.structure, network_head(spec_), 1);
   }
@@ -100,8 +99,8 @@ class Player {
 
   void choose(const BatchEnv& env, ThreadTeam& team, Actions& actions) {
     if (policy_) {
-      policy_->choose(*plan_, saved_->model.parameters, saved_->is_scaled() ? &scale_ : nullptr,
-                      env.obs(), env.mask(), team, actions);
+      policy_->choose(saved_->model.parameters, saved_->is_scaled() ? &scale_ : nullptr, env.obs(),
+                      env.mask(), team, actions);
     } else {
       choose_by_script(script_, env, actions);
     }
@@ -113,7 +112,6 @@ class Player {
  private:
   TrainSpec spec_;
   std::optional<SavedModel> saved_;
-  std::optional<Plan> plan_;
   std::optional<GreedyPolicy> policy_;
   InputScale scale_{};
   int script_ = 0;

@@ -150,6 +150,26 @@ Structure make_mlp(int inputs, int actions, const NetOptions& options, int atoms
   return structure;
 }
 
+Structure only_outputs(const Structure& structure, int first, int count) {
+  Structure part = structure;
+  part.layers.clear();
+  part.places.clear();
+  part.outputs_at = structure.outputs_at + first;
+  part.outputs = count;
+  std::vector<bool> wanted(structure.features);
+  std::fill_n(wanted.begin() + part.outputs_at, count, true);
+  for (std::size_t l = structure.layers.size(); l-- > 0;) {
+    const auto [from, to] = structure.places[l];
+    const Layer& layer = structure.layers[l];
+    const auto begin = wanted.begin() + to;
+    if (std::find(begin, begin + outputs_of(layer), true) == begin + outputs_of(layer)) continue;
+    std::fill_n(wanted.begin() + from, inputs_of(layer), true);
+    part.layers.insert(part.layers.begin(), layer);
+    part.places.insert(part.places.begin(), structure.places[l]);
+  }
+  return part;
+}
+
 std::vector<TensorInfo> tensors(const Structure& structure) {
   std::vector<TensorInfo> all;
   for (std::size_t i = 0; i < structure.layers.size(); ++i) {

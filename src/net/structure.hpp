@@ -252,6 +252,9 @@ struct ActorCriticShape {
 Structure make_actor_critic(int inputs, const ActorCriticShape& shape, const NetOptions& options,
                             const GridShape& grid = {}, std::span<const InputPart> parts = {});
 
+// The layers that outputs [first, first + count) depend on; features and parameters keep their places.
+Structure only_outputs(const Structure& structure, int first, int count);
+
 // A tensor by name: [rows, columns], element (r, c) at offset + r * stride + c. A vector has one
 // row, and stride 0.
 struct TensorInfo {

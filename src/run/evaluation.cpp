@@ -100,10 +100,20 @@ Evaluation play_episodes(BatchEnv& env, std::int64_t max_steps, ThreadTeam& team
   return result;
 }
 
+namespace {
+
+int outputs_of_policy(const Head& head) {
+  if (const QHead* q = std::get_if<QHead>(&head)) return q->outputs();
+  return std::get<ActorCriticHead>(head).policy.outputs();
+}
+
+}  // namespace
+
 GreedyPolicy::GreedyPolicy(const Structure& structure, const Head& head, int rows)
     : head_(head),
       rows_(rows),
-      workspace_(structure, rows, Use::inference),
+      plan_(only_outputs(structure, 0, outputs_of_policy(head))),
+      workspace_(plan_.structure(), rows, Use::inference),
       scratch_(
           arena_.take<float>(static_cast<std::size_t>(preferences()) * kLanes * block_count(rows))),
       preference_(block_count(rows)) {}
@@ -132,12 +142,12 @@ void GreedyPolicy::choose_boxes(const PolicyHead& policy, int block, int rows,
   }
 }
 
-void GreedyPolicy::choose(const Plan& plan, std::span<const float> parameters,
-                          const InputScale* scale, std::span<const float> obs,
-                          std::span<const std::uint8_t> mask, ThreadTeam& team, Actions& actions) {
+void GreedyPolicy::choose(std::span<const float> parameters, const InputScale* scale,
+                          std::span<const float> obs, std::span<const std::uint8_t> mask,
+                          ThreadTeam& team, Actions& actions) {
   const auto* actor = std::get_if<ActorCriticHead>(&head_);
   team.run(block_count(rows_), [&](int first, int last, int) {
-    forward(plan, parameters, obs.data(), rows_, first, last, workspace_, scale);
+    forward(plan_, parameters, obs.data(), rows_, first, last, workspace_, scale);
     for (int block = first; block < last; ++block) {
       const std::size_t row = static_cast<std::size_t>(block) * kLanes;
       const int rows = std::min(kLanes, rows_ - block * kLanes);
@@ -171,10 +181,10 @@ Evaluator::Evaluator(const EnvChoice& env, const EvaluationOptions& options, std
       env_(make_worlds(env, options.episodes), options.episodes, seed, Purpose::evaluation_world),
       policy_(structure, head, options.episodes) {}
 
-Evaluation Evaluator::run(const Plan& plan, std::span<const float> parameters,
-                          const InputScale* scale, ThreadTeam& team) {
+Evaluation Evaluator::run(std::span<const float> parameters, const InputScale* scale,
+                          ThreadTeam& team) {
   return play_episodes(env_, max_steps_, team, [&](Actions& actions) {
-    policy_.choose(plan, parameters, scale, env_.obs(), env_.mask(), team, actions);
+    policy_.choose(parameters, scale, env_.obs(), env_.mask(), team, actions);
   });
 }
 

@@ -53,7 +53,7 @@ class GreedyPolicy {
   GreedyPolicy(const Structure& structure, const Head& head, int rows);
 
   // `scale` normalises observations, as it stands; null = none.
-  void choose(const Plan& plan, std::span<const float> parameters, const InputScale* scale,
+  void choose(std::span<const float> parameters, const InputScale* scale,
               std::span<const float> obs, std::span<const std::uint8_t> mask, ThreadTeam& team,
               Actions& actions);
   // What `choose` last saw in a row, in words: "Q 1.20 0.85", "p 0.99 0.01"; nothing for a box.
@@ -67,6 +67,7 @@ class GreedyPolicy {
 
   Head head_;
   int rows_;
+  Plan plan_;  // of what the choice depends on
   Workspace workspace_;
   Arena arena_;
   std::span<float> scratch_;              // [blocks][preferences()][kLanes]
@@ -78,8 +79,7 @@ class Evaluator {
   Evaluator(const EnvChoice& env, const EvaluationOptions& options, std::uint64_t seed,
             const Structure& structure, const Head& head);
 
-  Evaluation run(const Plan& plan, std::span<const float> parameters, const InputScale* scale,
-                 ThreadTeam& team);
+  Evaluation run(std::span<const float> parameters, const InputScale* scale, ThreadTeam& team);
   const EnvSpec& spec() const { return env_.spec(); }
 
  private:

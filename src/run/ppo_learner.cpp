@@ -46,16 +46,15 @@ void PpoLearner::push(const Transitions& step, Counters&) {
   rollout_.push(step);
 }
 
-// V of the state that each step led to: of the next row, or of the last observation where the time limit
+// V of all states, where acting did not tell, and of the state that each step led to: of the next row, or of the last observation where the time limit
 // ended an episode.
 void PpoLearner::value_what_followed() {
   const RolloutShape& shape = rollout_.shape();
   const std::size_t lanes = shape.lanes, places = lanes * shape.steps;
   const std::size_t width = shape.obs;
-  for (std::size_t lane = 0; lane < lanes; lane += Ppo::kValueRows) {
-    const int count = static_cast<int>(std::min<std::size_t>(Ppo::kValueRows, lanes - lane));
-    ppo_.values(&rollout_.obs()[(places + lane) * width], count, &acted_.values[places + lane],
-                acted_.value_stride);
+  for (std::size_t i = ppo_.values_apart() ? 0 : places; i < places + lanes; i += Ppo::kValueRows) {
+    const int count = static_cast<int>(std::min<std::size_t>(Ppo::kValueRows, places + lanes - i));
+    ppo_.values(&rollout_.obs()[i * width], count, &acted_.values[i], acted_.value_stride);
   }
   const int heads = ppo_.head().values;
   for (int h = 0; h < heads; ++h) {

@@ -106,8 +106,7 @@ class Session {
   void evaluate() {
     trainer_.clock().enter(Phase::evaluate);
     const LearntNetwork& network = trainer_.network();
-    const Evaluation e =
-        evaluator_.run(network.plan(), network.online(), network.scale(), trainer_.team());
+    const Evaluation e = evaluator_.run(network.online(), network.scale(), trainer_.team());
     const std::int64_t now = trainer_.counters().env_steps;
     record_.greedy_return = e.mean;
     record_.greedy_deviation = e.deviation;

@@ -73,10 +73,10 @@ TEST(Learner, ConvolutionsLearn) {
   const TrainSpec spec = convolutional("dot_on_a_grid");
   Trainer trainer(spec);
   while (!trainer.done()) trainer.round();
-  const Plan plan(network_structure(spec));
-  Evaluator evaluator(spec.world(), spec.evaluation, 1, plan.structure(), network_head(spec));
+  Evaluator evaluator(spec.world(), spec.evaluation, 1, network_structure(spec),
+                      network_head(spec));
   ThreadTeam team(1);
-  EXPECT_NEAR(evaluator.run(plan, trainer.network().online(), nullptr, team).mean, 0.8, 1e-5);
+  EXPECT_NEAR(evaluator.run(trainer.network().online(), nullptr, team).mean, 0.8, 1e-5);
 }
 
 }  // namespace

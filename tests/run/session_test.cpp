@@ -287,11 +287,9 @@ TEST_F(SessionTest, TheModelFileGivesTheEvaluationAgain) {
       Evaluator evaluator(model.spec.world(), model.spec.evaluation, model.spec.run.seed,
                           model.structure, network_head(model.spec));
       ThreadTeam team(2);
-      EXPECT_EQ(evaluator
-                    .run(Plan(model.structure), model.parameters,
-                         model.input_mean.empty() ? nullptr : &scale, team)
-                    .mean,
-                mean)
+      EXPECT_EQ(
+          evaluator.run(model.parameters, model.input_mean.empty() ? nullptr : &scale, team).mean,
+          mean)
           << name;
       EXPECT_EQ(model.greedy_return, mean);
     }

@@ -1,0 +1,61 @@
+// hotloop bench ppo: whole rounds of PPO, collecting and learning, on one thread: 64-64 tanh networks, 2
+// epochs. Policy and value share their hidden layers, or have their own ("separate").
+#include <memory>
+
+#include "bench/benchmarks.hpp"
+#include "bench/measure.hpp"
+#include "run/trainer.hpp"
+
+namespace hotloop::bench {
+namespace {
+
+TrainSpec ppo_spec(const std::string& env, bool separate) {
+  TrainSpec spec;
+  spec.env = env;
+  spec.envs = 32;
+  spec.algorithm = Algorithm::ppo;
+  spec.net = {.hidden = {64, 64}, .activation = Activation::tanh, .separate = separate};
+  spec.q.rollout = 128;
+  spec.q.batch = 512;
+  spec.q.epochs = 2;
+  spec.q.learning_starts = 0;
+  spec.q.learning_rate = constant(3e-4);
+  spec.q.train_every = spec.q.rollout * spec.envs;
+  spec.run.steps = kNoLimit;
+  return spec;
+}
+
+}  // namespace
+
+Json ppo_benchmark() {
+  Measurement measurement;
+  std::vector<std::pair<std::string, std::shared_ptr<Trainer>>> trainers;
+  for (const std::string env : {"cartpole", "pendulum"}) {
+    for (const bool separate : {false, true}) {
+      auto trainer = std::make_shared<Trainer>(ppo_spec(env, separate));
+      trainers.emplace_back(env + (separate ? "_separate" : ""), trainer);
+      measurement.add(trainers.back().first, [trainer] { trainer->round(); });
+    }
+  }
+  const auto times = measurement.run(15, 0.05);
+  Json rows = Json::array();
+  for (const auto& [name, trainer] : trainers) {
+    const TrainSpec& spec = trainer->spec();
+    const auto shares = trainer->clock().shares();
+    const auto share = [&](Phase phase) { return shares[static_cast<std::size_t>(phase)]; };
+    rows.push_back({{"name", name},
+                    {"net", trainer->network().structure().describe()},
+                    {"env_steps_per_second",
+                     static_cast<double>(spec.q.train_every) / times.at(name).median_us * 1e6},
+                    {"collect_share", share(Phase::act) + share(Phase::step) + share(Phase::push)},
+                    {"learn_share", share(Phase::sample) + share(Phase::learn)},
+                    {"envs", spec.envs},
+                    {"rollout", spec.q.rollout},
+                    {"batch", spec.q.batch},
+                    {"epochs", spec.q.epochs},
+                    {"spread", times.at(name).spread}});
+  }
+  return rows;
+}
+
+}  // namespace hotloop::bench
