@@ -21,11 +21,11 @@ std::string describe(Sign sign, const Health& h, const TrainSpec& spec) {
   switch (sign) {
     case kDiverging:
       return fmt::format(
-          "Q-values are diverging: {:.3g} where no policy can earn more than {:.3g} (largest "
-          "reward "
-          "/ (1 - gamma)). Try algo.double, a smaller optimiser.learning_rate or a larger "
-          "algo.target.every",
-          h.largest_q, h.q_bound);
+          "values are diverging: {:.3g} where no policy can earn more than {:.3g} (largest reward "
+          "/ "
+          "(1 - gamma)). Try {}a smaller optimiser.learning_rate{}",
+          h.largest_q, h.q_bound, spec.algorithm == Algorithm::dqn ? "algo.double, " : "",
+          spec.algorithm == Algorithm::dqn ? " or a larger algo.target.every" : "");
     case kNoGap:
       return fmt::format(
           "the network hardly tells actions apart: best and second best differ by {:.2g} where "
