@@ -40,7 +40,7 @@ TEST(Health, EachBadSignIsSaidInWordsOnceAfterTwoRows) {
   };
   EXPECT_TRUE(first_words([](Health& h) {
                 h.largest_q = 240;
-              }).starts_with("Q-values are diverging: 240 where no policy can earn more than 100"));
+              }).starts_with("values are diverging: 240 where no policy can earn more than 100"));
   EXPECT_TRUE(first_words([](Health& h) {
                 h.action_gap = 1e-5;
               }).starts_with("the network hardly tells actions apart"));
