@@ -1,0 +1,31 @@
+// Convex hull of points in the plane: Andrew's monotone chain ("Another efficient algorithm for convex
+// hulls in two dimensions", 1979), O(n log n).
+//
+// Vertices are strict: a point on the line between two others is none, and of points at the same
+// place only the one with the lowest index can be one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace hotloop {
+
+inline constexpr int kMostHullPoints = 1000;
+
+struct Hull {
+  int count = 0;    // of vertices, fewer than 3 if all points lie on a line
+  double area = 0;  // 0 if they do
+};
+
+// Writes the indices of the vertices into `vertices` counter-clockwise from the leftmost one, the
+// lowest if there are several; it has room for all points.
+Hull convex_hull(std::span<const float> x, std::span<const float> y,
+                 std::span<std::int32_t> vertices);
+
+// A key that sorts like the float itself, so that pairs can be compared as one whole number.
+inline std::uint64_t sortable(float value) {
+  const auto bits = __builtin_bit_cast(std::uint32_t, value + 0.0f);  // -0 becomes 0
+  return bits >> 31 ? ~bits & 0xFFFFFFFFu : bits | 0x80000000u;
+}
+
+}  // namespace hotloop
