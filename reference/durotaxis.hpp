@@ -26,13 +26,14 @@ inline std::vector<bool> hull_vertices(const std::vector<std::pair<float, float>
   std::vector<bool> is_vertex(points.size(), false);
   bool has_area = false;
   const auto at = [&](std::size_t i) { return Point(points[i].first, points[i].second); };
-  const auto is_first = [&](std::size_t i) {
-    return std::find(points.begin(), points.end(), points[i]) - points.begin() ==
-           static_cast<std::ptrdiff_t>(i);
-  };
-  for (std::size_t p = 0; p < points.size(); ++p) {
-    for (std::size_t q = 0; q < points.size(); ++q) {
-      if (points[p] == points[q] || !is_first(p) || !is_first(q)) continue;
+  std::vector<std::size_t> firsts;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const auto first = std::find(points.begin(), points.end(), points[i]) - points.begin();
+    if (first == static_cast<std::ptrdiff_t>(i)) firsts.push_back(i);
+  }
+  for (const std::size_t p : firsts) {
+    for (const std::size_t q : firsts) {
+      if (p == q) continue;
       const Point a = at(p), b = at(q);
       const auto is_left_or_between = [&](std::size_t r) {
         const Point c = at(r);
@@ -45,7 +46,10 @@ inline std::vector<bool> hull_vertices(const std::vector<std::pair<float, float>
         return std::min(a, b) <= c && c <= std::max(a, b);
       };
       bool is_edge = true;
-      for (std::size_t r = 0; r < points.size() && is_edge; ++r) is_edge = is_left_or_between(r);
+      for (const std::size_t r : firsts) {
+        is_edge = is_left_or_between(r);
+        if (!is_edge) break;
+      }
       if (is_edge) is_vertex[p] = is_vertex[q] = true;
     }
   }

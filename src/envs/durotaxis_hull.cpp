@@ -7,10 +7,20 @@
 namespace hotloop {
 namespace {
 
-struct Point {
-  std::uint64_t key;  // x, then y
-  std::int32_t index;
-};
+// Ranks in ascending order of x, then y, then index. To count who comes before is quadratic, but goes
+// by vectors, and is a few times faster than sorting a hundred points.
+void rank_points(int n, const float* __restrict x, const float* __restrict y,
+                 std::int32_t* __restrict ranks) {
+  std::fill_n(ranks, n, 0);
+  for (int j = 0; j < n; ++j) {
+    const float at_x = x[j];
+    const float at_y = y[j];
+    for (int i = 0; i < n; ++i) {
+      const bool is_lower = (at_y < y[i]) | ((at_y == y[i]) & (j < i));
+      ranks[i] += (at_x < x[i]) | ((at_x == x[i]) & is_lower);
+    }
+  }
+}
 
 }  // namespace
 
@@ -18,13 +28,11 @@ Hull convex_hull(std::span<const float> x, std::span<const float> y,
                  std::span<std::int32_t> vertices) {
   const int n = static_cast<int>(x.size());
   assert(n <= kMostHullPoints && vertices.size() >= x.size());
-  std::array<Point, kMostHullPoints> points;
-  for (int i = 0; i < n; ++i) points[i] = {sortable(x[i]) << 32 | sortable(y[i]), i};
-  std::sort(points.begin(), points.begin() + n, [](const Point& a, const Point& b) {
-    return a.key != b.key ? a.key < b.key : a.index < b.index;
-  });
+  std::array<std::int32_t, kMostHullPoints> ranks, points;
+  rank_points(n, x.data(), y.data(), ranks.data());
+  for (int i = 0; i < n; ++i) points[ranks[i]] = i;
   const auto end = std::unique(points.begin(), points.begin() + n,
-                               [](const Point& a, const Point& b) { return a.key == b.key; });
+                               [&](int a, int b) { return x[a] == x[b] && y[a] == y[b]; });
   const int distinct = static_cast<int>(end - points.begin());
 
   // Twice the area of the triangle, positive if it turns left.
@@ -38,9 +46,9 @@ Hull convex_hull(std::span<const float> x, std::span<const float> y,
     while (size >= least && !(turn(chain[size - 2], chain[size - 1], index) > 0)) --size;
     chain[size++] = index;
   };
-  for (int i = 0; i < distinct; ++i) extend(points[i].index, 2);  // below, left to right
+  for (int i = 0; i < distinct; ++i) extend(points[i], 2);  // below, left to right
   const int lower = size + 1;
-  for (int i = distinct - 2; i >= 0; --i) extend(points[i].index, lower);  // above, and back
+  for (int i = distinct - 2; i >= 0; --i) extend(points[i], lower);  // above, and back
   Hull hull;
   hull.count = distinct > 1 ? size - 1 : size;  // the last one is the first one again
   std::copy_n(chain.begin(), hull.count, vertices.begin());

@@ -1,5 +1,5 @@
 // Convex hull of points in the plane: Andrew's monotone chain ("Another efficient algorithm for convex
-// hulls in two dimensions", 1979), O(n log n).
+// hulls in two dimensions", 1979).
 //
 // Vertices are strict: a point on the line between two others is none, and of points at the same
 // place only the one with the lowest index can be one.

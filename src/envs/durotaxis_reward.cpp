@@ -58,6 +58,11 @@ double durotaxis_spawn_reward(const DurotaxisRules& rules, double y, double gain
   return at_edge + (gain >= 2.5 ? 2.5 : -1.0);
 }
 
+double durotaxis_efficiency(int age, int stagnation) {
+  const double old = age > 50 ? 0.05 * (age - 50) : 0;
+  return old + (stagnation > 20 ? 0.1 * (stagnation - 20) : 0);
+}
+
 double durotaxis_growth_penalty(const DurotaxisRules& rules, int cells) {
   if (cells <= rules.soft_limit) return 0;
   return -3.0 * (1 + static_cast<double>(cells - rules.soft_limit) / rules.soft_limit);
@@ -104,9 +109,7 @@ void DurotaxisWorld::rate_deleting(int before, const DurotaxisFlags& gone,
     reward.deletion += gone[i] && cells.marked[i] ? 2.0 : -2.0;
     if (gone[i] == 0) continue;
     const int years = age(i) - 1;
-    const int idle = stagnation(years);
-    if (years > 50) reward.efficiency += 0.05 * (years - 50);
-    if (idle > 20) reward.efficiency += 0.1 * (idle - 20);
+    reward.efficiency += durotaxis_efficiency(years, stagnation(years));
   }
 }
 

@@ -162,23 +162,25 @@ void DurotaxisWorld::remove(const DurotaxisFlags& gone) {
     kept += !gone[i];
   }
   std::iota(&place[before], &place[0] + count, kept);
-  for (int i = 0; i < count; ++i) {
-    if (i < before && gone[i]) continue;
-    int parent = cells.parent[i];
-    while (parent >= 0 && gone[parent]) parent = cells.parent[parent];  // all parents were before
-    cells.parent[i] = parent;
+  const DurotaxisCells to = cells;  // a copy: bytes that are written cannot be its pointers
+  const int all = count;
+  for (int i = 0; i < before; ++i) {
+    if (gone[i]) continue;
+    int parent = to.parent[i];
+    while (parent >= 0 && gone[parent]) parent = to.parent[parent];
+    to.parent[i] = parent;
   }
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < all; ++i) {
     if (i < before && gone[i]) continue;
-    const int to = place[i];
-    const int parent = cells.parent[i];
-    cells.parent[to] = parent < 0 ? -1 : place[parent];
-    cells.x[to] = cells.x[i];
-    cells.y[to] = cells.y[i];
-    cells.intensity[to] = cells.intensity[i];
-    cells.since[to] = cells.since[i];
-    cells.grown[to] = cells.grown[i];
-    cells.marked[to] = cells.marked[i];
+    const int at = place[i];
+    const int parent = to.parent[i];
+    to.parent[at] = parent < 0 ? -1 : place[parent];
+    to.x[at] = to.x[i];
+    to.y[at] = to.y[i];
+    to.intensity[at] = to.intensity[i];
+    to.since[at] = to.since[i];
+    to.grown[at] = to.grown[i];
+    to.marked[at] = to.marked[i];
   }
   count = kept + spawned;
 }

@@ -153,6 +153,9 @@ double durotaxis_cell_reward(const DurotaxisRules& rules, double x, double y, do
                              bool is_boundary, int lag);
 // What a new cell earns, being `gain` stiffer than the nearest one of the state before.
 double durotaxis_spawn_reward(const DurotaxisRules& rules, double y, double gain);
+// What deleting a cell earns that is old or idle. Neither happens in play: children lie to the right of
+// their parents, so after n steps 2^n - 1 cells lie to the right of a cell, and it goes before them.
+double durotaxis_efficiency(int age, int stagnation);
 double durotaxis_growth_penalty(const DurotaxisRules& rules, int cells);
 double durotaxis_survival(const DurotaxisRules& rules, int steps);
 
