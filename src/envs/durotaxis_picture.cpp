@@ -91,14 +91,14 @@ Picture DurotaxisArray::picture(int row) const {
     if (cells.parent[i] >= 0) join(cells.parent[i], i, kEdge);
   }
   for (int i = 0; i < world.count; ++i) {
-    canvas.box(static_cast<int>(cells.x[i] * scale), static_cast<int>(cells.y[i] * scale), 2, 2,
+    canvas.dot(static_cast<int>(cells.x[i] * scale), static_cast<int>(cells.y[i] * scale),
                i >= world.count - world.spawned ? kNewCell : kCell);
   }
   if (world.count > 0) {
     const int x = static_cast<int>(world.shape.x * scale);
     const int y = static_cast<int>(world.shape.y * scale);
-    canvas.box(x - 2, y, 5, 1, kCentroid);
-    canvas.box(x, y - 2, 1, 5, kCentroid);
+    canvas.box(x - 1, y, 3, 1, kCentroid);
+    canvas.box(x, y - 1, 1, 3, kCentroid);
   }
 
   canvas.box(0, height, width, kBar + 4, kFrame);

@@ -388,7 +388,7 @@ TEST(Durotaxis, RandomSubstratesAreDrawnAsTold) {
 TEST(Durotaxis, PictureHasFewColours) {
   OneColony colony(EnvOptions{{"substrate", "exponential"}});
   colony.reset(1);
-  sizes(colony, 0.4f, 6);
+  for (int i = 0; i < 6; ++i) colony.step({0.4f, 15, 2, 0.5f, 0.3f});
   const Picture picture = colony.array.picture(0);
   EXPECT_EQ(picture.width, 150);
   EXPECT_EQ(picture.height, 110);
