@@ -11,6 +11,7 @@
 #include "net/structure.hpp"
 #include "reference/activation.hpp"
 #include "reference/dag.hpp"
+#include "reference/forest.hpp"
 
 namespace hotloop::reference {
 
@@ -269,6 +270,19 @@ std::vector<T> backward(const DagLayer& layer, std::span<const T> p, const std::
   return dag.backward(dy, gradient);
 }
 
+// A forest embeds its result itself, and says nothing of its x, which is the observation.
+template <class T>
+std::vector<T> preactivation(const ForestLayer& layer, std::span<const T> p,
+                             const std::vector<T>& x) {
+  return TokenTransformer<T>(layer, p).result(token_graph(layer, x));
+}
+template <class T>
+std::vector<T> backward(const ForestLayer& layer, std::span<const T> p, const std::vector<T>& x,
+                        const std::vector<T>& dy, std::span<T> gradient) {
+  add_gradient<T>(layer, p, token_graph(layer, x), dy, gradient);
+  return {};
+}
+
 inline Activation activation_of(const DenseLayer& layer) { return layer.activation; }
 inline Activation activation_of(const ConvLayer& layer) { return layer.activation; }
 inline Activation activation_of(const NormLayer& layer) { return layer.activation; }
@@ -278,6 +292,7 @@ inline Activation activation_of(const DagLayer&) { return Activation::linear; }
 inline Activation activation_of(const AttentionLayer&) { return Activation::linear; }
 inline Activation activation_of(const CopyLayer&) { return Activation::linear; }
 inline Activation activation_of(const ConstantLayer&) { return Activation::linear; }
+inline Activation activation_of(const ForestLayer&) { return Activation::linear; }
 
 template <class T>
 struct Trace {

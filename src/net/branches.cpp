@@ -12,20 +12,24 @@
 #include <hotloop/error.hpp>
 
 #include "core/text.hpp"
+#include "net/row_linear.hpp"
 
 namespace hotloop {
 namespace {
 
-enum class Word { concat, stack, flatten, dense, norm, attention };
-constexpr std::array<std::string_view, 6> kWords = {"concat", "stack", "flatten",
-                                                    "dense",  "norm",  "attention"};
+enum class Word { concat, stack, flatten, dense, norm, attention, row, forest };
+constexpr std::array<std::string_view, 8> kWords = {"concat", "stack",     "flatten", "dense",
+                                                    "norm",   "attention", "row",     "forest"};
 constexpr int kMostUnits = 16'384;
+constexpr int kMostForestRounds = 32;
 
 struct Step {
   Word word = Word::concat;
   int units = 0;
   Activation activation = Activation::linear;
-  Stretch in = {}, out = {};  // shapes
+  ForestShape forest = {};
+  // Shapes. `at` counts from the beginning of what the layer before wrote, or of what was joined.
+  Stretch in = {}, out = {};
 };
 
 [[noreturn]] void fail(const Branch& branch, const std::string& what) {
@@ -41,25 +45,61 @@ std::size_t index_of(const Branch& branch, const std::string& name,
   return found - names.begin();
 }
 
+// A whole number, or what was expected instead.
+int number_of(const Branch& branch, const std::string& text, const std::string& number, int least,
+              int most, const std::string& expected) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (error != std::errc() || end != number.data() + number.size() || value < least || value > most)
+    fail(branch, fmt::format("\"{}\": expected {}", text, expected));
+  return value;
+}
+
+// "forest 128 rounds 4 heads 4 groups 16"; words[0] is "forest".
+ForestShape parse_forest(const Branch& branch, const std::string& text,
+                         const std::vector<std::string>& words) {
+  constexpr std::array<std::string_view, 3> kNames = {"rounds", "heads", "groups"};
+  ForestShape shape;
+  shape.width = number_of(branch, text, words.size() > 1 ? words[1] : "", 8, RowLinear::kMostInputs,
+                          fmt::format("a width, a multiple of 8 up to {}, as in \"forest 128\"",
+                                      RowLinear::kMostInputs));
+  for (std::size_t i = 2; i < words.size(); i += 2) {
+    const std::size_t which = index_of(branch, words[i], kNames);
+    int& value = which == 0 ? shape.rounds : which == 1 ? shape.heads : shape.groups;
+    const int least = which == 2 ? 0 : 1, most = which == 0 ? kMostForestRounds : shape.width;
+    value = number_of(branch, text, i + 1 < words.size() ? words[i + 1] : "", least, most,
+                      fmt::format("a number, {} to {}, after {}", least, most, words[i]));
+  }
+  if (shape.width % 8 != 0 || shape.width % shape.heads != 0) {
+    fail(branch, fmt::format("\"{}\": the width must be a multiple of 8 and of the heads, {}", text,
+                             shape.heads));
+  }
+  return shape;
+}
+
 Step parse(const Branch& branch, const std::string& text, Activation standard) {
   std::istringstream stream(text);
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(word);
   if (words.empty()) fail(branch, "an empty layer; allowed: " + join(kWords));
   Step step{.word = static_cast<Word>(index_of(branch, words[0], kWords))};
+  if (step.word == Word::forest) {
+    step.forest = parse_forest(branch, text, words);
+    return step;
+  }
   const bool has_units = step.word == Word::dense || step.word == Word::attention;
   const bool has_activation = step.word == Word::dense || step.word == Word::norm;
   if (step.word == Word::dense) step.activation = standard;
   std::size_t next = 1;
+  const std::string number = next < words.size() ? words[next] : "";
   if (has_units) {
-    const std::string number = next < words.size() ? words[next++] : "";
-    const auto [end, error] =
-        std::from_chars(number.data(), number.data() + number.size(), step.units);
-    if (error != std::errc() || end != number.data() + number.size() || step.units < 1 ||
-        step.units > kMostUnits) {
-      fail(branch, fmt::format("\"{}\": expected a width, 1 to {}, as in \"{} 64\"", text,
-                               kMostUnits, words[0]));
-    }
+    step.units = number_of(branch, text, number, 1, kMostUnits,
+                           fmt::format("a width, 1 to {}, as in \"{} 64\"", kMostUnits, words[0]));
+    ++next;
+  } else if (step.word == Word::row) {
+    step.units = number_of(branch, text, number, 0, kMostUnits,
+                           "the number of a row, from 0, as in \"row 1\"");
+    ++next;
   }
   if (has_activation && next < words.size())
     step.activation = static_cast<Activation>(index_of(branch, words[next++], kActivationNames));
@@ -74,11 +114,59 @@ std::string shape_text(const Stretch& s) {
 
 // A branch whose words and shapes are understood.
 struct Resolved {
-  std::vector<Step> steps = {};  // those that are layers: dense, norm, attention
-  Stretch result = {};           // the shape of its result
+  std::vector<Step> steps = {};  // those that are layers: dense, norm, attention, forest
+  Stretch result = {};           // where in what the last layer writes, and its shape
+
+  int written() const { return steps.empty() ? 0 : steps.back().out.size(); }
 };
+constexpr int kNotYetPlaced = -1;  // where results of branches lie before all shapes are known
 
 using Shapes = std::map<std::string, Stretch, std::less<>>;
+
+// Each thing is found in the row right behind the one before.
+bool are_neighbours(const std::vector<Stretch>& sources) {
+  for (std::size_t i = 1; i < sources.size(); ++i) {
+    if (sources[i].at != sources[i - 1].at + sources[i - 1].size()) return false;
+  }
+  return true;
+}
+
+// Four parts of the observation tell a forest what it needs to know.
+void set_forest_shape(const Branch& branch, const std::vector<Stretch>& sources,
+                      ForestShape& forest) {
+  const auto fits = [&] {
+    if (sources.size() != 4) return false;
+    const int nodes = sources[3].width;
+    return sources[0].rows == 1 && sources[1].rows == nodes && sources[2].rows == nodes &&
+           sources[3].rows == 1;
+  };
+  if (!fits()) {
+    std::vector<std::string> shapes;
+    for (const Stretch& source : sources) shapes.push_back(shape_text(source));
+    fail(branch, fmt::format("forest needs four parts of the observation, graph [g], nodes [M, n], "
+                             "edges [M, e] and parents [M]; found {}",
+                             fmt::join(shapes, ", ")));
+  }
+  const bool placed = std::none_of(sources.begin(), sources.end(), [](const Stretch& source) {
+    return source.at == kNotYetPlaced;
+  });
+  if (!placed || !are_neighbours(sources)) {
+    fail(branch,
+         fmt::format("forest needs parts that are neighbours in the observation; {} are not",
+                     fmt::join(branch.from, ", ")));
+  }
+  forest.nodes = sources[3].width;
+  forest.graph_features = sources[0].width;
+  forest.node_features = sources[1].width;
+  forest.edge_features = sources[2].width;
+  for (int f : {forest.graph_features, forest.node_features, forest.edge_features}) {
+    if (f > RowLinear::kMostInputs) {
+      fail(branch,
+           fmt::format("forest takes up to {} features of a graph, a node or an edge; found {}",
+                       RowLinear::kMostInputs, f));
+    }
+  }
+}
 
 Stretch join_shapes(const Branch& branch, Word how, const std::vector<Stretch>& sources) {
   Stretch joined{.rows = 1, .width = 0};
@@ -122,6 +210,7 @@ Resolved resolve(const Branch& branch, const Shapes& known, Activation standard)
   if (joins && !several) fail(branch, "there is only one thing to join; leave out concat or stack");
   Resolved result;
   Stretch now = several ? join_shapes(branch, how, sources) : sources[0];
+  now.at = 0;
   for (Step& step : steps) {
     const auto needs = [&](bool met, std::string_view what) {
       if (met) return;
@@ -135,8 +224,18 @@ Resolved resolve(const Branch& branch, const Shapes& known, Activation standard)
         fail(branch, "concat and stack can only come first");
       case Word::flatten:
         needs(now.rows > 1, "a matrix");
-        now = {.rows = 1, .width = now.size()};
+        now = {.at = now.at, .rows = 1, .width = now.size()};
         continue;
+      case Word::row:
+        needs(step.units < now.rows, fmt::format("a matrix of at least {} rows", step.units + 1));
+        now = {.at = now.at + step.units * now.width, .rows = 1, .width = now.width};
+        continue;
+      case Word::forest:
+        if (&step != &steps.front() || joins)
+          fail(branch, "forest can only come first, and joins by itself");
+        set_forest_shape(branch, sources, step.forest);
+        now = {.rows = 2, .width = step.forest.width};
+        break;
       case Word::dense:
         now.width = step.units;
         break;
@@ -148,19 +247,12 @@ Resolved resolve(const Branch& branch, const Shapes& known, Activation standard)
         now.rows = 1;
         break;
     }
+    now.at = 0;
     step.out = now;
     result.steps.push_back(step);
   }
   result.result = now;
   return result;
-}
-
-// Each thing is found in the row right behind the one before.
-bool are_neighbours(const std::vector<Stretch>& sources) {
-  for (std::size_t i = 1; i < sources.size(); ++i) {
-    if (sources[i].at != sources[i - 1].at + sources[i - 1].size()) return false;
-  }
-  return true;
 }
 
 // Where the sources lie one behind the other: where they are, or copies.
@@ -178,11 +270,16 @@ int join_places(const std::vector<Stretch>& sources, StructureBuilder& build) {
 std::string words_for(const Branch& branch, const Resolved& resolved) {
   std::vector<std::string> words;
   for (const Step& step : resolved.steps) {
-    if (step.word != Word::dense) {
-      words.push_back(std::string(kWords[static_cast<int>(step.word)]));
+    const std::string shape = step.out.rows > 1
+                                  ? fmt::format("{}x{}", step.out.rows, step.out.width)
+                                  : fmt::format("{}", step.out.width);
+    const std::string_view word = kWords[static_cast<int>(step.word)];
+    if (step.word == Word::dense) {
+      words.push_back(shape);
+    } else if (step.word == Word::forest) {
+      words.push_back(fmt::format("{} {}", word, shape));
     } else {
-      words.push_back(step.out.rows > 1 ? fmt::format("{}x{}", step.out.rows, step.out.width)
-                                        : fmt::format("{}", step.out.width));
+      words.push_back(std::string(word));
     }
   }
   return fmt::format("{} {}", fmt::join(branch.from, "+"), fmt::join(words, "-"));
@@ -191,6 +288,7 @@ std::string words_for(const Branch& branch, const Resolved& resolved) {
 Layer make_layer(const Step& step, bool noisy, StructureBuilder& build) {
   const auto [at, rows, width] = step.in;
   if (step.word == Word::norm) return build.norm(width, step.activation);
+  if (step.word == Word::forest) return build.forest(step.forest);
   if (step.word == Word::attention) return build.attention(rows, width, step.units);
   return build.dense(width, step.units, step.activation, noisy, rows);
 }
@@ -219,13 +317,13 @@ Front add_branches(const NetOptions& options, std::span<const InputPart> parts,
     if (known.contains(branch.name)) fail(branch, "the name is taken");
     resolved.push_back(resolve(branch, known, options.activation));
     known[branch.name] = resolved.back().result;
+    known[branch.name].at = kNotYetPlaced;
   }
   check_that_all_are_read(branches, options.value_from);
 
   // The results first, side by side; then what lies between.
   std::vector<int> results;
-  for (const Resolved& branch : resolved)
-    results.push_back(build.take_features(branch.steps.empty() ? 0 : branch.result.size()));
+  for (const Resolved& branch : resolved) results.push_back(build.take_features(branch.written()));
   std::vector<std::string> words;
   for (std::size_t i = 0; i < branches.size(); ++i) {
     std::vector<Stretch> sources;
@@ -234,10 +332,10 @@ Front add_branches(const NetOptions& options, std::span<const InputPart> parts,
     for (const Step& step : resolved[i].steps) {
       const bool last = &step == &resolved[i].steps.back();
       const int to = last ? results[i] : build.take_features(step.out.size());
-      build.add(make_layer(step, options.noisy == Noisy::all, build), at, to);
+      build.add(make_layer(step, options.noisy == Noisy::all, build), at + step.in.at, to);
       at = to;
     }
-    known.at(branches[i].name).at = at;
+    known.at(branches[i].name).at = at + resolved[i].result.at;
     if (!resolved[i].steps.empty()) words.push_back(words_for(branches[i], resolved[i]));
   }
   structure.front = fmt::format("{}", fmt::join(words, " | "));

@@ -13,6 +13,12 @@
 //   norm [act]         layer normalisation of a vector
 //   attention N        a matrix becomes a vector, the mean of its rows weighted by additive attention
 //                      with N hidden units (AttentionLayer)
+//   row I              row I of a matrix becomes a vector
+//   forest N [rounds R] [heads H] [groups G]
+//                      first, over the neighbouring parts graph [g], nodes [M, n], edges [M, e], parents [M]
+//                      of the observation, in this order and by any name: a graph transformer, with the
+//                      mean of the nodes' tokens and the graph's token as the rows of a matrix [2, N]
+//                      (ForestLayer; 4 rounds, 4 heads and 16 groups unless others are given)
 //
 // The results of branches lie side by side in the order of their declaration, so joining neighbours
 // costs nothing; others are copied together.

@@ -6,8 +6,10 @@
 //               (Saxe et al. 2014)
 // For a convolution, `in` counts the 9 * channels numbers that an output adds up, and `out` the
 // 9 * channels outputs that an input meets; it is orthogonal as a matrix [channels out, 9 * channels].
-// A dense layer's `gain` multiplies its weights, and its bias if that is drawn. Noisy layers start as Fortunato et al. 2018 say, whatever the initialiser: means as `pytorch`,
-// standard deviations at a constant. Norms start as the identity: scale 1, shift 0.
+// A dense layer's `gain` multiplies its weights, and its bias if that is drawn.
+// Noisy layers start as Fortunato et al. 2018 say, whatever the initialiser: means as `pytorch`,
+// standard deviations at a constant. Norms start as the identity: scale 1, shift 0. The linear maps
+// within the rounds of a forest start as `pytorch`, whatever the initialiser.
 // In a graph, `in` counts the predecessors of the neuron that a weight leads to, and `out` the successors
 // of the one it comes from; a graph has no matrix to be orthogonal, and starts as with `he` instead.
 //   small_world  graphs only: w, b ~ N(0, 0.1) in the order and with the random numbers of the Small-World
@@ -65,7 +67,7 @@ struct Affine {
   int in, out, fan_out, stride;
   Activation activation;
   float* weight;  // [out, stride]
-  float* bias;    // [out]
+  float* bias;    // [out]; null: there is none
 };
 
 void start(const Affine& layer, Initialiser init, const Draws& draws) {
@@ -75,7 +77,8 @@ void start(const Affine& layer, Initialiser init, const Draws& draws) {
       Rng rng = draws.row(o);
       float* row = layer.weight + static_cast<std::size_t>(o) * layer.stride;
       for (int i = 0; i < layer.in; ++i) row[i] = static_cast<float>(draw(rng, o, i));
-      if (draw_bias) layer.bias[o] = static_cast<float>(draw(rng, o, layer.in));
+      if (draw_bias && layer.bias != nullptr)
+        layer.bias[o] = static_cast<float>(draw(rng, o, layer.in));
     }
   };
   switch (init) {
@@ -142,6 +145,31 @@ void start(const AttentionLayer& layer, Initialiser init, const Draws& draws, fl
 
 void start(const NormLayer& layer, Initialiser, const Draws&, float* parameters) {
   std::fill_n(parameters + layer.scale, layer.width, 1.0f);
+}
+
+void start(const ForestLayer& layer, Initialiser init, const Draws& draws, float* parameters) {
+  Draws next = draws;
+  const auto dense = [&](const DenseLayer& linear, Initialiser by) {
+    start(linear, by, next, parameters);
+    next = next.after(linear.out);
+  };
+  const auto embedding = [&](const ForestLayer::Embedding& maps) {
+    dense(maps.in, init);
+    start(maps.norm, init, next, parameters);
+    dense(maps.out, init);
+  };
+  embedding(layer.graph);
+  dense(layer.node, init);
+  embedding(layer.edge);
+  for (const ForestLayer::Round& round : layer.rounds) {
+    for (const DenseLayer* linear : {&round.query, &round.key, &round.value, &round.skip})
+      dense(*linear, Initialiser::pytorch);
+    start(Affine{layer.width, layer.width, layer.width, layer.width, Activation::linear,
+                 parameters + round.edge, nullptr},
+          Initialiser::pytorch, next);
+    next = next.after(layer.width);
+    start(round.norm, init, next, parameters);
+  }
 }
 
 void start(const DuelingLayer&, Initialiser, const Draws&, float*) {}

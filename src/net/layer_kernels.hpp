@@ -2,7 +2,7 @@
 //
 // A kernel is a layer together with what was planned for it (compiled matrix products). Each kind
 // lives in a file of its own: dense.cpp, conv.cpp, norm.cpp, streams.cpp, dueling.cpp, dag.cpp,
-// attention.cpp; only copies and constants need none.
+// attention.cpp, forest.cpp; only copies and constants need none.
 // network.cpp knows no kinds; it walks the list and visits.
 #pragma once
 
@@ -17,6 +17,7 @@
 
 #include "net/lanes.hpp"
 #include "net/product.hpp"
+#include "net/row_linear.hpp"
 #include "net/structure.hpp"
 
 namespace hotloop {
@@ -239,6 +240,31 @@ class ConstantKernel {
 };
 inline LayerMemory memory_of(const ConstantLayer&) { return {}; }
 
+class ForestKernel {
+ public:
+  ForestKernel(const ForestLayer& layer);
+  void forward(const ForwardBlock& block) const;
+  void forward_one(const float* parameters, const float* x, float* y, float* inner) const;
+  void backward(const BackwardBlock& block) const;
+
+ private:
+  // Feature f of a sample is x[f * stride + lane]; the memory is for `stride` lanes.
+  void pass(const float* parameters, const float* x, int stride, int lanes, float* y, float* inner,
+            float* kept) const;
+  void embed(const float* parameters, const ForestLayer::Embedding& embedding, const RowLinear& in,
+             const float* features, int rows, float* n, float* slope, float* inverse, float* hidden,
+             float* y) const;
+  void embed_backward(const float* parameters, const ForestLayer::Embedding& embedding,
+                      const RowLinear& in, const float* features, int rows, const float* n,
+                      const float* slope, const float* inverse, const float* d, float* hidden,
+                      float* gradient) const;
+
+  ForestLayer layer_;
+  RowLinear graph_in_, node_, edge_in_;
+  RowLinear square_;  // from tokens to tokens
+};
+LayerMemory memory_of(const ForestLayer& layer);
+
 static_assert(KernelOf<DenseKernel, DenseLayer>);
 static_assert(KernelOf<ConvKernel, ConvLayer>);
 static_assert(KernelOf<NormKernel, NormLayer>);
@@ -248,8 +274,10 @@ static_assert(KernelOf<DagKernel, DagLayer>);
 static_assert(KernelOf<AttentionKernel, AttentionLayer>);
 static_assert(KernelOf<CopyKernel, CopyLayer>);
 static_assert(KernelOf<ConstantKernel, ConstantLayer>);
+static_assert(KernelOf<ForestKernel, ForestLayer>);
 
-using LayerKernel = std::variant<DenseKernel, ConvKernel, NormKernel, StreamsKernel, DuelingKernel,
-                                 DagKernel, AttentionKernel, CopyKernel, ConstantKernel>;
+using LayerKernel =
+    std::variant<DenseKernel, ConvKernel, NormKernel, StreamsKernel, DuelingKernel, DagKernel,
+                 AttentionKernel, CopyKernel, ConstantKernel, ForestKernel>;
 
 }  // namespace hotloop

@@ -29,31 +29,61 @@ std::vector<TensorInfo> tensors_of(const ConvLayer& layer) {
           {"bias", layer.bias, 1, layer.out, 0}};
 }
 
-// Those of two dense layers within one.
-std::vector<TensorInfo> tensors_of(std::string_view first_name, const DenseLayer& first,
-                                   std::string_view second_name, const DenseLayer& second) {
-  std::vector<TensorInfo> list;
-  const auto add = [&](std::string_view name, const DenseLayer& dense) {
-    for (TensorInfo& tensor : tensors_of(dense)) {
-      tensor.name = fmt::format("{}.{}", name, tensor.name);
-      list.push_back(std::move(tensor));
-    }
-  };
-  add(first_name, first);
-  add(second_name, second);
-  return list;
+std::vector<TensorInfo> tensors_of(const NormLayer& layer) {
+  return {{"scale", layer.scale, 1, layer.width, 0}, {"shift", layer.shift, 1, layer.width, 0}};
+}
+
+// Appends those of a layer within another.
+template <class LayerType>
+void add_inner(std::string_view name, const LayerType& layer, std::vector<TensorInfo>& list) {
+  for (TensorInfo& tensor : tensors_of(layer)) {
+    tensor.name = fmt::format("{}.{}", name, tensor.name);
+    list.push_back(std::move(tensor));
+  }
 }
 
 std::vector<TensorInfo> tensors_of(const StreamsLayer& layer) {
-  return tensors_of("value", layer.value, "advantage", layer.advantage);
+  std::vector<TensorInfo> list;
+  add_inner("value", layer.value, list);
+  add_inner("advantage", layer.advantage, list);
+  return list;
 }
 
 std::vector<TensorInfo> tensors_of(const AttentionLayer& layer) {
-  return tensors_of("hidden", layer.hidden, "score", layer.score);
+  std::vector<TensorInfo> list;
+  add_inner("hidden", layer.hidden, list);
+  add_inner("score", layer.score, list);
+  return list;
 }
 
-std::vector<TensorInfo> tensors_of(const NormLayer& layer) {
-  return {{"scale", layer.scale, 1, layer.width, 0}, {"shift", layer.shift, 1, layer.width, 0}};
+std::vector<TensorInfo> tensors_of(const ForestLayer::Round& round, int width) {
+  std::vector<TensorInfo> list;
+  add_inner("query", round.query, list);
+  add_inner("key", round.key, list);
+  add_inner("value", round.value, list);
+  list.push_back({"edge.weight", round.edge, width, width, width});
+  add_inner("skip", round.skip, list);
+  add_inner("norm", round.norm, list);
+  return list;
+}
+
+std::vector<TensorInfo> tensors_of(const ForestLayer& layer) {
+  std::vector<TensorInfo> list;
+  const auto add = [&](std::string_view name, const ForestLayer::Embedding& embedding) {
+    add_inner(fmt::format("{}_in", name), embedding.in, list);
+    add_inner(fmt::format("{}_norm", name), embedding.norm, list);
+    add_inner(fmt::format("{}_out", name), embedding.out, list);
+  };
+  add("graph", layer.graph);
+  add_inner("node_in", layer.node, list);
+  add("edge", layer.edge);
+  for (std::size_t r = 0; r < layer.rounds.size(); ++r) {
+    for (TensorInfo& tensor : tensors_of(layer.rounds[r], layer.width)) {
+      tensor.name = fmt::format("round{}.{}", r, tensor.name);
+      list.push_back(std::move(tensor));
+    }
+  }
+  return list;
 }
 
 std::vector<TensorInfo> tensors_of(const DuelingLayer&) { return {}; }
@@ -94,6 +124,7 @@ struct Summary {
   void operator()(const AttentionLayer&) {}  // a branch's, like the next
   void operator()(const CopyLayer&) {}
   void operator()(const ConstantLayer&) {}
+  void operator()(const ForestLayer&) {}
   void operator()(const DagLayer& layer) {
     widths = {fmt::format("{}", layer.graph->hidden()), fmt::format("{}", layer.outputs())};
     dag = &layer;

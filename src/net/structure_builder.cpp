@@ -62,6 +62,31 @@ ConstantLayer StructureBuilder::constant(int width, float initial) {
   return {.width = width, .initial = initial, .value = vector(width)};
 }
 
+ForestLayer StructureBuilder::forest(const ForestShape& shape) {
+  const int width = shape.width;
+  ForestLayer layer{
+      .nodes = shape.nodes, .width = width, .heads = shape.heads, .groups = shape.groups};
+  while (layer.groups > 0 && width % layer.groups != 0) --layer.groups;
+  const auto linear = [&](int in) { return dense(in, width, Activation::linear, false); };
+  const auto embedding = [&](int in) -> ForestLayer::Embedding {
+    return {.in = dense(in, width, Activation::gelu, false),
+            .norm = norm(width, Activation::linear),
+            .out = linear(width)};
+  };
+  layer.graph = embedding(shape.graph_features);
+  layer.node = linear(shape.node_features);
+  layer.edge = embedding(shape.edge_features);
+  for (int r = 0; r < shape.rounds; ++r) {
+    layer.rounds.push_back({.query = linear(width),
+                            .key = linear(width),
+                            .value = linear(width),
+                            .edge = matrix(width, width, width),
+                            .skip = linear(width),
+                            .norm = norm(width, Activation::linear)});
+  }
+  return layer;
+}
+
 std::size_t StructureBuilder::matrix(int rows, int columns, int stride) {
   structure_.parameters += static_cast<std::size_t>(rows) * columns;
   return take(static_cast<std::size_t>(rows) * stride);

@@ -9,6 +9,15 @@
 
 namespace hotloop {
 
+struct ForestShape {
+  int nodes = 0;  // at most
+  int graph_features = 0, node_features = 0, edge_features = 0;
+  int width = 0;  // a multiple of 8
+  int rounds = 4;
+  int heads = 4;    // divides the width
+  int groups = 16;  // if it does not divide the width, the next number below that does
+};
+
 class StructureBuilder {
  public:
   StructureBuilder(Structure& structure, const NetOptions& options)
@@ -40,6 +49,7 @@ class StructureBuilder {
   DagLayer dag(int in, int out);
   AttentionLayer attention(int rows, int width, int units);
   ConstantLayer constant(int width, float initial);
+  ForestLayer forest(const ForestShape& shape);
 
  private:
   std::size_t matrix(int rows, int columns, int stride);

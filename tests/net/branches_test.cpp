@@ -122,6 +122,68 @@ TEST(Branches, AttentionWeighsByItsScores) {
   EXPECT_NEAR(workspace.outputs(0)[0], middle / 4 + 10.0f / 8, 1e-6);
 }
 
+// Row 1 of b [3, 2] begins two features behind it; that of what a layer computes likewise.
+TEST(Branches, ARowCostsNothing) {
+  const Structure net = network({{"x", {"b"}, {"row 1"}},
+                                 {"y", {"b"}, {"dense 5", "row 2"}},
+                                 {"z", {"b"}, {"dense 5", "row 1", "dense 3"}},
+                                 {"all", {"x", "y", "z"}, {}}});
+  ASSERT_EQ(net.layers.size(), 8u);  // three, three copies, two
+  EXPECT_EQ(net.places[0], (Place{4, 15}));
+  EXPECT_EQ(net.places[1], (Place{4, 33}));
+  EXPECT_EQ(net.places[2], (Place{33 + 5, 30}));
+  EXPECT_EQ(inputs_of(net.layers[2]), 5);
+  EXPECT_EQ(net.places[3].from, 4 + 2);
+  EXPECT_EQ(inputs_of(net.layers[3]), 2);
+  EXPECT_EQ(net.places[4].from, 15 + 2 * 5);
+  EXPECT_EQ(net.places[5].from, 30);
+}
+
+// "forest 24" reads [19], [4, 11], [4, 3], [4] as one stretch, where it lies.
+TEST(Branches, AForestReadsFourParts) {
+  const std::vector<InputPart> parts = {{"other", 1, 2}, {"g", 1, 19}, {"n", 4, 11},
+                                        {"e", 4, 3},     {"p", 1, 4},  {"q", 1, 5}};
+  const auto forest = [&](std::vector<std::string> from, std::vector<std::string> layers) {
+    return make_mlp(2 + 19 + 15 * 4 + 5, 2,
+                    {.branches = {{"h", std::move(from), std::move(layers)}}, .hidden = {}}, 1, {},
+                    parts);
+  };
+  const Structure net = forest({"g", "n", "e", "p"}, {"forest 24 heads 3 rounds 2", "row 0"});
+  const auto& layer = std::get<ForestLayer>(net.layers[0]);
+  EXPECT_EQ(net.places[0], (Place{2, 86}));
+  EXPECT_EQ(layer.inputs(), 79);
+  EXPECT_EQ(layer.outputs(), 48);
+  EXPECT_EQ(layer.rounds.size(), 2u);
+  EXPECT_EQ(layer.heads, 3);
+  EXPECT_EQ(layer.groups, 12);  // 16 does not divide 24
+  EXPECT_EQ(net.places[1].from, 86);
+  EXPECT_EQ(inputs_of(net.layers[1]), 24);
+  EXPECT_FALSE(net.wants_input_gradient(0));
+
+  const auto expect = [&](std::vector<std::string> from, std::vector<std::string> layers,
+                          const std::string& text) {
+    try {
+      forest(std::move(from), std::move(layers));
+      ADD_FAILURE() << text;
+    } catch (const UsageError& error) {
+      EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
+    }
+  };
+  const std::vector<std::string> all = {"g", "n", "e", "p"};
+  expect(all, {"forest"}, "expected a width, a multiple of 8 up to 1024, as in \"forest 128\"");
+  expect(all, {"forest 2048"}, "a multiple of 8 up to 1024");
+  expect(all, {"forest 12"}, "the width must be a multiple of 8 and of the heads, 4");
+  expect(all, {"forest 24 heads 5"}, "the width must be a multiple of 8 and of the heads, 5");
+  expect(all, {"forest 24 round 2"}, "did you mean rounds?");
+  expect(all, {"forest 24 rounds"}, "expected a number, 1 to 32, after rounds");
+  expect(all, {"forest 24 groups 25"}, "expected a number, 0 to 24, after groups");
+  expect(all, {"dense 8", "forest 24"}, "forest can only come first");
+  expect(all, {"concat", "forest 24"}, "forest can only come first");
+  expect({"g", "n", "e"}, {"forest 24"}, "forest needs four parts of the observation, graph [g]");
+  expect({"g", "n", "e", "q"}, {"forest 24"}, "found [19], [4, 11], [4, 3], [5]");
+  expect({"g", "e", "n", "p"}, {"forest 24"}, "neighbours in the observation; g, e, n, p are not");
+}
+
 TEST(Branches, WhatMakesNoSenseIsRefused) {
   const auto expect = [](std::vector<Branch> branches, const std::string& text) {
     const std::string error = error_of(std::move(branches));
@@ -141,6 +203,9 @@ TEST(Branches, WhatMakesNoSenseIsRefused) {
   expect({{"h", {"a"}, {"flatten"}}}, "flatten needs a matrix; found [4]");
   expect({{"h", {"a"}, {"attention 3"}}}, "attention needs a matrix");
   expect({{"h", {"b"}, {"norm"}}}, "norm needs a vector; found [3, 2]");
+  expect({{"h", {"a"}, {"row 1"}}}, "row needs a matrix of at least 2 rows; found [4]");
+  expect({{"h", {"b"}, {"row 3"}}}, "row needs a matrix of at least 4 rows; found [3, 2]");
+  expect({{"h", {"b"}, {"row"}}}, "expected the number of a row, from 0");
   expect({{"h", {"a"}, {"stack"}}}, "only one thing to join");
   expect({{"h", {"a", "c"}, {"stack"}}}, "stack needs vectors of one width; found [5] beside [4]");
   expect({{"h", {"a", "c"}, {"dense 3", "concat"}}}, "can only come first");

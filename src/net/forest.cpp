@@ -1,0 +1,327 @@
+// The graph transformer over padded forests (ForestLayer), after Shi et al. 2021: embeddings, rounds of
+// messages along the edges, simplicial embedding.
+//
+// In general, round by round, target i has
+//   u_i = x_i + s_i + sum over its incoming edges j -> i of a_ij (v_j + w_ij),
+// a = softmax over these edges of q_i . (k_j + w_ij) / sqrt(width of a head), head by head, where q, k, v, s
+// are linear in the tokens x and w is linear in the embedding of the edge. In a forest a node has at
+// most one incoming edge, and the softmax of one number is exactly 1, whatever the number is. So
+//   u_i = x_i + s_i + v_parent(i) + w_i        (roots and graph tokens: u_i = x_i + s_i)
+// and neither q nor k nor the number of heads matters; nothing of them is computed, and their gradient is
+// zero. A node without children needs no v.
+//
+// Then n = normalised u, z = scale n + shift, and the next token is GELU(z), after the last round z itself.
+// Tokens are packed rows (forest_pack.hpp): no work is done for absent nodes, and what a sample gets does
+// not depend on the samples around it.
+#include <algorithm>
+#include <cassert>
+
+#include "net/forest_pack.hpp"
+#include "net/layer_kernels.hpp"
+#include "net/row_maths.hpp"
+
+namespace hotloop {
+namespace {
+
+// LayerMemory::inner. In inference x and u serve every round.
+struct InnerPlaces {
+  InnerPlaces(const ForestLayer& layer, LaneCarver carve)
+      : pack(layer, carve),
+        x(carve.take((layer.nodes + 1) * layer.width)),
+        u(carve.take((layer.nodes + 1) * layer.width)),
+        value(carve.take((layer.nodes + 1) * layer.width)),
+        edge(carve.take(layer.nodes * layer.width)),
+        per_lane(carve.per_lane()) {}
+
+  ForestPackPlaces pack;
+  std::size_t x;  // [tokens][width]
+  std::size_t u;  // [tokens][width]
+  std::size_t
+      value;  // [parents][width]; before, embeddings on their way; after, means [graphs][width]
+  std::size_t edge;  // [edges][width], their embeddings
+  int per_lane;
+};
+
+// LayerMemory::kept: what the way back needs of a normalisation and of GELU.
+struct KeptRows {
+  std::size_t n;        // [rows][width]
+  std::size_t slope;    // [rows][width]
+  std::size_t inverse;  // [rows], 1 / sqrt(variance + 1e-5)
+
+  KeptRows(const ForestLayer& layer, int rows_per_lane, LaneCarver& carve)
+      : n(carve.take(rows_per_lane * layer.width)),
+        slope(carve.take(rows_per_lane * layer.width)),
+        inverse(carve.take(rows_per_lane)) {}
+};
+struct KeptRound : KeptRows {
+  std::size_t next;  // [tokens][width], the x of the next round
+
+  KeptRound(const ForestLayer& layer, LaneCarver& carve)
+      : KeptRows(layer, layer.nodes + 1, carve),
+        next(carve.take((layer.nodes + 1) * layer.width)) {}
+};
+struct KeptPlaces {
+  explicit KeptPlaces(const ForestLayer& layer)
+      : carve(kLanes), graph(layer, 1, carve), edge(layer, layer.nodes, carve), first_round(carve) {
+    for (std::size_t r = 0; r < layer.rounds.size(); ++r) KeptRound(layer, carve);
+  }
+  KeptRound round(const ForestLayer& layer, int r) const {
+    LaneCarver here = first_round;
+    for (int before = 0; before < r; ++before) KeptRound(layer, here);
+    return KeptRound(layer, here);
+  }
+
+  LaneCarver carve;
+  KeptRows graph, edge;
+  LaneCarver first_round;
+};
+
+// LayerMemory::scratch: gradients.
+struct ScratchPlaces {
+  explicit ScratchPlaces(const ForestLayer& layer)
+      : carve(kLanes),
+        first(carve.take((layer.nodes + 1) * layer.width)),
+        second(carve.take((layer.nodes + 1) * layer.width)),
+        value(carve.take((layer.nodes + 1) * layer.width)),
+        edge(carve.take(layer.nodes * layer.width)) {}
+
+  LaneCarver carve;
+  std::size_t first, second;  // [tokens][width] both, of tokens and of u in turn
+  std::size_t value;          // [parents][width]; before, means; after, embeddings on their way
+  std::size_t edge;           // [edges][width]
+};
+
+void fill_rows(const float* row, int rows, int width, float* to) {
+  for (int r = 0; r < rows; ++r) std::copy_n(row, width, to + static_cast<std::size_t>(r) * width);
+}
+
+void add_up_rows(const float* from, int rows, int width, float* sum) {
+  for (int r = 0; r < rows; ++r) add_row(from + static_cast<std::size_t>(r) * width, width, sum);
+}
+
+// Lanes [width][stride] of a block, or of one sample, where the stride is one.
+void rows_to_features(const float* rows, int count, int width, int stride, float* features) {
+  if (stride == 1) {
+    std::copy_n(rows, width, features);
+  } else {
+    rows_to_lanes(rows, width, count, width, features);
+  }
+}
+
+}  // namespace
+
+LayerMemory memory_of(const ForestLayer& layer) {
+  const InnerPlaces inner(layer, LaneCarver(kLanes));
+  return {.kept = KeptPlaces(layer).carve.per_lane(),
+          .scratch = static_cast<std::size_t>(ScratchPlaces(layer).carve.per_lane()) * kLanes,
+          .inner = inner.per_lane};
+}
+
+ForestKernel::ForestKernel(const ForestLayer& layer)
+    : layer_(layer),
+      graph_in_(layer.graph.in.in, layer.width),
+      node_(layer.node.in, layer.width),
+      edge_in_(layer.edge.in.in, layer.width),
+      square_(layer.width, layer.width) {}
+
+// Y = out(norm(GELU(in(features)))). `n` [rows][width] and `hidden` may be the same unless n is to be
+// kept; slope and inverse may be null.
+void ForestKernel::embed(const float* p, const ForestLayer::Embedding& embedding,
+                         const RowLinear& in, const float* features, int rows, float* n,
+                         float* slope, float* inverse, float* hidden, float* y) const {
+  const int width = layer_.width;
+  fill_rows(p + embedding.in.bias, rows, width, n);
+  in.add_forward(p + embedding.in.weight, features, rows, n);
+  for (int r = 0; r < rows; ++r) {
+    const std::size_t at = static_cast<std::size_t>(r) * width;
+    gelu_row(width, n + at, slope == nullptr ? nullptr : slope + at);
+    const float scale = normalise_row(embedding.norm, p, n + at, hidden + at);
+    if (inverse != nullptr) inverse[r] = scale;
+  }
+  fill_rows(p + embedding.out.bias, rows, width, y);
+  square_.add_forward(p + embedding.out.weight, hidden, rows, y);
+}
+
+void ForestKernel::pass(const float* p, const float* features, int stride, int lanes, float* y,
+                        float* inner, float* kept) const {
+  const int width = layer_.width, rounds = static_cast<int>(layer_.rounds.size());
+  const InnerPlaces at(layer_, LaneCarver(stride));
+  pack_forest(layer_, features, stride, lanes, at.pack, inner);
+  const ForestExtent& extent = extent_of(at.pack, inner);
+  const std::int32_t* parents = integers(inner, at.pack.parents);
+  float *x = inner + at.x, *value = inner + at.value, *edge = inner + at.edge;
+  const KeptPlaces kept_at(layer_);
+
+  const auto embed_rows = [&](const ForestLayer::Embedding& embedding, const RowLinear& in,
+                              std::size_t from, int rows, const KeptRows& keep, float* to) {
+    const bool keeps = kept != nullptr;
+    embed(p, embedding, in, inner + from, rows, keeps ? kept + keep.n : value,
+          keeps ? kept + keep.slope : nullptr, keeps ? kept + keep.inverse : nullptr, value, to);
+  };
+  embed_rows(layer_.graph, graph_in_, at.pack.graph_features, extent.graphs, kept_at.graph, x);
+  embed_rows(layer_.edge, edge_in_, at.pack.edge_features, extent.edges(), kept_at.edge, edge);
+  float* node_tokens = x + static_cast<std::size_t>(extent.graphs) * width;
+  fill_rows(p + layer_.node.bias, extent.nodes(), width, node_tokens);
+  node_.add_forward(p + layer_.node.weight, inner + at.pack.node_features, extent.nodes(),
+                    node_tokens);
+
+  const std::size_t first_parent = static_cast<std::size_t>(extent.first_parent) * width;
+  const std::size_t first_edge = static_cast<std::size_t>(extent.first_edge) * width;
+  for (int r = 0; r < rounds; ++r) {
+    const ForestLayer::Round& round = layer_.rounds[r];
+    const KeptRound keep = kept_at.round(layer_, r);
+    const bool keeps = kept != nullptr, activates = r + 1 < rounds;
+    float* u = keeps ? kept + keep.n : inner + at.u;
+    float* next = keeps ? kept + keep.next : x;
+    fill_rows(p + round.value.bias, extent.parents(), width, value);
+    square_.add_forward(p + round.value.weight, x + first_parent, extent.parents(), value);
+    fill_rows(p + round.skip.bias, extent.tokens, width, u);
+    square_.add_forward(p + round.skip.weight, x, extent.tokens, u);
+    square_.add_forward(p + round.edge, edge, extent.edges(), u + first_edge);
+    for (int row = 0; row < extent.tokens; ++row) {
+      const std::size_t token = static_cast<std::size_t>(row) * width;
+      add_row(x + token, width, u + token);
+      if (row >= extent.first_edge)
+        add_row(value + parents[row - extent.first_edge] * width, width, u + token);
+      const float inverse = normalise_row(round.norm, p, u + token, next + token);
+      if (activates) gelu_row(width, next + token, keeps ? kept + keep.slope + token : nullptr);
+      if (keeps) kept[keep.inverse + row] = inverse;
+    }
+    x = next;
+  }
+  if (layer_.groups > 0) {
+    for (int row = 0; row < extent.tokens; ++row)
+      simplices_of_row(layer_.groups, width, x + static_cast<std::size_t>(row) * width);
+  }
+
+  const std::int32_t *counts = integers(inner, at.pack.counts),
+                     *rows = integers(inner, at.pack.rows);
+  for (int lane = 0; lane < lanes; ++lane) {
+    float* mean = value + static_cast<std::size_t>(lane) * width;
+    std::fill_n(mean, width, 0.0f);
+    for (int node = 0; node < counts[lane]; ++node)
+      add_row(x + static_cast<std::size_t>(rows[lane * layer_.nodes + node]) * width, width, mean);
+    const float share = 1.0f / static_cast<float>(std::max(1, counts[lane]));
+    for (int i = 0; i < width; ++i) mean[i] *= share;
+  }
+  rows_to_features(value, lanes, width, stride, y);
+  rows_to_features(x, lanes, width, stride, y + static_cast<std::size_t>(width) * stride);
+}
+
+void ForestKernel::forward(const ForwardBlock& b) const {
+  pass(b.parameters, b.x, kLanes, b.width, b.y, b.inner, b.kept);
+}
+
+void ForestKernel::forward_one(const float* parameters, const float* x, float* y,
+                               float* inner) const {
+  pass(parameters, x, 1, 1, y, inner, nullptr);
+}
+
+// d [rows][width] of what embed() returned; overwritten.
+void ForestKernel::embed_backward(const float* p, const ForestLayer::Embedding& embedding,
+                                  const RowLinear& in, const float* features, int rows,
+                                  const float* n, const float* slope, const float* inverse,
+                                  const float* d, float* hidden, float* gradient) const {
+  const int width = layer_.width;
+  const NormLayer& norm = embedding.norm;
+  add_up_rows(d, rows, width, gradient + embedding.out.bias);
+  for (int r = 0; r < rows; ++r) {
+    const std::size_t at = static_cast<std::size_t>(r) * width;
+    for (int i = 0; i < width; i += kVec) {
+      store(hidden + at + i,
+            multiply_add(load(p + norm.scale + i), load(n + at + i), load(p + norm.shift + i)));
+    }
+  }
+  square_.add_weight_gradient(hidden, d, rows, gradient + embedding.out.weight);
+  std::fill_n(hidden, static_cast<std::size_t>(rows) * width, 0.0f);
+  square_.add_input_gradient(p + embedding.out.weight, d, rows, hidden);
+  for (int r = 0; r < rows; ++r) {
+    const std::size_t at = static_cast<std::size_t>(r) * width;
+    normalise_row_backward(norm, p, n + at, inverse[r], hidden + at, gradient);
+    multiply_row(slope + at, width, hidden + at);
+  }
+  add_up_rows(hidden, rows, width, gradient + embedding.in.bias);
+  in.add_weight_gradient(features, hidden, rows, gradient + embedding.in.weight);
+}
+
+void ForestKernel::backward(const BackwardBlock& b) const {
+  assert(b.dx == nullptr);  // it reads the observation
+  const int width = layer_.width, rounds = static_cast<int>(layer_.rounds.size());
+  const float *p = b.parameters, *inner = b.inner, *kept = b.kept;
+  const InnerPlaces at(layer_, LaneCarver(kLanes));
+  const KeptPlaces kept_at(layer_);
+  const ScratchPlaces scratch(layer_);
+  const ForestExtent& extent = extent_of(at.pack, inner);
+  const std::int32_t* parents = integers(inner, at.pack.parents);
+  if (!b.accumulate)
+    std::fill(b.gradient + layer_.first_parameter(), b.gradient + layer_.last_parameter(), 0.0f);
+
+  // Of the results to those of the tokens.
+  float *d = b.scratch + scratch.first, *other = b.scratch + scratch.second;
+  float *dvalue = b.scratch + scratch.value, *dedge = b.scratch + scratch.edge;
+  const std::int32_t *counts = integers(inner, at.pack.counts),
+                     *rows = integers(inner, at.pack.rows);
+  lanes_to_rows(b.dy, b.width, width, dvalue, width);
+  lanes_to_rows(b.dy + width * kLanes, b.width, width, d, width);
+  for (int lane = 0; lane < extent.graphs; ++lane) {
+    const float share = 1.0f / static_cast<float>(std::max(1, counts[lane]));
+    for (int node = 0; node < counts[lane]; ++node) {
+      float* token = d + static_cast<std::size_t>(rows[lane * layer_.nodes + node]) * width;
+      for (int i = 0; i < width; i += kVec)
+        store(token + i, load(dvalue + lane * width + i) * share);
+    }
+  }
+  if (layer_.groups > 0) {
+    const float* simplices = kept + kept_at.round(layer_, rounds - 1).next;
+    for (int row = 0; row < extent.tokens; ++row) {
+      const std::size_t token = static_cast<std::size_t>(row) * width;
+      simplices_of_row_backward(layer_.groups, width, simplices + token, d + token);
+    }
+  }
+
+  const std::size_t first_parent = static_cast<std::size_t>(extent.first_parent) * width;
+  const std::size_t first_edge = static_cast<std::size_t>(extent.first_edge) * width;
+  const float* edge = inner + at.edge;
+  std::fill_n(dedge, static_cast<std::size_t>(extent.edges()) * width, 0.0f);
+  for (int r = rounds - 1; r >= 0; --r) {
+    const ForestLayer::Round& round = layer_.rounds[r];
+    const KeptRound keep = kept_at.round(layer_, r);
+    const float* x = r == 0 ? inner + at.x : kept + kept_at.round(layer_, r - 1).next;
+    std::fill_n(dvalue, static_cast<std::size_t>(extent.parents()) * width, 0.0f);
+    for (int row = 0; row < extent.tokens; ++row) {
+      const std::size_t token = static_cast<std::size_t>(row) * width;
+      if (r + 1 < rounds) multiply_row(kept + keep.slope + token, width, d + token);
+      normalise_row_backward(round.norm, p, kept + keep.n + token, kept[keep.inverse + row],
+                             d + token, b.gradient);
+      add_row(d + token, width, b.gradient + round.skip.bias);
+      std::copy_n(d + token, width, other + token);
+      if (row >= extent.first_edge)
+        add_row(d + token, width, dvalue + parents[row - extent.first_edge] * width);
+    }
+    // d is now that of u; `other` becomes that of x.
+    add_up_rows(dvalue, extent.parents(), width, b.gradient + round.value.bias);
+    square_.add_weight_gradient(x, d, extent.tokens, b.gradient + round.skip.weight);
+    square_.add_weight_gradient(x + first_parent, dvalue, extent.parents(),
+                                b.gradient + round.value.weight);
+    square_.add_weight_gradient(edge, d + first_edge, extent.edges(), b.gradient + round.edge);
+    square_.add_input_gradient(p + round.skip.weight, d, extent.tokens, other);
+    square_.add_input_gradient(p + round.value.weight, dvalue, extent.parents(),
+                               other + first_parent);
+    square_.add_input_gradient(p + round.edge, d + first_edge, extent.edges(), dedge);
+    std::swap(d, other);
+  }
+
+  const float* dnodes = d + static_cast<std::size_t>(extent.graphs) * width;
+  add_up_rows(dnodes, extent.nodes(), width, b.gradient + layer_.node.bias);
+  node_.add_weight_gradient(inner + at.pack.node_features, dnodes, extent.nodes(),
+                            b.gradient + layer_.node.weight);
+  const auto back = [&](const ForestLayer::Embedding& embedding, const RowLinear& in,
+                        std::size_t features, int count, const KeptRows& keep, const float* dy) {
+    embed_backward(p, embedding, in, inner + features, count, kept + keep.n, kept + keep.slope,
+                   kept + keep.inverse, dy, dvalue, b.gradient);
+  };
+  back(layer_.graph, graph_in_, at.pack.graph_features, extent.graphs, kept_at.graph, d);
+  back(layer_.edge, edge_in_, at.pack.edge_features, extent.edges(), kept_at.edge, dedge);
+}
+
+}  // namespace hotloop

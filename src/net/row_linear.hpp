@@ -1,0 +1,34 @@
+// A linear map over any number of rows that lie one after the other: Y += X W', and its two gradients
+// dX += dY W, dW += dY' X.
+//
+// X is [rows][stride], Y [rows][out], W [out, stride] as in Structure. Rows are taken in chunks of
+// powers of two, each with a product planned for it, so that no row is padding. A number of Y or dX
+// is added up over the same inputs in the same order whatever the chunk: it does not depend on the
+// rows around it. dW adds up the rows in their order.
+#pragma once
+
+#include <array>
+
+#include "net/product.hpp"
+
+namespace hotloop {
+
+class RowLinear {
+ public:
+  static constexpr int kMostInputs = 1024;
+
+  RowLinear(int in, int out);  // out is a multiple of 8
+  void add_forward(const float* weight, const float* x, int rows, float* y) const;
+  void add_input_gradient(const float* weight, const float* dy, int rows, float* dx) const;
+  void add_weight_gradient(const float* x, const float* dy, int rows, float* gradient) const;
+
+ private:
+  static constexpr int kChunks = 7;  // of 64, 32, 16, 8, 4, 2 and 1 rows
+
+  int in_, out_, stride_;
+  std::array<Product, kChunks> panel_,
+      last_panel_;  // Y += X W', over 32 outputs, and over the rest
+  std::array<Product, kChunks> input_gradient_, weight_gradient_;
+};
+
+}  // namespace hotloop
