@@ -60,9 +60,9 @@ ForestShape parse_forest(const Branch& branch, const std::string& text,
                          const std::vector<std::string>& words) {
   constexpr std::array<std::string_view, 3> kNames = {"rounds", "heads", "groups"};
   ForestShape shape;
-  shape.width = number_of(branch, text, words.size() > 1 ? words[1] : "", 8, RowLinear::kMostInputs,
-                          fmt::format("a width, a multiple of 8 up to {}, as in \"forest 128\"",
-                                      RowLinear::kMostInputs));
+  shape.width = number_of(
+      branch, text, words.size() > 1 ? words[1] : "", 8, RowLinear::kWidest,
+      fmt::format("a width, a multiple of 8 up to {}, as in \"forest 128\"", RowLinear::kWidest));
   for (std::size_t i = 2; i < words.size(); i += 2) {
     const std::size_t which = index_of(branch, words[i], kNames);
     int& value = which == 0 ? shape.rounds : which == 1 ? shape.heads : shape.groups;
@@ -160,10 +160,10 @@ void set_forest_shape(const Branch& branch, const std::vector<Stretch>& sources,
   forest.node_features = sources[1].width;
   forest.edge_features = sources[2].width;
   for (int f : {forest.graph_features, forest.node_features, forest.edge_features}) {
-    if (f > RowLinear::kMostInputs) {
+    if (f > RowLinear::kWidest) {
       fail(branch,
            fmt::format("forest takes up to {} features of a graph, a node or an edge; found {}",
-                       RowLinear::kMostInputs, f));
+                       RowLinear::kWidest, f));
     }
   }
 }

@@ -42,16 +42,27 @@ struct InnerPlaces {
   int per_lane;
 };
 
-// LayerMemory::kept: what the way back needs of a normalisation and of GELU.
+// What the way back needs of a normalisation and of GELU.
+template <class Float>
+struct NormRows {
+  Float* n;        // [rows][width]
+  Float* slope;    // [rows][width]; null: not kept
+  Float* inverse;  // [rows], 1 / sqrt(variance + 1e-5); null: not kept
+};
+
+// Where it lies in LayerMemory::kept.
 struct KeptRows {
-  std::size_t n;        // [rows][width]
-  std::size_t slope;    // [rows][width]
-  std::size_t inverse;  // [rows], 1 / sqrt(variance + 1e-5)
+  std::size_t n, slope, inverse;
 
   KeptRows(const ForestLayer& layer, int rows_per_lane, LaneCarver& carve)
       : n(carve.take(rows_per_lane * layer.width)),
         slope(carve.take(rows_per_lane * layer.width)),
         inverse(carve.take(rows_per_lane)) {}
+
+  template <class Float>
+  NormRows<Float> in(Float* kept) const {
+    return {kept + n, kept + slope, kept + inverse};
+  }
 };
 struct KeptRound : KeptRows {
   std::size_t next;  // [tokens][width], the x of the next round
@@ -99,6 +110,52 @@ void add_up_rows(const float* from, int rows, int width, float* sum) {
   for (int r = 0; r < rows; ++r) add_row(from + static_cast<std::size_t>(r) * width, width, sum);
 }
 
+// Y = out(norm(GELU(in(features)))), for rows of features.
+struct EmbeddingMaps {
+  const ForestLayer::Embedding& layer;
+  const RowLinear &in, &out;
+
+  // `hidden` [rows][width] is room for what lies between; it may be keep.n if that is not kept.
+  void forward(const float* p, const float* features, int rows, const NormRows<float>& keep,
+               float* hidden, float* y) const {
+    const int width = layer.norm.width;
+    fill_rows(p + layer.in.bias, rows, width, keep.n);
+    in.add_forward(p + layer.in.weight, features, rows, keep.n);
+    for (int r = 0; r < rows; ++r) {
+      const std::size_t at = static_cast<std::size_t>(r) * width;
+      gelu_row(width, keep.n + at, keep.slope == nullptr ? nullptr : keep.slope + at);
+      const float inverse = normalise_row(layer.norm, p, keep.n + at, hidden + at);
+      if (keep.inverse != nullptr) keep.inverse[r] = inverse;
+    }
+    fill_rows(p + layer.out.bias, rows, width, y);
+    out.add_forward(p + layer.out.weight, hidden, rows, y);
+  }
+
+  // Adds to the gradient, given dy [rows][width].
+  void backward(const float* p, const float* features, int rows, const NormRows<const float>& kept,
+                const float* dy, float* hidden, float* gradient) const {
+    const int width = layer.norm.width;
+    const float *scale = p + layer.norm.scale, *shift = p + layer.norm.shift;
+    add_up_rows(dy, rows, width, gradient + layer.out.bias);
+    for (int r = 0; r < rows; ++r) {  // again what met the weights
+      const std::size_t at = static_cast<std::size_t>(r) * width;
+      for (int i = 0; i < width; i += kVec)
+        store(hidden + at + i,
+              multiply_add(load(scale + i), load(kept.n + at + i), load(shift + i)));
+    }
+    out.add_weight_gradient(hidden, dy, rows, gradient + layer.out.weight);
+    std::fill_n(hidden, static_cast<std::size_t>(rows) * width, 0.0f);
+    out.add_input_gradient(p + layer.out.weight, dy, rows, hidden);
+    for (int r = 0; r < rows; ++r) {
+      const std::size_t at = static_cast<std::size_t>(r) * width;
+      normalise_row_backward(layer.norm, p, kept.n + at, kept.inverse[r], hidden + at, gradient);
+      multiply_row(kept.slope + at, width, hidden + at);
+    }
+    add_up_rows(hidden, rows, width, gradient + layer.in.bias);
+    in.add_weight_gradient(features, hidden, rows, gradient + layer.in.weight);
+  }
+};
+
 // Lanes [width][stride] of a block, or of one sample, where the stride is one.
 void rows_to_features(const float* rows, int count, int width, int stride, float* features) {
   if (stride == 1) {
@@ -124,24 +181,6 @@ ForestKernel::ForestKernel(const ForestLayer& layer)
       edge_in_(layer.edge.in.in, layer.width),
       square_(layer.width, layer.width) {}
 
-// Y = out(norm(GELU(in(features)))). `n` [rows][width] and `hidden` may be the same unless n is to be
-// kept; slope and inverse may be null.
-void ForestKernel::embed(const float* p, const ForestLayer::Embedding& embedding,
-                         const RowLinear& in, const float* features, int rows, float* n,
-                         float* slope, float* inverse, float* hidden, float* y) const {
-  const int width = layer_.width;
-  fill_rows(p + embedding.in.bias, rows, width, n);
-  in.add_forward(p + embedding.in.weight, features, rows, n);
-  for (int r = 0; r < rows; ++r) {
-    const std::size_t at = static_cast<std::size_t>(r) * width;
-    gelu_row(width, n + at, slope == nullptr ? nullptr : slope + at);
-    const float scale = normalise_row(embedding.norm, p, n + at, hidden + at);
-    if (inverse != nullptr) inverse[r] = scale;
-  }
-  fill_rows(p + embedding.out.bias, rows, width, y);
-  square_.add_forward(p + embedding.out.weight, hidden, rows, y);
-}
-
 void ForestKernel::pass(const float* p, const float* features, int stride, int lanes, float* y,
                         float* inner, float* kept) const {
   const int width = layer_.width, rounds = static_cast<int>(layer_.rounds.size());
@@ -152,14 +191,13 @@ void ForestKernel::pass(const float* p, const float* features, int stride, int l
   float *x = inner + at.x, *value = inner + at.value, *edge = inner + at.edge;
   const KeptPlaces kept_at(layer_);
 
-  const auto embed_rows = [&](const ForestLayer::Embedding& embedding, const RowLinear& in,
-                              std::size_t from, int rows, const KeptRows& keep, float* to) {
-    const bool keeps = kept != nullptr;
-    embed(p, embedding, in, inner + from, rows, keeps ? kept + keep.n : value,
-          keeps ? kept + keep.slope : nullptr, keeps ? kept + keep.inverse : nullptr, value, to);
+  const auto keep_in = [&](const KeptRows& places) {
+    return kept == nullptr ? NormRows<float>{value, nullptr, nullptr} : places.in(kept);
   };
-  embed_rows(layer_.graph, graph_in_, at.pack.graph_features, extent.graphs, kept_at.graph, x);
-  embed_rows(layer_.edge, edge_in_, at.pack.edge_features, extent.edges(), kept_at.edge, edge);
+  EmbeddingMaps{layer_.graph, graph_in_, square_}.forward(
+      p, inner + at.pack.graph_features, extent.graphs, keep_in(kept_at.graph), value, x);
+  EmbeddingMaps{layer_.edge, edge_in_, square_}.forward(
+      p, inner + at.pack.edge_features, extent.edges(), keep_in(kept_at.edge), value, edge);
   float* node_tokens = x + static_cast<std::size_t>(extent.graphs) * width;
   fill_rows(p + layer_.node.bias, extent.nodes(), width, node_tokens);
   node_.add_forward(p + layer_.node.weight, inner + at.pack.node_features, extent.nodes(),
@@ -215,33 +253,6 @@ void ForestKernel::forward(const ForwardBlock& b) const {
 void ForestKernel::forward_one(const float* parameters, const float* x, float* y,
                                float* inner) const {
   pass(parameters, x, 1, 1, y, inner, nullptr);
-}
-
-// d [rows][width] of what embed() returned; overwritten.
-void ForestKernel::embed_backward(const float* p, const ForestLayer::Embedding& embedding,
-                                  const RowLinear& in, const float* features, int rows,
-                                  const float* n, const float* slope, const float* inverse,
-                                  const float* d, float* hidden, float* gradient) const {
-  const int width = layer_.width;
-  const NormLayer& norm = embedding.norm;
-  add_up_rows(d, rows, width, gradient + embedding.out.bias);
-  for (int r = 0; r < rows; ++r) {
-    const std::size_t at = static_cast<std::size_t>(r) * width;
-    for (int i = 0; i < width; i += kVec) {
-      store(hidden + at + i,
-            multiply_add(load(p + norm.scale + i), load(n + at + i), load(p + norm.shift + i)));
-    }
-  }
-  square_.add_weight_gradient(hidden, d, rows, gradient + embedding.out.weight);
-  std::fill_n(hidden, static_cast<std::size_t>(rows) * width, 0.0f);
-  square_.add_input_gradient(p + embedding.out.weight, d, rows, hidden);
-  for (int r = 0; r < rows; ++r) {
-    const std::size_t at = static_cast<std::size_t>(r) * width;
-    normalise_row_backward(norm, p, n + at, inverse[r], hidden + at, gradient);
-    multiply_row(slope + at, width, hidden + at);
-  }
-  add_up_rows(hidden, rows, width, gradient + embedding.in.bias);
-  in.add_weight_gradient(features, hidden, rows, gradient + embedding.in.weight);
 }
 
 void ForestKernel::backward(const BackwardBlock& b) const {
@@ -315,13 +326,12 @@ void ForestKernel::backward(const BackwardBlock& b) const {
   add_up_rows(dnodes, extent.nodes(), width, b.gradient + layer_.node.bias);
   node_.add_weight_gradient(inner + at.pack.node_features, dnodes, extent.nodes(),
                             b.gradient + layer_.node.weight);
-  const auto back = [&](const ForestLayer::Embedding& embedding, const RowLinear& in,
-                        std::size_t features, int count, const KeptRows& keep, const float* dy) {
-    embed_backward(p, embedding, in, inner + features, count, kept + keep.n, kept + keep.slope,
-                   kept + keep.inverse, dy, dvalue, b.gradient);
-  };
-  back(layer_.graph, graph_in_, at.pack.graph_features, extent.graphs, kept_at.graph, d);
-  back(layer_.edge, edge_in_, at.pack.edge_features, extent.edges(), kept_at.edge, dedge);
+  EmbeddingMaps{layer_.graph, graph_in_, square_}.backward(p, inner + at.pack.graph_features,
+                                                           extent.graphs, kept_at.graph.in(kept), d,
+                                                           dvalue, b.gradient);
+  EmbeddingMaps{layer_.edge, edge_in_, square_}.backward(p, inner + at.pack.edge_features,
+                                                         extent.edges(), kept_at.edge.in(kept),
+                                                         dedge, dvalue, b.gradient);
 }
 
 }  // namespace hotloop

@@ -251,13 +251,6 @@ class ForestKernel {
   // Feature f of a sample is x[f * stride + lane]; the memory is for `stride` lanes.
   void pass(const float* parameters, const float* x, int stride, int lanes, float* y, float* inner,
             float* kept) const;
-  void embed(const float* parameters, const ForestLayer::Embedding& embedding, const RowLinear& in,
-             const float* features, int rows, float* n, float* slope, float* inverse, float* hidden,
-             float* y) const;
-  void embed_backward(const float* parameters, const ForestLayer::Embedding& embedding,
-                      const RowLinear& in, const float* features, int rows, const float* n,
-                      const float* slope, const float* inverse, const float* d, float* hidden,
-                      float* gradient) const;
 
   ForestLayer layer_;
   RowLinear graph_in_, node_, edge_in_;

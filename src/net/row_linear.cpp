@@ -9,43 +9,63 @@
 namespace hotloop {
 namespace {
 
-// Calls visit(index of the chunk's size, its first row) for chunks that cover the rows.
+constexpr int kPanel = kLanes;  // columns
+constexpr int kLargest = 64;    // rows in a chunk
+constexpr int kGradientLargest =
+    32;                      // of dW: more rows than that drive each other out of the first cache
+constexpr int kStage = 256;  // rows that stay in the second-level cache while all panels meet them
+
+// Calls visit(index of the chunk's size, its first row) for chunks that cover rows [first, last).
 template <class F>
-void each_chunk(int rows, int largest, F&& visit) {
-  int row = 0;
-  for (int size = largest, index = 0; size > 0; size /= 2, ++index) {
-    for (; row + size <= rows; row += size) visit(index, static_cast<std::size_t>(row));
+void each_chunk(int first, int last, int largest, F&& visit) {
+  int index = 0;
+  for (int size = kLargest; size > 0; size /= 2, ++index) {
+    if (size > largest) continue;
+    for (; first + size <= last; first += size) visit(index, static_cast<std::size_t>(first));
+  }
+}
+
+// Calls visit(first column, columns, first row, last row) for panels that cover all columns, over stages
+// that cover all rows.
+template <class F>
+void each_panel(int columns, int rows, F&& visit) {
+  for (int row = 0; row < rows; row += kStage) {
+    for (int c = 0; c < columns; c += kPanel)
+      visit(c, std::min(kPanel, columns - c), row, std::min(rows, row + kStage));
   }
 }
 
 }  // namespace
 
-// Column-major views: rows [n][d] are d x n, W [out, stride] is stride x out, and 32 rows of W as
-// lanes [in][32] are 32 x in.
-RowLinear::RowLinear(int in, int out) : in_(in), out_(out), stride_(round_up(in, kLaneStep)) {
-  assert(in <= kMostInputs && out % kLaneStep == 0);
+// Column-major views: rows [n][d] are d x n, and a panel [in][kPanel] is kPanel x in.
+RowLinear::Panels RowLinear::plan_panels(int in, int in_stride, int out_stride) {
+  Panels panels;
   for (int i = 0; i < kChunks; ++i) {
-    const int rows = 1 << (kChunks - 1 - i);
-    ProductShape forward{.m = kLanes,
-                         .n = rows,
-                         .k = in,
-                         .lda = kLanes,
-                         .ldb = stride_,
-                         .ldc = out,
-                         .accumulate = true};
-    if (out >= kLanes) panel_[i] = Product(forward);
-    forward.m = out % kLanes;
-    if (forward.m > 0) last_panel_[i] = Product(forward);
-    input_gradient_[i] = Product({.m = stride_,
-                                  .n = rows,
-                                  .k = out,
-                                  .lda = stride_,
-                                  .ldb = out,
-                                  .ldc = stride_,
-                                  .accumulate = true});
+    ProductShape shape{.m = kPanel,
+                       .n = kLargest >> i,
+                       .k = in,
+                       .lda = kPanel,
+                       .ldb = in_stride,
+                       .ldc = out_stride,
+                       .accumulate = true};
+    if (out_stride >= kPanel) panels.whole[i] = Product(shape);
+    shape.m = out_stride % kPanel;
+    if (shape.m > 0) panels.rest[i] = Product(shape);
+  }
+  return panels;
+}
+
+RowLinear::RowLinear(int in, int out)
+    : in_(in),
+      out_(out),
+      stride_(round_up(in, kLaneStep)),
+      forward_(plan_panels(in, stride_, out)),
+      input_gradient_(plan_panels(out, out, stride_)) {
+  assert(in <= kWidest && out <= kWidest && out % kLaneStep == 0);
+  for (int i = 0; i < kChunks; ++i) {  // W [out, stride] is stride x out
     weight_gradient_[i] = Product({.m = stride_,
                                    .n = out,
-                                   .k = rows,
+                                   .k = kLargest >> i,
                                    .lda = stride_,
                                    .ldb = out,
                                    .ldc = stride_,
@@ -54,31 +74,35 @@ RowLinear::RowLinear(int in, int out) : in_(in), out_(out), stride_(round_up(in,
   }
 }
 
-// The library wants W transposed: 32 outputs at a time, which stay in the first-level cache while all
-// rows meet them.
+// The library wants W transposed.
 void RowLinear::add_forward(const float* weight, const float* x, int rows, float* y) const {
-  alignas(64) float panel[kMostInputs * kLanes];
-  if (rows == 0) return;
-  for (int o = 0; o < out_; o += kLanes) {
-    const int outputs = std::min(kLanes, out_ - o);
-    rows_to_lanes(weight + static_cast<std::size_t>(o) * stride_, stride_, outputs, in_, panel);
-    const auto& products = outputs == kLanes ? panel_ : last_panel_;
-    each_chunk(rows, 1 << (kChunks - 1), [&](int index, std::size_t row) {
+  alignas(64) float panel[kWidest * kPanel];
+  each_panel(out_, rows, [&](int o, int columns, int first, int last) {
+    rows_to_lanes(weight + static_cast<std::size_t>(o) * stride_, stride_, columns, in_, panel);
+    const Products& products = columns == kPanel ? forward_.whole : forward_.rest;
+    each_chunk(first, last, kLargest, [&](int index, std::size_t row) {
       products[index](panel, x + row * stride_, y + row * out_ + o);
     });
-  }
+  });
 }
 
+// Columns of W that lie apart would drive each other out of the first-level cache.
 void RowLinear::add_input_gradient(const float* weight, const float* dy, int rows,
                                    float* dx) const {
-  each_chunk(rows, 1 << (kChunks - 1), [&](int index, std::size_t row) {
-    input_gradient_[index](weight, dy + row * out_, dx + row * stride_);
+  alignas(64) float panel[kWidest * kPanel];
+  each_panel(stride_, rows, [&](int i, int columns, int first, int last) {
+    for (int o = 0; o < out_; ++o)
+      std::copy_n(weight + static_cast<std::size_t>(o) * stride_ + i, columns, panel + o * kPanel);
+    const Products& products = columns == kPanel ? input_gradient_.whole : input_gradient_.rest;
+    each_chunk(first, last, kLargest, [&](int index, std::size_t row) {
+      products[index](panel, dy + row * out_, dx + row * stride_ + i);
+    });
   });
 }
 
 void RowLinear::add_weight_gradient(const float* x, const float* dy, int rows,
                                     float* gradient) const {
-  each_chunk(rows, 1 << (kChunks - 1), [&](int index, std::size_t row) {
+  each_chunk(0, rows, kGradientLargest, [&](int index, std::size_t row) {
     weight_gradient_[index](x + row * stride_, dy + row * out_, gradient);
   });
 }

@@ -15,7 +15,7 @@ namespace hotloop {
 
 class RowLinear {
  public:
-  static constexpr int kMostInputs = 1024;
+  static constexpr int kWidest = 1024;  // in and out
 
   RowLinear(int in, int out);  // out is a multiple of 8
   void add_forward(const float* weight, const float* x, int rows, float* y) const;
@@ -24,11 +24,16 @@ class RowLinear {
 
  private:
   static constexpr int kChunks = 7;  // of 64, 32, 16, 8, 4, 2 and 1 rows
+  using Products = std::array<Product, kChunks>;
+  // Over 32 columns of Y or dX, and over those that are left.
+  struct Panels {
+    Products whole, rest;
+  };
+  static Panels plan_panels(int in, int in_stride, int out_stride);
 
   int in_, out_, stride_;
-  std::array<Product, kChunks> panel_,
-      last_panel_;  // Y += X W', over 32 outputs, and over the rest
-  std::array<Product, kChunks> input_gradient_, weight_gradient_;
+  Panels forward_, input_gradient_;
+  Products weight_gradient_;
 };
 
 }  // namespace hotloop
