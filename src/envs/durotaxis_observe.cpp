@@ -61,15 +61,17 @@ struct Scale {
 float length_of(float x, float y) { return std::sqrt(x * x + y * y); }
 
 // Sums of distances, and how many there are, of all cells to all. The order of each sum is that of the
-// cells, and the inner loop has no sum to carry on, so it takes as many cells at a time as fit.
+// cells, and the inner loop has no sum to carry on, so it takes as many cells at a time as fit. It goes on
+// to a whole number of vectors: what it adds up beyond the last cell means nothing.
 void add_distances(int count, const float* __restrict x, const float* __restrict y,
                    float* __restrict sums, float* __restrict others) {
-  std::fill_n(sums, count, 0.0f);
-  std::fill_n(others, count, 0.0f);
+  const int lanes = (count + kDurotaxisLanes - 1) / kDurotaxisLanes * kDurotaxisLanes;
+  std::fill_n(sums, lanes, 0.0f);
+  std::fill_n(others, lanes, 0.0f);
   for (int j = 0; j < count; ++j) {
     const float at_x = x[j];
     const float at_y = y[j];
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < lanes; ++i) {
       const float distance = length_of(x[i] - at_x, y[i] - at_y);
       const bool is_other = distance > kSamePlace;
       sums[i] += is_other ? distance : 0.0f;

@@ -20,9 +20,12 @@
 namespace hotloop {
 
 inline constexpr int kDurotaxisMostCells = 500;  // the largest hard_limit
+inline constexpr int kDurotaxisLanes = 8;        // arrays of cells are multiples of it
 inline constexpr int kDurotaxisGraphFeatures = 19;
 inline constexpr int kDurotaxisCellFeatures = 11;
 inline constexpr int kDurotaxisEdgeFeatures = 3;
+
+static_assert(2 * kDurotaxisMostCells % kDurotaxisLanes == 0);
 
 enum class DurotaxisSubstrate { linear, exponential, random };
 enum class DurotaxisMode { normal, deletion, distance, combined };
@@ -81,7 +84,9 @@ struct DurotaxisRules {
   bool unit = false;
 
   // Spawning comes before deleting, and a colony above hard_limit is at its end.
-  int capacity() const { return 2 * hard_limit; }
+  int capacity() const {
+    return (2 * hard_limit + kDurotaxisLanes - 1) / kDurotaxisLanes * kDurotaxisLanes;
+  }
   double goal() const { return width - 1.0; }
   double margin_x() const { return std::max(2.0, 0.01 * width); }
   double margin_y() const { return std::max(2.0, 0.01 * height); }
