@@ -64,6 +64,14 @@ class Checker {
     if (!spec_.net.branches.empty() && !spec_.net.channels.empty()) {
       blame("net.channels", "does not go together with net.branches; choose one of them");
     }
+    for (const Branch& branch : spec_.net.branches) {
+      const bool forest = std::any_of(branch.layers.begin(), branch.layers.end(),
+                                      [](const auto& word) { return word.starts_with("forest"); });
+      if (forest && q_.normalise_obs) {
+        blame("algo.normalise.obs",
+              "does not go with a forest: the parents of nodes are indices, not measurements");
+      }
+    }
     if (spec_.net.dueling_hidden.empty()) return;
     if (!spec_.net.dueling) {
       blame("net.dueling_hidden", "needs net.dueling: true; there are no two streams without it");

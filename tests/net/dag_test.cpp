@@ -24,7 +24,8 @@ Structure network_of(Graph graph, DagLayer layer) {
   Structure net{.inputs = layer.inputs(),
                 .outputs = layer.outputs(),
                 .layers = {layer},
-                .places = {{0, layer.inputs()}}};
+                .places = {{0, layer.inputs()}},
+                .outputs_at = layer.inputs()};
   net.features = layer.inputs() + layer.outputs();
   net.storage = layer.bias + round_up(layer.computed(), 16);
   net.parameters = layer.graph->edges() + layer.computed();
