@@ -38,7 +38,7 @@ struct Policy {
     double sum = 0;
     for (int i = 0; i < head.actions; ++i) {
       const double s = deviation(i), z = (raw[i] - mean(i)) / s;
-      sum += std::log(std::exp(-z * z / 2) / (s * std::sqrt(2 * std::numbers::pi)));
+      sum -= z * z / 2 + std::log(s * std::sqrt(2 * std::numbers::pi));
     }
     return sum;
   }

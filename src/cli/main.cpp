@@ -176,7 +176,7 @@ int run(int argc, char** argv) {
 
   auto* bench_app =
       app.add_subcommand("bench",
-                         "run benchmarks: update, qloss, dag, ppo, env, snake, kernels, "
+                         "run benchmarks: update, qloss, dag, ppo, durotaxis, env, snake, kernels, "
                          "products, clock (all without a name)");
   bench_app->allow_extras();
   bench_app->callback([&] { code = bench_command(bench_app->remaining()); });

@@ -215,6 +215,10 @@ TEST(Spec, WrittenSpecsAreReadBackToTheBit) {
     spec.q.learning_starts = std::min(spec.q.learning_starts, spec.run.steps);
     spec.evaluation.every += 1;
     spec.algorithm = Algorithm::dqn;
+    spec.ppo.part_weights.clear();  // and what else belongs to ppo alone
+    spec.ppo.target_kl = spec.ppo.value_clip = 0;
+    spec.net.separate = false;
+    spec.net.value_from.clear();
     spec.q.train_offset = spec.q.train_every / spec.envs / 2 * spec.envs;
     spec.q.repeats = 1;
     spec.q.accumulate = 1;
@@ -238,7 +242,8 @@ TEST(Spec, WrittenSpecsAreReadBackToTheBit) {
     }
     if (spec.q.v_min > spec.q.v_max) std::swap(spec.q.v_min, spec.q.v_max);
     spec.q.temperature = i % 2 == 0 ? linear(5, 0.5, 4000) : constant(0.1);
-    for (Schedule* schedule : {&spec.q.epsilon, &spec.q.beta, &spec.q.learning_rate}) {
+    for (Schedule* schedule : {&spec.q.epsilon, &spec.q.beta, &spec.q.learning_rate, &spec.ppo.clip,
+                               &spec.ppo.entropy}) {
       if (schedule->kind == ScheduleKind::step)
         schedule->to = std::min(schedule->to, schedule->from);
     }
@@ -247,6 +252,22 @@ TEST(Spec, WrittenSpecsAreReadBackToTheBit) {
     expect_same(read(text), spec);
     if (HasFailure()) break;
   }
+}
+
+TEST(Spec, SpecsOfPpoAreReadBackToTheBit) {
+  const TrainSpec spec = read(
+      "env: {name: pendulum, count: 3}\n"
+      "algo: {name: ppo, rollout: 8, batch: 12, epochs: 3, part_weights: [0.1, 2e-7], target_kl: "
+      "0.3, "
+      "value_clip: 0.7, clip: {kind: wave, from: 0.3, to: 0.1, over: 9, count: episodes}, "
+      "entropy_floor: 0.1, squash: clip, deviation: network, advantages: episode}\n"
+      "net: {separate: true, policy_gain: 0.5}\n");
+  EXPECT_EQ(spec.q.lambda, 0.95);
+  EXPECT_EQ(spec.q.train_every, 24);
+  EXPECT_EQ(spec.q.updates_per_step, 0.25);
+  EXPECT_EQ(spec.ppo.part_weights, (std::vector<double>{0.1, 2e-7}));
+  EXPECT_EQ(spec.ppo.clip.at({.env_steps = 0, .updates = 0, .episodes = 18}), 0.3);
+  expect_same(read(to_yaml(spec)), spec);
 }
 
 TEST(Spec, WritesOneReadableLinePerKey) {
@@ -264,12 +285,15 @@ TEST(Spec, WritesOneReadableLinePerKey) {
 }
 
 TEST(Spec, UnknownKeysNameTheNearest) {
-  EXPECT_EQ(second_line("algo: {batchsize: 5}"),
-            "2: algo.batchsize: unknown key; did you mean algo.batch? (allowed: name, gamma, loss, "
-            "batch, learning_starts, updates_per_step, train_every, train_offset, repeats, "
-            "accumulate, double, n_step, head, atoms, v_min, v_max, target, truncation_ends, "
-            "explore, epsilon, "
-            "temperature, rollout, epochs, lambda, normalise)");
+  EXPECT_EQ(
+      second_line("algo: {batchsize: 5}"),
+      "2: algo.batchsize: unknown key; did you mean algo.batch? (allowed: name, gamma, loss, "
+      "batch, learning_starts, updates_per_step, train_every, train_offset, repeats, "
+      "accumulate, double, n_step, head, atoms, v_min, v_max, target, truncation_ends, "
+      "explore, epsilon, "
+      "temperature, rollout, epochs, lambda, clip, value_clip, value_weight, part_weights, "
+      "entropy, entropy_floor, entropy_floor_weight, target_kl, advantages, squash, deviation, "
+      "log_deviation, normalise)");
   EXPECT_EQ(second_line("optimizer: {}"),
             "2: optimizer: unknown key; did you mean optimiser? (allowed: name, about, env, algo, "
             "replay, "
@@ -395,7 +419,7 @@ TEST(Spec, SchedulesTakeWhatIsLeftOutFromTheirDefault) {
   EXPECT_EQ(rate.kind, ScheduleKind::cosine);
   EXPECT_EQ(second_line("algo: {epsilon: {kind: constant}}"),
             "2: algo.epsilon.kind: \"constant\" is unknown; allowed: linear, linear_to_zero, "
-            "exponential, step, cosine");
+            "exponential, step, cosine, wave");
 }
 
 TEST(Spec, RelationsBetweenKeysAreChecked) {
