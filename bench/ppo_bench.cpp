@@ -41,14 +41,16 @@ Json ppo_benchmark() {
   Json rows = Json::array();
   for (const auto& [name, trainer] : trainers) {
     const TrainSpec& spec = trainer->spec();
-    const auto shares = trainer->clock().shares();
-    const auto share = [&](Phase phase) { return shares[static_cast<std::size_t>(phase)]; };
+    const auto shares = trainer->clock().shares();  // between rounds others are measured
+    const auto time = [&](Phase phase) { return shares[static_cast<std::size_t>(phase)]; };
+    const double collect = time(Phase::act) + time(Phase::step) + time(Phase::push);
+    const double learn = time(Phase::sample) + time(Phase::learn);
     rows.push_back({{"name", name},
                     {"net", trainer->network().structure().describe()},
                     {"env_steps_per_second",
                      static_cast<double>(spec.q.train_every) / times.at(name).median_us * 1e6},
-                    {"collect_share", share(Phase::act) + share(Phase::step) + share(Phase::push)},
-                    {"learn_share", share(Phase::sample) + share(Phase::learn)},
+                    {"collect_share", collect / (collect + learn)},
+                    {"learn_share", learn / (collect + learn)},
                     {"envs", spec.envs},
                     {"rollout", spec.q.rollout},
                     {"batch", spec.q.batch},
