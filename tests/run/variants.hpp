@@ -122,6 +122,25 @@ inline std::vector<Variant> variants() {
          s.ppo.advantages = Standardise::episode;
          s.ppo.value_clip = 0.2;
        }},
+      {"ppo_durotaxis",
+       [](TrainSpec& s) {
+         become_rollout_learner(s, Algorithm::ppo);
+         s.env = "durotaxis";
+         s.env_options = {{"hard_limit", "24"},
+                          {"ratio", "0.7"},
+                          {"reward", "normal"},
+                          {"scale", "unit"},
+                          {"soft_limit", "12"}};
+         s.net.branches = {
+             {"tokens", {"graph", "nodes", "edges", "parents"}, {"forest 16 rounds 2 groups 4"}},
+             {"critic", {"tokens"}, {"row 1", "dense 8"}},
+             {"actor", {"tokens"}, {"flatten", "dense 8 gelu", "norm"}}};
+         s.net.value_from = "critic";
+         s.net.hidden = {};
+         s.ppo.deviation = Deviation::network;
+         s.ppo.part_weights = {0.4, 0.3, 0.2, 0.2, 0.3};
+         s.q.normalise_rewards = true;
+       }},
       {"sarsa",
        [](TrainSpec& s) {
          become_rollout_learner(s, Algorithm::sarsa);

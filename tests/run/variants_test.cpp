@@ -124,6 +124,8 @@ TEST_P(EveryVariant, TakesNoMaskedAction) {
   spec.env = "test_variant_masked";
   spec.env_options.clear();
   if (!spec.net.branches.empty()) spec.net.branches = {{"h", {"state"}, {"dense 8"}}};
+  spec.net.value_from.clear();
+  spec.ppo.part_weights.clear();
   Trainer trainer(spec);
   finish(trainer);  // the world throws if a forbidden action is taken
   EXPECT_GT(trainer.counters().episodes, 0);
