@@ -51,6 +51,7 @@ struct Durotaxis {
   std::vector<Cell> cells;
   std::vector<std::pair<int, int>> edges;  // numbers: from, to
   std::map<int, Tracker> trackers;
+  std::map<int, Tracker> shown;  // as they were before the latest step counted
   std::deque<Snapshot> queue;
   std::optional<Snapshot> lagged;
   std::vector<double> totals;
@@ -173,7 +174,7 @@ struct Durotaxis {
     ++steps;
     const std::vector<Cell> previous = cells;
     const std::pair<double, double> centre_before = centroid();
-    const std::map<int, Tracker> trackers_before = trackers;
+    shown = trackers;
     Snapshot now;
     for (const Cell& cell : cells) now[cell.id] = intensity(cell);
     queue.push_back(now);
@@ -194,7 +195,7 @@ struct Durotaxis {
       record["recovery"] = -50;
     }
     centroids.push_back(centroid().first);
-    rate(previous, trackers_before);
+    rate(previous, shown);
     end();
     if (rules.bonus) {
       const int t = steps - 1;
@@ -527,7 +528,7 @@ struct Durotaxis {
       }
       double central = others == 0 ? 1 : 1 / (sum / static_cast<float>(others) + 1e-6f);
       if (unit) central = 1 / (1 + 1 / (central * tenth));
-      const auto tracker = trackers.find(cell.id);
+      const auto tracker = shown.find(cell.id);
       double* node = &nodes[i * 11];
       node[0] = cell.x / w;
       node[1] = cell.y / h;
@@ -538,8 +539,8 @@ struct Durotaxis {
       node[6] = distance(cell.x - static_cast<float>(cx), cell.y - static_cast<float>(cy)) / tenth;
       node[7] = flags[i];
       node[8] = cell.is_new;
-      node[9] = tracker == trackers.end() ? 0 : tracker->second.age / 100.0;
-      node[10] = tracker == trackers.end() ? 0 : tracker->second.still / 50.0;
+      node[9] = tracker == shown.end() ? 0 : tracker->second.age / 100.0;
+      node[10] = tracker == shown.end() ? 0 : tracker->second.still / 50.0;
       parents[i] = -1;
       for (const auto& [from, to] : edges) {
         if (to != cell.id) continue;

@@ -128,7 +128,7 @@ void DurotaxisWorld::observe(float* obs) const {
     const float x = cells.x[i];
     const float y = cells.y[i];
     const int parent = cells.parent[i];
-    const int years = age(i);
+    const int years = std::max(0, age(i) - 1);  // as it was before the latest step counted
     const float central = others[i] > 0 ? 1 / (distances[i] / others[i] + 1e-6f) : 1;
     node[0] = x * scale.across;
     node[1] = y * scale.up;
