@@ -345,9 +345,15 @@ TEST(Durotaxis, ObservationByHand) {
   const std::vector<float> next = colony.observe();
   for (int i = 0; i < 8; ++i) {
     EXPECT_EQ(next[19 + i * 11 + 8], i < 4 ? 0 : 1);
-    EXPECT_EQ(next[19 + i * 11 + 9], 0.01f);
+    EXPECT_EQ(next[19 + i * 11 + 9], 0) << "the state is taken before the step counts";
     EXPECT_EQ(next[19 + i * 11 + 10], 0);
   }
+  colony.step(kGrow);
+  const std::vector<float> then = colony.observe();
+  EXPECT_EQ(then[19 + 9], 0.01f);
+  EXPECT_EQ(then[19 + 10], 0);
+  EXPECT_EQ(then[19 + 7 * 11 + 9], 0.01f);
+  EXPECT_EQ(then[19 + 8 * 11 + 9], 0);
   colony.step(kGrow);
   const std::vector<float> last = colony.observe();
   EXPECT_EQ(last[19 + 9], 0.02f);
