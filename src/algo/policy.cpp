@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "net/lane_arrays.hpp"
@@ -151,7 +152,7 @@ void policy_gradient(const PolicyHead& head, const PolicyLanes& lanes, const flo
 void sample(const PolicyHead& head, const float* d, int lane, Rng& rng, float* raw) {
   if (!head.is_box()) {
     auto left = static_cast<float>(rng.uniform());
-    int choice = -1;
+    int choice = 0;  // stays if nothing is a number; whoever acts finds out by the log probability
     for (int a = 0; a < head.actions && left >= 0; ++a) {
       const float p = std::exp(d[a * kLanes + lane]);
       if (p > 0) choice = a;  // the last possible one if rounding used up the whole mass

@@ -1,8 +1,12 @@
 #include "algo/ppo.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+
+#include <hotloop/error.hpp>
 
 #include "net/lane_arrays.hpp"
 
@@ -59,8 +63,9 @@ Ppo::Ppo(const Structure& structure, const ActorCriticHead& head, Initialiser in
   acting_scratch_ = arena_.take<float>(2 * scratch_floats_ * block_count(envs));
   weights_[0] = 1;
   std::copy(options.part_weights.begin(), options.part_weights.end(), weights_.begin() + 1);
-  for (int first = 0; first < batch; first += Shard::kRows) {
-    const int rows = std::min(Shard::kRows, batch - first);
+  const int shard_rows = Shard::rows_for(structure);
+  for (int first = 0; first < batch; first += shard_rows) {
+    const int rows = std::min(shard_rows, batch - first);
     shards_.push_back({.first = first,
                        .rows = rows,
                        .gradient = arena_.take<float>(structure.storage),
@@ -78,6 +83,13 @@ void Ppo::act(std::span<const float> obs, std::span<const std::uint8_t> mask, st
       act_block(block, envs, obs, mask, step, first, acted, numbers, boxes);
     }
   });
+  for (int env = 0; env < envs; ++env) {
+    if (std::isfinite(acted.log_probability[first + env])) continue;
+    throw RunError(fmt::format(
+        "the policy for env {} is not finite at vector step {}: the network's outputs are not. A "
+        "smaller learning rate or optimiser.clip_norm may help",
+        env, step));
+  }
 }
 
 void Ppo::act_block(int block, int envs, std::span<const float> obs,
@@ -121,8 +133,11 @@ void Ppo::act_block(int block, int envs, std::span<const float> obs,
   }
 }
 
-void Ppo::values(const float* rows, int count, float* values, std::size_t stride) {
-  forward(value_plan_, online(), rows, count, valuing_, scale());
+void Ppo::values(const float* rows, int count, float* values, std::size_t stride,
+                 ThreadTeam& team) {
+  team.run(block_count(count), [&](int first, int last, int) {
+    forward(value_plan_, online(), rows, count, first, last, valuing_, scale());
+  });
   for (int row = 0; row < count; ++row) {
     const float* outputs = valuing_.outputs(row / kLanes) + row % kLanes;
     for (int h = 0; h < head_.values; ++h) {

@@ -52,7 +52,8 @@ class Ppo : public LearntNetwork {
       int batch, const InputScale* scale);
 
   // Chooses for rows obs [N, D]; each environment draws from (seed, exploration, row, step). Fills
-  // places [first, first + N) of `acted`, and the actions: numbers [N] or boxes [N, size]. If values
+  // places [first, first + N) of `acted`, and the actions: numbers [N] or boxes [N, size]. Throws
+  // RunError if the policy is not finite. If values
   // share nothing with the policy, they are left for later, when there are many to compute at once.
   void act(std::span<const float> obs, std::span<const std::uint8_t> mask, std::uint64_t step,
            ThreadTeam& team, std::size_t first, Acted& acted, std::span<std::int32_t> numbers,
@@ -61,7 +62,7 @@ class Ppo : public LearntNetwork {
   bool values_apart() const { return values_apart_; }
   // Values of up to kValueRows rows [count, D]: to values[h * stride + i].
   static constexpr int kValueRows = 128;
-  void values(const float* rows, int count, float* values, std::size_t stride);
+  void values(const float* rows, int count, float* values, std::size_t stride, ThreadTeam& team);
 
   // One gradient update on a minibatch of places.
   UpdateReport update(const Lesson& lesson, std::span<const std::int32_t> places, ThreadTeam& team);
@@ -69,9 +70,12 @@ class Ppo : public LearntNetwork {
   const ActorCriticHead& head() const { return head_; }
 
  private:
-  // A fixed share of the minibatch, learnt by one thread; gradients are added in shard order.
+  // A fixed share of the minibatch, learnt by one thread; gradients are added in shard order. A shard
+  // costs one more pass over the gradient: small against 128 rows, or against 32 of a large network.
   struct Shard {
-    static constexpr int kRows = 128;
+    static int rows_for(const Structure& structure) {
+      return structure.parameters > 100'000 ? kLanes : 128;
+    }
     int first = 0, rows = 0;
     std::span<float> gradient;
     std::span<float> scratch;  // [3][policy.outputs()][kLanes]

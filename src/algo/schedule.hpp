@@ -40,6 +40,7 @@ struct Schedule {
   std::int64_t every = 1;  // step: ... whenever this many of what is counted have passed
   Count count = Count::steps;
 
+  bool operator==(const Schedule&) const = default;
   double at(const Progress& progress) const {
     const std::int64_t now = progress.in(count);
     const double share = std::clamp(static_cast<double>(now) / static_cast<double>(over), 0.0, 1.0);

@@ -36,18 +36,23 @@ TrainSpec with_options(const TrainSpec& spec, std::span<const std::string> overr
   TrainSpec changed = load_spec_text(to_yaml(spec), spec.name, overrides);
   const EnvSpec before = env_spec(spec.world());
   const EnvSpec now = env_spec(changed.world());
-  if (now.obs == before.obs && now.actions == before.actions) return changed;
-  throw UsageError(fmt::format(
-      "--set: with these options {} has {} observations and {} actions; the model knows {} and {}",
-      spec.env, now.obs, now.actions, before.obs, before.actions));
+  const auto shape = [](const EnvSpec& env) {
+    return env.actions > 0
+               ? fmt::format("{} observations and {} actions", env.obs, env.actions)
+               : fmt::format("{} observations and a box of {}", env.obs, env.action_size);
+  };
+  if (shape(now) == shape(before)) return changed;
+  throw UsageError(fmt::format("--set: with these options {} has {}; the model knows {}", spec.env,
+                               shape(now), shape(before)));
 }
 
 }  // namespace
 
 SavedModel load_saved_model(const std::string& run, const std::string& which,
                             std::span<const std::string> overrides) {
-  SavedModel saved{.path = path_of(run, which), .model = {}};
+  SavedModel saved{.path = path_of(run, which), .model = {}, .head = {}};
   saved.model = load_model(saved.path);
+  saved.head = network_head(saved.model.spec);
   saved.model.spec = with_options(saved.model.spec, overrides);
   return saved;
 }
@@ -57,7 +62,7 @@ Evaluation evaluate_model(const SavedModel& saved, const EvaluationOptions& opti
   const Model& model = saved.model;
   const EnvChoice world = model.spec.world();
   const InputScale scale = saved.scale();
-  Evaluator evaluator(world, options, seed, model.structure, network_head(model.spec));
+  Evaluator evaluator(world, options, seed, model.structure, saved.head);
   return evaluator.run(model.parameters, saved.is_scaled() ? &scale : nullptr, team);
 }
 

@@ -92,7 +92,7 @@ class Player {
     const Model& model = saved_->model;
     spec_ = model.spec;
     scale_ = saved_->scale();
-    policy_.emplace(model.structure, network_head(spec_), 1);
+    policy_.emplace(model.structure, saved_->head, 1);
   }
 
   const TrainSpec& spec() const { return spec_; }

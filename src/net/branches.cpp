@@ -293,6 +293,14 @@ Layer make_layer(const Step& step, bool noisy, StructureBuilder& build) {
   return build.dense(width, step.units, step.activation, noisy, rows);
 }
 
+void check_value_from(std::span<const Branch> branches, const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const Branch& branch : branches) names.push_back(branch.name);
+  if (name.empty() || std::find(names.begin(), names.end(), name) != names.end()) return;
+  throw UsageError(
+      fmt::format("net.value_from: there is no branch \"{}\"; {}", name, suggestion(name, names)));
+}
+
 void check_that_all_are_read(std::span<const Branch> branches, const std::string& value_from) {
   for (const Branch& branch : branches.first(branches.size() - 1)) {
     const bool read = std::any_of(branches.begin(), branches.end(), [&](const Branch& other) {
@@ -319,6 +327,7 @@ Front add_branches(const NetOptions& options, std::span<const InputPart> parts,
     known[branch.name] = resolved.back().result;
     known[branch.name].at = kNotYetPlaced;
   }
+  check_value_from(branches, options.value_from);
   check_that_all_are_read(branches, options.value_from);
 
   // The results first, side by side; then what lies between.
@@ -342,12 +351,6 @@ Front add_branches(const NetOptions& options, std::span<const InputPart> parts,
   structure.front_layers = static_cast<int>(structure.layers.size());
   const Stretch last = known.at(branches.back().name);
   if (options.value_from.empty()) return {last, last};
-  std::vector<std::string_view> names;
-  for (const Branch& branch : branches) names.push_back(branch.name);
-  if (std::find(names.begin(), names.end(), options.value_from) == names.end()) {
-    throw UsageError(fmt::format("net.value_from: there is no branch \"{}\"; {}",
-                                 options.value_from, suggestion(options.value_from, names)));
-  }
   return {last, known.at(options.value_from)};
 }
 

@@ -52,6 +52,18 @@ Workspace::Workspace(const Structure& structure, int capacity, Use use)
   spare_ = arena_.take<float>(static_cast<std::size_t>(widest) * kLanes);
 }
 
+std::size_t Workspace::bytes_needed(const Structure& structure, int capacity, Use use) {
+  std::size_t per_lane = structure.features, once = 0;
+  for (const Layer& layer : structure.layers) {
+    const LayerMemory memory = std::visit([](const auto& kind) { return memory_of(kind); }, layer);
+    per_lane += memory.inner;
+    if (use == Use::inference) continue;
+    per_lane += memory.kept;
+    once += memory.scratch;
+  }
+  return sizeof(float) * (per_lane * kLanes * block_count(capacity) + once);
+}
+
 namespace {
 
 // In place on lanes [features][kLanes].

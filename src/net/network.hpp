@@ -45,6 +45,7 @@ enum class Use { inference, training };
 class Workspace {
  public:
   Workspace(const Structure& structure, int capacity, Use use);
+  static std::size_t bytes_needed(const Structure& structure, int capacity, Use use);  // about
 
   int capacity() const { return capacity_; }
   Use use() const { return use_; }

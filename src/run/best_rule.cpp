@@ -17,11 +17,11 @@ BestRule::BestRule(const EvaluationOptions& options, const EnvSpec& env) : gain_
   names.insert(names.end(), env.measures.begin(), env.measures.begin() + env.measure_count());
   const auto fail = [&](const std::string& what) {
     throw UsageError(fmt::format(
-        "evaluation.best: \"{}\": {}; expected a formula such as \"return\" or \"100 {} + return\"",
-        options.best, what, names.back()));
+        "evaluation.best: \"{}\": {}; expected a formula such as \"return\"{}", options.best, what,
+        names.size() > 1 ? fmt::format(" or \"100 {} + return\"", names.back()) : ""));
   };
   double weight = 1;
-  bool wants_plus = false;
+  bool wants_plus = false, has_weight = false;
   std::istringstream words(options.best);
   for (std::string word; words >> word;) {
     if (wants_plus) {
@@ -32,7 +32,10 @@ BestRule::BestRule(const EvaluationOptions& options, const EnvSpec& env) : gain_
     double number = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
     if (error == std::errc() && end == word.data() + word.size()) {
-      weight *= number;
+      if (!std::isfinite(number)) fail(fmt::format("{} is no weight", word));
+      if (has_weight) fail(fmt::format("two weights, the second {}, before one name", word));
+      weight = number;
+      has_weight = true;
       continue;
     }
     const auto name = std::find(names.begin(), names.end(), word);
@@ -41,6 +44,7 @@ BestRule::BestRule(const EvaluationOptions& options, const EnvSpec& env) : gain_
     }
     terms_.push_back({weight, static_cast<int>(name - names.begin()) - 1});
     weight = 1;
+    has_weight = false;
     wants_plus = true;
   }
   if (!wants_plus) fail("it ends without a name");

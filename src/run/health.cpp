@@ -45,9 +45,10 @@ std::string describe(Sign sign, const Health& h, const TrainSpec& spec) {
           h.target_lag);
     default:
       return fmt::format(
-          "the mean gradient norm is {:.3g}; try {} a smaller "
-          "optimiser.learning_rate, or algo.loss huber",
-          h.gradient_norm, spec.optimiser.clip_norm > 0 ? "" : "optimiser.clip_norm 10,");
+          "the mean gradient norm is {:.3g}; try {}a smaller optimiser.learning_rate{}",
+          h.gradient_norm, spec.optimiser.clip_norm > 0 ? "" : "optimiser.clip_norm 10, ",
+          spec.algorithm == Algorithm::ppo ? ", or algo.normalise.rewards"
+                                           : ", or algo.loss huber");
   }
 }
 

@@ -46,15 +46,15 @@ void PpoLearner::push(const Transitions& step, Counters&) {
   rollout_.push(step);
 }
 
-// V of all states, where acting did not tell, and of the state that each step led to: of the next row, or of the last observation where the time limit
-// ended an episode.
-void PpoLearner::value_what_followed() {
+// V of all states, where acting did not tell, and of the state that each step led to: that of the next
+// row, or the last of an episode that the time limit ended.
+void PpoLearner::value_what_followed(ThreadTeam& team) {
   const RolloutShape& shape = rollout_.shape();
   const std::size_t lanes = shape.lanes, places = lanes * shape.steps;
   const std::size_t width = shape.obs;
   for (std::size_t i = ppo_.values_apart() ? 0 : places; i < places + lanes; i += Ppo::kValueRows) {
     const int count = static_cast<int>(std::min<std::size_t>(Ppo::kValueRows, places + lanes - i));
-    ppo_.values(&rollout_.obs()[i * width], count, &acted_.values[i], acted_.value_stride);
+    ppo_.values(&rollout_.obs()[i * width], count, &acted_.values[i], acted_.value_stride, team);
   }
   const int heads = ppo_.head().values;
   for (int h = 0; h < heads; ++h) {
@@ -62,7 +62,7 @@ void PpoLearner::value_what_followed() {
   }
   int gathered = 0;
   const auto value_finals = [&] {
-    ppo_.values(finals_.data(), gathered, final_values_.data(), Ppo::kValueRows);
+    ppo_.values(finals_.data(), gathered, final_values_.data(), Ppo::kValueRows, team);
     for (int i = 0; i < gathered; ++i) {
       for (int h = 0; h < heads; ++h) {
         next_values_[h * places + final_places_[i]] = final_values_[h * Ppo::kValueRows + i];
@@ -108,11 +108,13 @@ void PpoLearner::shuffle(std::uint64_t stream) {
 void PpoLearner::learn(Training training) {
   Counters& c = training.counters;
   training.clock.enter_part(Phase::sample);
-  value_what_followed();
+  value_what_followed(training.team);
   compute_returns();
   training.clock.enter_part(Phase::learn);
   const PpoOptions& o = spec_.ppo;
   const std::size_t batch = spec_.q.batch;
+  Progress progress = c.progress();
+  progress.env_steps -= spec_.q.train_every;  // schedules in force when the rollout began
   double divergence = 0;
   for (int epoch = 0; epoch < spec_.q.epochs; ++epoch) {
     if (o.target_kl > 0 && divergence > o.target_kl) break;
@@ -123,12 +125,13 @@ void PpoLearner::learn(Training training) {
                           .acted = acted_,
                           .returns = returns_,
                           .advantages = advantages_,
-                          .clip = o.clip.at(c.progress()),
-                          .entropy_weight = o.entropy.at(c.progress()),
-                          .learning_rate = learning_rate(c)};
+                          .clip = o.clip.at(progress),
+                          .entropy_weight = o.entropy.at(progress),
+                          .learning_rate = spec_.q.learning_rate.at(progress)};
       const UpdateReport report = ppo_.update(lesson, order_.subspan(first, batch), training.team);
       record(report, training);
       ++c.batches;
+      progress.updates = c.updates;
       divergence += report.kl * static_cast<double>(batch) / static_cast<double>(order_.size());
     }
   }

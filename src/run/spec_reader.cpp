@@ -514,12 +514,22 @@ class SpecReader {
       otherwise("algo.train_every", q.train_every, std::int64_t{spec_.envs});
       return;
     }
+    if (spec_.algorithm == Algorithm::ppo) {
+      otherwise("algo.lambda", q.lambda, 0.95);
+      otherwise("algo.rollout", q.rollout, 128);
+      otherwise("algo.epochs", q.epochs, 4);
+      otherwise("algo.loss", q.loss, Loss::mse);
+      otherwise("algo.normalise.rewards", q.normalise_rewards, true);
+      otherwise("net.activation", spec_.net.activation, Activation::tanh);
+      otherwise("net.init", spec_.net.init, Initialiser::orthogonal);
+      otherwise("optimiser.clip_norm", spec_.optimiser.clip_norm, 0.5f);
+      if (!has_epsilon) q.epsilon = constant(0);
+    }
     otherwise("algo.train_every", q.train_every, std::int64_t{q.rollout} * spec_.envs);
     otherwise("algo.updates_per_step", q.updates_per_step, updates_per_step_of_rollouts(q));
     otherwise("algo.learning_starts", q.learning_starts, std::int64_t{0});
     otherwise("algo.target.every", q.target_every, std::int64_t{0});
     if (spec_.algorithm == Algorithm::sarsa) otherwise("algo.lambda", q.lambda, 0.0);
-    if (spec_.algorithm == Algorithm::ppo) otherwise("algo.lambda", q.lambda, 0.95);
   }
 
   // Where the key, or the first part of it, was given; the file if it was not.

@@ -172,6 +172,16 @@ class Checker {
     const auto not_ppo = [&](bool given, std::string_view path) {
       if (given && is_ppo) blame(path, "does not go with algo.name: ppo");
     };
+    const PpoOptions standard;
+    only_ppo(p.clip != standard.clip, "algo.clip");
+    only_ppo(p.value_weight != standard.value_weight, "algo.value_weight");
+    only_ppo(p.entropy != standard.entropy, "algo.entropy");
+    only_ppo(!std::isnan(p.entropy_floor), "algo.entropy_floor");
+    only_ppo(p.entropy_floor_weight != standard.entropy_floor_weight, "algo.entropy_floor_weight");
+    only_ppo(p.advantages != standard.advantages, "algo.advantages");
+    only_ppo(p.squash != standard.squash, "algo.squash");
+    only_ppo(p.deviation != standard.deviation, "algo.deviation");
+    only_ppo(p.log_deviation != standard.log_deviation, "algo.log_deviation");
     only_ppo(!p.part_weights.empty(), "algo.part_weights");
     only_ppo(p.target_kl > 0, "algo.target_kl");
     only_ppo(p.value_clip > 0, "algo.value_clip");
@@ -180,6 +190,14 @@ class Checker {
     not_ppo(spec_.net.dueling, "net.dueling");
     not_ppo(spec_.net.noisy != Noisy::none, "net.noisy");
     not_ppo(q_.explore != Explore::epsilon_greedy, "algo.explore");
+    not_ppo(q_.epsilon != constant(0), "algo.epsilon");
+    not_ppo(q_.loss != Loss::mse, "algo.loss");
+    if (is_ppo && p.advantages == Standardise::batch && q_.batch == 1) {
+      blame("algo.advantages", "a batch of one has no spread: every advantage would be 0");
+    }
+    if (is_ppo && p.advantages == Standardise::episode && q_.rollout == 1) {
+      blame("algo.advantages", "a rollout of one step has no spread: every advantage would be 0");
+    }
     if (!spec_.net.value_from.empty() && spec_.net.branches.empty()) {
       blame("net.value_from", "needs net.branches; without them, net.separate is what you want");
     }

@@ -54,6 +54,21 @@ void check_reward_parts(const TrainSpec& spec, const EnvSpec& env) {
                   given, spec.env, env.reward_part_count(), names.empty() ? "" : ": ", names));
 }
 
+// What says how to act in a box means nothing where actions are numbered.
+void check_box_keys(const TrainSpec& spec, const EnvSpec& env) {
+  if (env.actions == 0) return;
+  const PpoOptions standard;
+  const auto refuse = [&](bool given, std::string_view key) {
+    if (given) {
+      throw UsageError(fmt::format(
+          "{}: is for actions in a box; those of {} are numbered. Leave it out", key, spec.env));
+    }
+  };
+  refuse(spec.ppo.squash != standard.squash, "algo.squash");
+  refuse(spec.ppo.deviation != standard.deviation, "algo.deviation");
+  refuse(spec.ppo.log_deviation != standard.log_deviation, "algo.log_deviation");
+}
+
 }  // namespace
 
 void check_feasible(const TrainSpec& spec) {
@@ -65,16 +80,22 @@ void check_feasible(const TrainSpec& spec) {
         kAlgorithmNames[static_cast<std::size_t>(spec.algorithm)]));
   }
   check_reward_parts(spec, env);
-  network_structure(spec);  // throws if the network does not fit the environment
+  check_box_keys(spec, env);
+  const Structure structure =
+      network_structure(spec);  // throws if the network does not fit the environment
   const double available = static_cast<double>(memory_bytes());
   constexpr double kShare = 0.9;
   if (spec.algorithm != Algorithm::dqn) {
-    const double needed = static_cast<double>(Rollout::bytes_needed(rollout_shape(spec)));
-    if (needed <= kShare * available) return;
+    const auto rollout = static_cast<double>(Rollout::bytes_needed(rollout_shape(spec)));
+    double learning = 0;
+    for (const int rows : {spec.envs, spec.q.batch})
+      learning += static_cast<double>(Workspace::bytes_needed(structure, rows, Use::training));
+    if (rollout + learning <= kShare * available) return;
     throw UsageError(fmt::format(
-        "algo.rollout: {} vector steps of {} environments need {:.1f} GiB, but this machine has "
-        "{:.1f} GiB of memory",
-        spec.q.rollout, spec.envs, needed / 0x1p30, available / 0x1p30));
+        "{}: {} vector steps of {} environments need {:.1f} GiB, and the network in batches of {} "
+        "{:.1f} GiB, but this machine has {:.1f} GiB of memory",
+        rollout > learning ? "algo.rollout" : "algo.batch", spec.q.rollout, spec.envs,
+        rollout / 0x1p30, spec.q.batch, learning / 0x1p30, available / 0x1p30));
   }
   const ReplayShape shape = replay_shape(spec);
   const double bytes = Replay::bytes_per_transition(shape);

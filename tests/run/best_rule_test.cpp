@@ -53,7 +53,8 @@ TEST(BestRule, WhatMeansNothingCountsAsNothing) {
 }
 
 TEST(BestRule, RefusesWhatIsNoFormula) {
-  for (const char* text : {"", "5", "succes", "success progress", "success +", "1000 * success"}) {
+  for (const char* text : {"", "5", "succes", "success progress", "success +", "1000 * success",
+                           "nan return", "inf return", "100 200 return"}) {
     EXPECT_THROW(BestRule(options(text), kEnv), UsageError) << text;
   }
   try {

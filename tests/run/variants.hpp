@@ -36,6 +36,9 @@ inline void become_rollout_learner(TrainSpec& s, Algorithm algorithm) {
   s.q.updates_per_step = 2.0 / 16;
   s.q.learning_starts = 0;
   s.q.target_every = 0;
+  if (algorithm != Algorithm::ppo) return;
+  s.q.loss = Loss::mse;
+  s.q.epsilon = constant(0);
 }
 
 inline std::vector<Variant> variants() {
