@@ -49,6 +49,7 @@ Json to_state(const Trainer& trainer, const RunRecord& r) {
           {"solved_env_steps", r.solved_env_steps},
           {"solved_seconds", number(r.solved_seconds)},
           {"metrics_bytes", r.metrics_bytes},
+          {"episode_bytes", r.episode_bytes},
           {"health", {r.health.bad, r.health.raised, r.health.had_endings}},
           {"warnings", r.health.warnings}};
 }
@@ -151,6 +152,8 @@ void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& recor
   record.solved_env_steps = state.at("solved_env_steps");
   record.solved_seconds = number(state.at("solved_seconds"));
   record.metrics_bytes = state.at("metrics_bytes");
+  record.episode_bytes =
+      state.value("episode_bytes", std::uint64_t{0});  // older ones have no such file
   record.health.bad = state.at("health")[0];
   record.health.raised = state.at("health")[1];
   record.health.had_endings = state.at("health")[2];

@@ -8,23 +8,16 @@
 
 #include "core/system.hpp"
 #include "run/health.hpp"
+#include "run/json_number.hpp"
 
 namespace hotloop {
 namespace {
 
 using Buffer = fmt::memory_buffer;
 
-void add_number(Buffer& row, double value) {
-  if (std::isfinite(value)) {
-    fmt::format_to(std::back_inserter(row), "{:.6g}", value);
-  } else {
-    fmt::format_to(std::back_inserter(row), "null");
-  }
-}
-
 void add(Buffer& row, std::string_view key, double value) {
   fmt::format_to(std::back_inserter(row), ",\"{}\":", key);
-  add_number(row, value);
+  append_number(row, value);
 }
 
 double mean(double sum, std::int64_t count) {
@@ -50,7 +43,7 @@ std::vector<std::string> MetricsLog::write(Trainer& trainer, RunRecord& record) 
     fmt::format_to(std::back_inserter(row), ",\"{}\":{{", key);
     for (int i = 0; i < env.measure_count(); ++i) {
       fmt::format_to(std::back_inserter(row), "{}\"{}\":", i > 0 ? "," : "", env.measures[i]);
-      add_number(row, value_of(i));
+      append_number(row, value_of(i));
     }
     fmt::format_to(std::back_inserter(row), "}}");
   };

@@ -36,6 +36,7 @@ struct RunRecord {
   std::int64_t solved_env_steps = 0;
   double solved_seconds = kNone;
   std::uint64_t metrics_bytes = 0;  // length of metrics.jsonl when this was saved
+  std::uint64_t episode_bytes = 0;  // and of episodes.jsonl; 0 if there is none
   HealthRecord health;
 };
 

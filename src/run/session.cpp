@@ -15,6 +15,7 @@
 #include "core/system.hpp"
 #include "run/best_rule.hpp"
 #include "run/checkpoint.hpp"
+#include "run/episode_file.hpp"
 #include "run/evaluation.hpp"
 #include "run/graph_report.hpp"
 #include "run/metrics.hpp"
@@ -51,6 +52,7 @@ class Session {
 
   void start() {
     metrics_.emplace(run_dir_ + "/metrics.jsonl");
+    open_episodes();
     save();  // whatever happens from here on, there is a state to return to
   }
 
@@ -58,6 +60,7 @@ class Session {
     load_checkpoint(checkpoint, trainer_, record_, best_);
     earlier_seconds_ = record_.seconds;
     metrics_.emplace(run_dir_ + "/metrics.jsonl", record_.metrics_bytes);
+    open_episodes();
   }
 
   TrainResult run() {
@@ -68,6 +71,7 @@ class Session {
       const std::int64_t before = trainer_.counters().env_steps;
       const std::int64_t episodes_before = trainer_.counters().episodes;
       trainer_.round();
+      if (!trainer_.finished().empty()) write_episodes();
       snapshot_if_due(episodes_before);
       const std::int64_t now = trainer_.counters().env_steps;
       if (crossed(before, now, spec.evaluation.every) || trainer_.done()) evaluate();
@@ -101,6 +105,17 @@ class Session {
     return trainer_.done() || (record_.solved && trainer_.spec().evaluation.stop_when_solved);
   }
 
+  void open_episodes() {
+    if (!trainer_.spec().run.episode_log) return;
+    episodes_.emplace(run_dir_ + "/episodes.jsonl", record_.episode_bytes);
+  }
+
+  void write_episodes() {
+    trainer_.clock().enter(Phase::log);
+    episodes_->write(trainer_.env().spec(), trainer_.finished());
+    trainer_.clock().enter(Phase::other);
+  }
+
   double elapsed() const { return earlier_seconds_ + seconds_between(start_, Clock::now()); }
 
   void evaluate() {
@@ -132,6 +147,7 @@ class Session {
     for (const std::string& warning : metrics_->write(trainer_, record_)) {
       if (hooks_.warning) hooks_.warning(warning);
     }
+    if (episodes_) episodes_->flush();
     trainer_.clock().enter(Phase::other);
   }
 
@@ -140,6 +156,10 @@ class Session {
     record_.seconds = elapsed();
     metrics_->sync();
     record_.metrics_bytes = metrics_->bytes();
+    if (episodes_) {
+      episodes_->sync();
+      record_.episode_bytes = episodes_->bytes();
+    }
     save_checkpoint(run_dir_, trainer_, record_, best_);
     trainer_.clock().enter(Phase::other);
   }
@@ -275,6 +295,7 @@ class Session {
   BestRule rule_;
   std::vector<float> best_;  // what the best evaluation was made with, see all_of_model()
   std::optional<MetricsLog> metrics_;
+  std::optional<EpisodeFile> episodes_;  // if run.episode_log
   RunRecord record_;
   double earlier_seconds_ = 0;  // of the sessions before this one
 };

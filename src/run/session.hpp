@@ -6,6 +6,7 @@
 //   run.json                     version, CPU, seed
 //   graph.json                   of a network that is a graph: edges and measures
 //   metrics.jsonl                see metrics.hpp
+//   episodes.jsonl               see episode_file.hpp, if run.episode_log asks for it
 //   checkpoints/*.safetensors    see checkpoint.hpp
 //   model-best.safetensors       the network of the best evaluation so far
 //   model-latest.safetensors     the network as it was saved last

@@ -42,6 +42,7 @@ struct RunOptions {
   double checkpoint_seconds = 30;   // 0 = after every round
   std::int64_t snapshot_every = 0;  // episodes; 0 = no snapshots
   std::int64_t log_every = 1'000;   // env steps
+  bool episode_log = false;         // every episode into episodes.jsonl
   std::uint64_t seed = 1;
 };
 

@@ -242,6 +242,7 @@ std::vector<Key> spec_keys(TrainSpec& s) {
       {"run.snapshot_every", &r.snapshot_every, {0, kMany},
        "episodes between models kept in `snapshots/`, the first after episode 1; 0 = none"},
       {"run.log_every", &r.log_every, {1, kMany}, "env steps between lines of `metrics.jsonl`"},
+      {"run.episode_log", &r.episode_log, {}, "a line in `episodes.jsonl` for every episode"},
   };
   // clang-format on
 }

@@ -123,6 +123,9 @@ Trainer::Trainer(const TrainSpec& spec)
       env_(make_env(spec)),
       learner_(make_learner(spec)),
       actions_(env_.spec(), spec.envs) {
+  if (spec.run.episode_log) {  // at the very most, every step of a round ends an episode
+    finished_.reserve(static_cast<std::size_t>(std::min(spec.q.train_every, total_steps_)));
+  }
   env_.reset();
   check_finite(env_.obs(), 0, "observation");
   check_masks(env_.mask(), 0);
@@ -131,6 +134,7 @@ Trainer::Trainer(const TrainSpec& spec)
 
 void Trainer::round() {
   clock_.begin_round();
+  finished_.clear();
   const QOptions& q = spec_.q;
   // Rounds end where they would have, also after a run that ended in between was extended.
   const std::int64_t ended = rounds_ended(q, counters_.env_steps);
@@ -172,6 +176,7 @@ void Trainer::collect() {
   for (const Episode& episode : env_.finished()) {
     window_.returns += episode.total_return;
     episodes_.add(episode);
+    if (spec_.run.episode_log) finished_.push_back({counters_.env_steps, episode});
   }
   window_.episodes += static_cast<std::int64_t>(env_.finished().size());
 }

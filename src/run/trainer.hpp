@@ -20,6 +20,11 @@
 
 namespace hotloop {
 
+struct FinishedEpisode {
+  std::int64_t env_steps = 0;  // of the run when it ended
+  Episode episode;
+};
+
 class Trainer {
  public:
   explicit Trainer(const TrainSpec& spec);
@@ -37,6 +42,8 @@ class Trainer {
   double largest_reward() const { return largest_reward_; }  // max |r| so far
   EpisodeLog& episodes() { return episodes_; }
   const EpisodeLog& episodes() const { return episodes_; }
+  // Those that ended in the latest round, in the order in which they did; none unless run.episode_log.
+  std::span<const FinishedEpisode> finished() const { return finished_; }
   Window& window() { return window_; }
   const Window& window() const { return window_; }
   PhaseClock& clock() { return clock_; }
@@ -68,6 +75,7 @@ class Trainer {
   Counters counters_;
   Window window_;
   EpisodeLog episodes_;
+  std::vector<FinishedEpisode> finished_;  // of a round; never grows beyond what was reserved
   double largest_reward_ = 0;
 };
 

@@ -92,6 +92,10 @@ std::vector<Json> metrics(const std::string& run_dir) {
   return rows;
 }
 
+std::string episode_lines(const std::string& run_dir) {
+  return std::string(read_file(run_dir + "/episodes.jsonl").text());
+}
+
 TrainResult SessionTest::expect_stopping_changes_nothing(const TrainSpec& spec) {
   const std::string straight = run_dir();
   const TrainResult expected = start_run(spec, straight, {});
@@ -117,6 +121,10 @@ TrainResult SessionTest::expect_stopping_changes_nothing(const TrainSpec& spec) 
   }
   EXPECT_EQ(contents(list_checkpoints(split).back()), contents(list_checkpoints(straight).back()));
   EXPECT_EQ(metrics(split), metrics(straight));
+  EXPECT_EQ(fs::exists(split + "/episodes.jsonl"), spec.run.episode_log);
+  if (spec.run.episode_log) {
+    EXPECT_EQ(episode_lines(split), episode_lines(straight));
+  }
   return result;
 }
 
@@ -183,10 +191,60 @@ TEST_F(SessionTest, StoppedAfterEveryRoundEqualsStraightWithBranches) {
                        {"all", {"h1", "global", "context"}, {}}};
   spec.evaluation.every = 200;
   spec.run.steps = 800;
+  spec.run.episode_log = true;
   const TrainResult result = expect_stopping_changes_nothing(spec);
+  EXPECT_NE(episode_lines(result.run_dir).find(":null"), std::string::npos);
   const auto row = metrics(result.run_dir).back();
   EXPECT_TRUE(row.at("greedy_measures").at("score").is_number());
   EXPECT_TRUE(row.at("measures").at("score").is_number());
+}
+
+// A line for each episode with all that is known of it; what a killed run wrote after its checkpoint is
+// written once; and the log may begin later.
+TEST_F(SessionTest, EveryEpisodeIsALine) {
+  TrainSpec spec = small_spec();
+  spec.env = "snake";
+  spec.env_options = {{"grid", "5"}, {"max_steps", "30"}};
+  spec.evaluation.every = 0;
+  spec.run.steps = 1600;
+  spec.run.episode_log = true;
+  const std::string straight = run_dir();
+  const TrainResult expected = start_run(spec, straight, {});
+  std::vector<Json> rows;
+  std::ifstream file(straight + "/episodes.jsonl");
+  for (std::string line; std::getline(file, line);) rows.push_back(Json::parse(line));
+  EXPECT_EQ(static_cast<std::int64_t>(rows.size()), expected.episodes);
+  double sum = 0, before = 0;
+  const EnvSpec env = env_spec(spec.world());
+  for (const Json& row : rows) {
+    EXPECT_EQ(row.size(), 3u + env.measure_count());
+    for (int i = 0; i < env.measure_count(); ++i) EXPECT_TRUE(row.contains(env.measures[i]));
+    EXPECT_GE(row.at("env_steps"), before);
+    EXPECT_GE(row.at("length"), 1);
+    EXPECT_LE(row.at("length"), 30);
+    before = row.at("env_steps");
+    sum += row.at("return").get<double>();
+  }
+  EXPECT_LE(before, 1600);
+  EXPECT_NEAR(sum / static_cast<double>(rows.size()), expected.episode_return_mean, 1e-4);
+
+  TrainSpec half = spec;
+  half.run.steps = 800;
+  const std::string killed = run_dir();
+  start_run(half, killed, {});
+  std::ofstream(killed + "/episodes.jsonl", std::ios::app) << "{\"env_steps\":808,\"ret";
+  resume_run(spec, killed, std::nullopt, {});
+  EXPECT_EQ(episode_lines(killed), episode_lines(straight));
+
+  half.run.episode_log = false;
+  const std::string late = run_dir();
+  start_run(half, late, {});
+  EXPECT_FALSE(fs::exists(late + "/episodes.jsonl"));
+  resume_run(spec, late, std::nullopt, {});
+  const std::string lines = episode_lines(late);
+  EXPECT_FALSE(lines.empty());
+  EXPECT_LT(lines.size(), episode_lines(straight).size());
+  EXPECT_TRUE(episode_lines(straight).ends_with(lines));
 }
 
 TEST_F(SessionTest, LoggingEvaluationAndCheckpointsDoNotTouchTraining) {
@@ -194,6 +252,7 @@ TEST_F(SessionTest, LoggingEvaluationAndCheckpointsDoNotTouchTraining) {
   const std::string hash = start_run(spec, run_dir(), {}).params_hash;
   spec.evaluation.every = 50;
   spec.run.log_every = 17;
+  spec.run.episode_log = true;
   spec.run.checkpoint_seconds = 0;
   EXPECT_EQ(start_run(spec, run_dir(), {}).params_hash, hash);
 }

@@ -221,6 +221,36 @@ TEST(Trainer, AReplayThatCannotFitIsRefusedWithTheNumber) {
   }
 }
 
+// Every episode of a round, and of no other; together they are what was counted.
+TEST(Trainer, KeepsTheFinishedEpisodesOfARoundIfAsked) {
+  TrainSpec spec = small_spec();
+  Trainer silent(spec);
+  while (!silent.done()) {
+    silent.round();
+    EXPECT_TRUE(silent.finished().empty());
+  }
+  spec.run.episode_log = true;
+  Trainer trainer(spec);
+  std::int64_t episodes = 0, before = 0;
+  double returns = 0;
+  while (!trainer.done()) {
+    trainer.round();
+    for (const FinishedEpisode& finished : trainer.finished()) {
+      EXPECT_GT(finished.env_steps, before);
+      EXPECT_LE(finished.env_steps, trainer.counters().env_steps);
+      EXPECT_EQ(finished.env_steps % spec.envs, 0);
+      EXPECT_EQ(finished.episode.total_return, static_cast<double>(finished.episode.length));
+      returns += finished.episode.total_return;
+      ++episodes;
+    }
+    before = trainer.counters().env_steps;
+  }
+  EXPECT_GT(episodes, 20);
+  EXPECT_EQ(episodes, trainer.counters().episodes);
+  EXPECT_NEAR(returns / static_cast<double>(episodes), trainer.episodes().mean(EpisodeLog::kReturn),
+              1e-9);
+}
+
 TEST(Trainer, TrainingAllocatesNothingAfterWarmUp) {
   if (!kCountsAllocations) GTEST_SKIP() << "the sanitizer owns malloc";
   for (const auto& [env, envs, threads] : std::vector<std::tuple<const char*, int, int>>{
@@ -232,6 +262,7 @@ TEST(Trainer, TrainingAllocatesNothingAfterWarmUp) {
     spec.q.batch = 160;  // two shards
     spec.run.threads = threads;
     spec.run.steps = 12'000;
+    spec.run.episode_log = envs == 4;
     Trainer trainer(spec);
     while (trainer.counters().env_steps < 1000) trainer.round();
     const std::int64_t before = allocations();

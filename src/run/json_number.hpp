@@ -1,0 +1,19 @@
+// How a number is written into a line of JSON: six digits, and null for what is not a number.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iterator>
+
+namespace hotloop {
+
+inline void append_number(fmt::memory_buffer& line, double value) {
+  if (std::isfinite(value)) {
+    fmt::format_to(std::back_inserter(line), "{:.6g}", value);
+  } else {
+    fmt::format_to(std::back_inserter(line), "null");
+  }
+}
+
+}  // namespace hotloop
