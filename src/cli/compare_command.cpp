@@ -21,6 +21,10 @@ namespace {
 
 constexpr std::string_view kOptions = "env.options.";
 
+bool is_saved(const std::string& run) {
+  return std::filesystem::is_directory(run) || run.ends_with(".safetensors");
+}
+
 // What --vary says: the option's name and its values; one empty value if nothing varies.
 struct Variation {
   std::string option;
@@ -35,8 +39,16 @@ void check_option(std::string_view flag, const std::string& text) {
       flag, text, flag == "--vary" ? "value,value,..." : "value"));
 }
 
-Variation read_variation(const std::string& text) {
-  if (text.empty()) return {};
+// The environment that everyone plays.
+std::string env_of(const CompareArguments& arguments) {
+  const std::string& run = arguments.runs[0];
+  return is_saved(run) ? load_saved_model(run, arguments.model, {}).model.spec.env
+                       : load_spec(run).env;
+}
+
+Variation read_variation(const std::string& given, const std::string& env) {
+  if (given.empty()) return {};
+  const std::string text = full_override(given, env);
   check_option("--vary", text);
   const std::size_t equals = text.find('=');
   Variation result{text.substr(kOptions.size(), equals - kOptions.size()), {}};
@@ -60,10 +72,6 @@ struct Player {
   std::optional<SavedModel> saved;  // none: `script` plays
   int script = 0;
 };
-
-bool is_saved(const std::string& run) {
-  return std::filesystem::is_directory(run) || run.ends_with(".safetensors");
-}
 
 void check_runs(const CompareArguments& arguments) {
   const std::vector<std::string>& runs = arguments.runs;
@@ -141,9 +149,12 @@ int compare_command(const CompareArguments& arguments) {
   for (const std::string& path : {arguments.figure, arguments.csv, arguments.markdown}) {
     check_folder_of(path);
   }
-  for (const std::string& override : arguments.overrides) check_option("--set", override);
-  const Variation variation = read_variation(arguments.vary);
   check_runs(arguments);
+  const std::string world = env_of(arguments);
+  for (const std::string& override : arguments.overrides) {
+    check_option("--set", full_override(override, world));
+  }
+  const Variation variation = read_variation(arguments.vary, world);
   std::vector<Player> players;
   for (const std::string& value : variation.values) {
     std::vector<std::string> overrides = arguments.overrides;

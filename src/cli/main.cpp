@@ -25,7 +25,8 @@ void add_model(CLI::App& app, Arguments& to) {
       ->check(CLI::IsMember({"best", "latest"}))
       ->capture_default_str();
   app.add_option("--set", to.overrides,
-                 "another option of the environment, e.g. env.options.grid=15")
+                 "another option of the environment, e.g. env.grid=15, short for "
+                 "env.options.grid=15")
       ->allow_extra_args(false);
 }
 
@@ -52,7 +53,10 @@ int run(int argc, char** argv) {
   train_app
       ->add_option("SPEC", train.spec, "a ready-made spec (see: hotloop list specs) or a YAML file")
       ->required();
-  train_app->add_option("--set", train.overrides, "override a key of the spec, e.g. algo.batch=64")
+  train_app
+      ->add_option("--set", train.overrides,
+                   "override a key of the spec, e.g. algo.batch=64; env.NAME is short for "
+                   "env.options.NAME")
       ->allow_extra_args(false);
   train_app->add_option("--seed", train.seed, "random seed (run.seed)");
   train_app->add_option("--seeds", train.seeds, "train this many seeds one after the other")
@@ -98,7 +102,7 @@ int run(int argc, char** argv) {
       ->delimiter(',')
       ->allow_extra_args(false);
   compare_app->add_option("--vary", compare.vary,
-                          "repeat for several values of an option, e.g. env.options.grid=8,10,15");
+                          "repeat for several values of an option, e.g. env.grid=8,10,15");
   add_model(*compare_app, compare);
   compare_app->add_option("--episodes", compare.episodes, "episodes of each policy and value")
       ->check(CLI::Range(1, 100'000))

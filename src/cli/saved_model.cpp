@@ -6,6 +6,8 @@
 
 #include <hotloop/error.hpp>
 
+#include "core/text.hpp"
+
 namespace hotloop {
 namespace {
 
@@ -25,13 +27,20 @@ std::string path_of(const std::string& run, const std::string& which) {
       "'{}' holds no {} model: a run writes it when it saves after an evaluation", run, which));
 }
 
+std::string option_list(std::string_view env) {
+  const std::vector<std::string_view> names = env_option_names(env);
+  return names.empty() ? "none" : join(names);
+}
+
 TrainSpec with_options(const TrainSpec& spec, std::span<const std::string> overrides) {
   if (overrides.empty()) return spec;
   for (const std::string& override : overrides) {
-    if (override.starts_with("env.options.")) continue;
-    throw UsageError(fmt::format(
-        "--set {}: a saved model keeps its spec; allowed: env.options.* of its environment",
-        override));
+    if (full_override(override, spec.env).starts_with("env.options.")) continue;
+    throw UsageError(
+        fmt::format("--set {}: a saved model keeps its spec; allowed: env.options.* of its "
+                    "environment, which are "
+                    "{}",
+                    override, option_list(spec.env)));
   }
   TrainSpec changed = load_spec_text(to_yaml(spec), spec.name, overrides);
   const EnvSpec before = env_spec(spec.world());

@@ -75,13 +75,20 @@ const std::string& default_spec_folder();
 std::vector<SpecInfo> ready_made_specs(const std::string& folder = default_spec_folder());
 
 // Reads a ready-made spec by name, or a file by path. Each override is "key.path=value", the value
-// being YAML; they apply in order, after the file.
+// being YAML, its key perhaps in the short form below; they apply in order, after the file.
 TrainSpec load_spec(const std::string& name_or_path, std::span<const std::string> overrides = {},
                     const std::string& folder = default_spec_folder());
 
 // `origin` names the text in messages; its file name without ending is the spec's default name.
 TrainSpec load_spec_text(std::string_view text, const std::string& origin,
                          std::span<const std::string> overrides = {});
+
+// The options of an environment; none if there is no such environment.
+std::vector<std::string_view> env_option_names(std::string_view env);
+
+// Overrides may say env.NAME for env.options.NAME where NAME is an option of the environment and not a
+// key of the group env. The override with its key in full; others are returned as they are.
+std::string full_override(const std::string& text, std::string_view env);
 
 // What the algorithm's switches make of it, in a few words: "double dueling 3-step dqn, prioritised".
 std::string describe_algorithm(const TrainSpec& spec);

@@ -282,8 +282,9 @@ class SpecReader {
     file(root, "", origin_, true);
   }
 
-  void add_override(const std::string& text) {
-    const std::string where = "--set " + shown(text);
+  void add_override(const std::string& given) {
+    const std::string where = "--set " + shown(given);
+    const std::string text = full_override(given, env_name());
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
       fail(where, "", "expected key=value, such as algo.batch=64");
@@ -335,6 +336,12 @@ class SpecReader {
   static std::string parent_of(std::string_view path) {
     const std::size_t dot = path.rfind('.');
     return std::string(path.substr(0, dot == std::string_view::npos ? 0 : dot));
+  }
+
+  // As far as it is given by now.
+  std::string env_name() const {
+    const auto name = entries_.find("env.name");
+    return name != entries_.end() && name->second.node.IsScalar() ? name->second.node.Scalar() : "";
   }
 
   void declare(const std::string& path) {
@@ -430,6 +437,10 @@ class SpecReader {
       for (const Key& key : keys_) {
         if (key.leaf() == leaf) near = key.path;
       }
+    }
+    if (near.empty() && parent == "env") {  // or an option of the environment
+      const std::string option = nearest(leaf, env_option_names(env_name()));
+      if (!option.empty()) near = fmt::format("{}.{}", kEnvOptions, option);
     }
     fail(where, shown(path),
          near.empty()
