@@ -1,5 +1,5 @@
 // hotloop watch: a trained agent, or a script of its environment, plays before our eyes; in the
-// terminal, as an animated GIF or as a PNG of the last moment.
+// terminal, as an animated GIF or as a PNG of the last moment. Actions from a box are drawn below it.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -12,6 +12,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/saved_model.hpp"
+#include "run/action_strips.hpp"
 #include "run/evaluation.hpp"
 #include "run/picture_file.hpp"
 
@@ -50,9 +51,17 @@ class Game {
   }
 
   BatchEnv& env() { return env_; }
-  Picture picture() const { return env_.worlds().picture(0); }
+  // With the actions chosen so far.
+  Picture picture() const {
+    return with_action_strips(env_.worlds().picture(0), env_.spec(), actions_);
+  }
   double total() const { return return_; }
   std::int64_t length() const { return length_; }
+
+  // What is to be seen and told before step() takes these actions.
+  void note(const Actions& actions) {
+    actions_.insert(actions_.end(), actions.boxes.begin(), actions.boxes.end());
+  }
 
   // False when the game is over; its last picture and measures are then those of the step before.
   bool step(const Actions& actions, ThreadTeam& team) {
@@ -68,13 +77,28 @@ class Game {
     env_.worlds().measure(0, values);
     std::string text = fmt::format("step {}  return {:.2f}", length_, return_);
     for (int i = 0; i < spec.measure_count(); ++i) {
-      if (spec.measures[i] == "score") text += fmt::format("  score {}", values[i]);
+      const std::string_view name = spec.measures[i];
+      if (name == "score") text += fmt::format("  score {}", values[i]);
+      if (name == "progress") text += fmt::format("  progress {:.2f}", values[i]);
+    }
+    return text + action_text();
+  }
+
+ private:
+  // The latest action, each number in the colour of its strip.
+  std::string action_text() const {
+    std::string text;
+    const int size = env_.spec().action_size;
+    for (int i = 0; i < size && !actions_.empty(); ++i) {
+      const auto [red, green, blue] = strip_colour(i);
+      text += fmt::format("{}\x1b[38;2;{};{};{}m{:.2f}\x1b[0m", i == 0 ? "  action " : " ", red,
+                          green, blue, actions_[actions_.size() - size + i]);
     }
     return text;
   }
 
- private:
   BatchEnv env_;
+  std::vector<float> actions_;  // [steps, action_size] of a box
   double return_ = 0;
   std::int64_t length_ = 0;
 };
@@ -131,18 +155,18 @@ int watch_command(const WatchArguments& arguments) {
     // A seed each: also after a game that max_steps cuts short, the next one is new.
     Game game(player.spec().world(), seed + episode - 1);
     Actions actions(game.env().spec(), 1);
-    std::string status;
     bool playing = true;
     for (bool first = true; playing && game.length() < max_steps; first = false) {
       player.choose(game.env(), team, actions);
-      status = game.status() + player.opinion();
+      game.note(actions);
+      Picture picture = game.picture();
       if (on_terminal) {
-        if (!first) fmt::print("\x1b[{}A", lines_of(game.picture()) + 1);
-        fmt::print("{}{}\x1b[K\n", drawn(game.picture()), status);
+        if (!first) fmt::print("\x1b[{}A", lines_of(picture) + 1);
+        fmt::print("{}{}{}\x1b[K\n", drawn(picture), game.status(), player.opinion());
         std::fflush(stdout);
         std::this_thread::sleep_for(std::chrono::duration<double>(1.0 / arguments.speed));
       }
-      if (to_files) pictures.push_back(game.picture());
+      if (to_files) pictures.push_back(std::move(picture));
       playing = game.step(actions, team);
     }
     const Episode* ended = playing ? nullptr : game.env().finished().data();
