@@ -69,6 +69,14 @@ struct WatchArguments {
 };
 int watch_command(const WatchArguments& arguments);
 
+struct PlotArguments {
+  std::string run;                // a run folder
+  std::string out;                // the .svg
+  std::vector<std::string> show;  // columns and measures; empty = those that matter most
+  bool episodes = false;          // from episodes.jsonl
+};
+int plot_command(const PlotArguments& arguments);
+
 struct SuiteArguments {
   std::string suite;
   std::optional<int> seeds;

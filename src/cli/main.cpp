@@ -15,8 +15,8 @@ namespace {
 
 using namespace hotloop;
 
-constexpr std::array<std::string_view, 9> kCommands = {
-    "train", "resume", "eval", "compare", "watch", "list", "inspect", "suite", "bench"};
+constexpr std::array<std::string_view, 10> kCommands = {
+    "train", "resume", "eval", "compare", "watch", "plot", "list", "inspect", "suite", "bench"};
 
 // Which model, and under which options, in `compare`, `eval` and `watch`.
 template <class Arguments>
@@ -133,6 +133,19 @@ int run(int argc, char** argv) {
   watch_app->add_option("--gif", watch.gif, "write an animation to this file");
   watch_app->add_option("--png", watch.png, "write the last moment to this file");
   watch_app->callback([&] { code = watch_command(watch); });
+
+  PlotArguments plot;
+  auto* plot_app = app.add_subcommand("plot", "draw how a run went, over its env steps");
+  plot_app->add_option("RUN", plot.run, "the run folder")->required();
+  plot_app->add_option("--out", plot.out, "the .svg to write")->required();
+  plot_app
+      ->add_option("--show", plot.show,
+                   "columns of metrics.jsonl and measures of the environment, e.g. return,loss")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  plot_app->add_flag("--episodes", plot.episodes,
+                     "running means over single episodes (of a run with run.episode_log)");
+  plot_app->callback([&] { code = plot_command(plot); });
 
   std::string list_what;
   bool list_json = false;

@@ -14,7 +14,10 @@ namespace hotloop {
 namespace {
 
 // Distances in pixels.
-constexpr double kPanelHeight = 330, kOnePanel = 640, kManyPanels = 440;
+struct PanelSize {
+  double width, height;
+};
+constexpr PanelSize kOnePanel = {640, 330}, kManyPanels = {440, 330}, kSmallPanels = {340, 230};
 constexpr double kLeft = 62, kRight = 16, kAbove = 30, kBelow = 50;  // of a panel's axes
 constexpr double kTitle = 30, kLegendLine = 20, kLetter = 7;         // a letter's width, about
 
@@ -86,13 +89,13 @@ std::vector<std::string> series_names(const Chart& chart) {
 // One panel, its outer corner at (left, top).
 class PanelDrawing {
  public:
-  PanelDrawing(Svg& svg, const ChartPanel& panel, double left, double top, double width)
+  PanelDrawing(Svg& svg, const ChartPanel& panel, double left, double top, const PanelSize& size)
       : svg_(svg),
         panel_(panel),
         left_(left + kLeft),
-        right_(left + width - kRight),
+        right_(left + size.width - kRight),
         top_(top + kAbove),
-        bottom_(top + kPanelHeight - kBelow) {
+        bottom_(top + size.height - kBelow) {
     Range x, y;
     for (const ChartSeries& series : panel.series) {
       for (const ChartPoint& point : series.points) {
@@ -136,7 +139,13 @@ class PanelDrawing {
         x, y, escape_xml(panel_.y_label));
   }
 
+  // A line through a single point would not be seen: it is drawn as one.
   void line(const ChartSeries& series, std::string_view colour) {
+    const auto is_shown = [&](const ChartPoint& point) { return shows(point); };
+    if (std::count_if(series.points.begin(), series.points.end(), is_shown) == 1) {
+      points(series, colour, 0, 1);
+      return;
+    }
     std::string middle, upper, lower;
     for (const ChartPoint& point : series.points) {
       if (!shows(point)) continue;
@@ -275,11 +284,15 @@ void check_chart_path(const std::string& path) {
 
 std::string draw_chart(const Chart& chart) {
   const std::vector<std::string> names = series_names(chart);
-  const double panel_width = chart.panels.size() > 1 ? kManyPanels : kOnePanel;
-  const double width = panel_width * static_cast<double>(chart.panels.size());
+  const int count = static_cast<int>(chart.panels.size());
+  const int columns = std::max(1, chart.columns > 0 ? std::min(chart.columns, count) : count);
+  const int rows = (count + columns - 1) / columns;
+  const PanelSize size = chart.columns > 0 ? kSmallPanels : count > 1 ? kManyPanels : kOnePanel;
+  const double width = size.width * columns;
+  const double panels_end = kTitle + size.height * rows;
   const std::vector<LegendPlace> places = legend_places(names, width);
   const int legend_lines = places.empty() ? 0 : places.back().line + 1;
-  const double height = kTitle + kPanelHeight + kLegendLine * legend_lines + 8;
+  const double height = panels_end + kLegendLine * legend_lines + 8;
   Svg svg;
   svg.add(
       R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0:.0f}" height="{1:.0f}" viewBox="0 0 {0:.0f} {1:.0f}" font-family="sans-serif" font-size="12">)",
@@ -290,22 +303,23 @@ std::string draw_chart(const Chart& chart) {
     const auto place = std::find(names.begin(), names.end(), name) - names.begin();
     return kColours[static_cast<std::size_t>(place) % kColours.size()];
   };
-  for (std::size_t p = 0; p < chart.panels.size(); ++p) {
+  for (int p = 0; p < count; ++p) {
     const ChartPanel& panel = chart.panels[p];
-    PanelDrawing drawing(svg, panel, panel_width * static_cast<double>(p), kTitle, panel_width);
+    PanelDrawing drawing(svg, panel, size.width * (p % columns),
+                         kTitle + size.height * (p / columns), size);
     drawing.axes();
-    const int count = static_cast<int>(panel.series.size());
-    for (int i = 0; i < count; ++i) {
+    const int places_there = static_cast<int>(panel.series.size());
+    for (int i = 0; i < places_there; ++i) {
       const ChartSeries& series = panel.series[i];
       if (panel.mark == ChartMark::line) {
         drawing.line(series, colour_of(series.name));
       } else {
-        drawing.points(series, colour_of(series.name), i, count);
+        drawing.points(series, colour_of(series.name), i, places_there);
       }
     }
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const double y = kTitle + kPanelHeight + kLegendLine * places[i].line + 8;
+    const double y = panels_end + kLegendLine * places[i].line + 8;
     svg.add(R"(<rect x="{:.1f}" y="{:.1f}" width="14" height="4" fill="{}"/>)", places[i].x, y - 6,
             colour_of(names[i]));
     svg.words(places[i].x + 19, y, "start", names[i]);

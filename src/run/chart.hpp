@@ -1,4 +1,4 @@
-// Charts as SVG: panels side by side, each with its axes, one legend below for all of them.
+// Charts as SVG: panels side by side or in rows, each with its axes, one legend below for all of them.
 //
 // A series has the same colour in every panel, by its name. Text is escaped; values that are NaN, and on a
 // logarithmic axis those that are not positive, are left out.
@@ -36,6 +36,7 @@ struct ChartPanel {
 struct Chart {
   std::string title;
   std::vector<ChartPanel> panels;
+  int columns = 0;  // panels in a row, which are then small ones; 0 = all of them, large
 };
 
 std::string draw_chart(const Chart& chart);

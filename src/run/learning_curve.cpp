@@ -52,7 +52,8 @@ LearningCurve read_learning_curve(const std::string& path, const std::string& y)
   if (!std::filesystem::exists(path)) return curve;
   const FileContents contents = read_file(path);
   std::string_view rest = contents.text();
-  Json shown;  // the evaluation of the row before
+  rest = rest.substr(0, rest.rfind('\n') + 1);  // half a line may follow: it is being written
+  Json shown;                                   // the evaluation of the row before
   for (int number = 1; !rest.empty(); ++number) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));

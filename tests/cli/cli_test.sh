@@ -48,6 +48,7 @@ expect 0 "gelu" "$hotloop" list activations
 
 # Snake: options, scores, scripts, other boards, pictures.
 expect 2 "did you mean grid?" "$hotloop" train snake_dqn_basic --set env.options.gird=8
+expect 2 "did you mean env.options.grid?" "$hotloop" train snake_dqn_basic --set env.gird=8
 expect 2 "allowed: one of basic, flood" "$hotloop" train snake_dqn_basic --set env.options.obs=flod
 expect 2 "cartpole has no such option; it has none" "$hotloop" train cartpole_dqn --set env.options.grid=8
 expect 0 "snake.lethal_tail" "$hotloop" list options
@@ -118,7 +119,7 @@ cat >suite.yaml <<'YAML'
 seeds: 2
 figure: {y: score}
 rows:
-  - {title: "plain, basic", spec: snake_dqn_basic, set: [run.episodes=200, evaluation.every=1000, evaluation.episodes=10]}
+  - {title: "plain, basic", spec: snake_dqn_basic, set: [run.episodes=1000, evaluation.every=1000, evaluation.episodes=10]}
 YAML
 expect 0 "greedy score, median" "$hotloop" suite suite.yaml --quiet --figure suite.svg --csv suite.csv
 grep -q '"plain, basic",2,' suite.csv && grep -q polyline suite.svg || { echo "FAILED: no curves"; failures=$((failures + 1)); }
@@ -149,6 +150,39 @@ printf '# inputs 4 outputs 2\n0 4\n1 4\n2 4\n3 4\n4 5\n4 6\n' > tiny.edges
 expect 0 "7 neurons, 6 edges" "$hotloop" train topology_tuned --steps 3000 --set net.graph.file=tiny.edges --out graphs
 printf '# inputs 4 outputs 2\n0 4\n1 4\n2 4\n3 4\n4 5\n5 4\n4 6\n' > tiny.edges
 expect 2 "tiny.edges" "$hotloop" train topology_tuned --set net.graph.file=tiny.edges
+
+# Colonies: every episode in a file, charts, other fields, a film with the actions.
+small_forest="{tokens: {from: [graph, nodes, edges, parents], layers: [forest 8 rounds 1 heads 2 groups 2]}, \
+  critic: {from: tokens, layers: [row 1, dense 8]}, actor: {from: tokens, layers: [flatten, dense 8]}}"
+expect 0 "greedy return" "$hotloop" train durotaxis --steps 4096 --set evaluation.every=0 --set evaluation.episodes=2 \
+  --set env.max_steps=60 --set "net.branches=$small_forest" --quiet --out colony
+colony=colony/durotaxis-1
+grep -q '"ratio":' "$colony/episodes.jsonl" || { echo "FAILED: no episodes"; failures=$((failures + 1)); }
+grep -q "max_steps: 60" "$colony/spec.yaml" || { echo "FAILED: env.max_steps was lost"; failures=$((failures + 1)); }
+expect 0 "19 charts" "$hotloop" plot "$colony" --out colony.svg
+grep -q ">gamma<" colony.svg && grep -q polyline colony.svg || { echo "FAILED: no charts"; failures=$((failures + 1)); }
+expect 0 "3 charts" "$hotloop" plot "$colony" --out colony.svg --episodes --show return,ratio,gamma
+grep -q polygon colony.svg || { echo "FAILED: no band"; failures=$((failures + 1)); }
+expect 2 "did you mean gamma?" "$hotloop" plot "$colony" --out colony.svg --show gama
+expect 2 "is written as .svg" "$hotloop" plot "$colony" --out colony.png
+expect 2 "not a run folder" "$hotloop" plot . --out colony.svg
+expect 2 "run.episode_log=true" "$hotloop" plot "$snake" --out snake.svg --episodes
+expect 0 "2 charts" "$hotloop" plot "$snake" --out snake.svg --show score,loss
+for field in exponential random; do
+  expect 0 "\"substrate\":\"$field\"" "$hotloop" eval "$colony" --set env.substrate=$field --episodes 2 --json
+  long=$("$hotloop" eval "$colony" --set env.options.substrate=$field --episodes 2 --json)
+  [ "$output" = "$long" ] || { echo "FAILED: env.substrate is not env.options.substrate"; failures=$((failures + 1)); }
+done
+expect 0 '"substrate":"exponential"' "$hotloop" eval durotaxis --policy fixed --set env.substrate=exponential --episodes 2 --json
+expect 0 "| exponential | fixed |" "$hotloop" compare "$colony" --against fixed --vary env.substrate=linear,exponential \
+  --set env.max_steps=20 --episodes 2
+expect 2 "allowed: env.options.*" "$hotloop" eval "$colony" --set env.count=3
+expect 2 "allowed: options of the environment" "$hotloop" compare "$colony" --set env.count=3
+expect 2 "did you mean env.options.substrate?" "$hotloop" train durotaxis --set env.substrat=random
+expect 0 "episode 1: return" "$hotloop" watch "$colony" --gif colony.gif --png colony.png --scale 1 --set env.max_steps=20
+# 150 x 100 of the field, 10 of the bar, 5 x 8 of the actions: the sizes in both headers.
+[ "$(od -An -tu2 -j6 -N4 colony.gif | xargs)" = "150 150" ] && [ "$(od -An -tu1 -j16 -N8 colony.png | xargs)" = "0 0 0 150 0 0 0 150" ] ||
+  { echo "FAILED: no strips of actions"; failures=$((failures + 1)); }
 
 # A run, its JSON, its evaluation, its files.
 expect 0 '"params_hash":"' "$hotloop" train "${small[@]}" --json cartpole_dqn

@@ -65,6 +65,41 @@ TEST(Chart, LinesHaveBandsAndLeaveOutWhatALogarithmCannotShow) {
   EXPECT_EQ(count(document, "//text[text()='row']"), 1u) << "one legend for both panels";
 }
 
+// Seven small panels, three to a row: their titles stand in three rows and three columns, none outside.
+TEST(Chart, PanelsStandInRows) {
+  Chart chart{.title = "", .panels = {}, .columns = 3};
+  for (int i = 0; i < 7; ++i) {
+    ChartPanel panel{.title = "panel" + std::to_string(i)};
+    panel.series = {{"s", {{0, 1}, {1, 2}}}};
+    chart.panels.push_back(panel);
+  }
+  const pugi::xml_document document = parsed(chart);
+  EXPECT_EQ(count(document, "//polyline"), 7u);
+  EXPECT_EQ(count(document, "//text[text()='s']"), 1u);
+  const auto place = [&](int i, const char* axis) {
+    const std::string path = "//text[text()='panel" + std::to_string(i) + "']";
+    return document.select_node(path.c_str()).node().attribute(axis).as_double();
+  };
+  const double across = place(1, "x") - place(0, "x"), down = place(3, "y") - place(0, "y");
+  EXPECT_GT(across, 200);
+  EXPECT_GT(down, 100);
+  for (int i = 0; i < 7; ++i) {
+    EXPECT_NEAR(place(i, "x"), place(0, "x") + across * (i % 3), 0.11) << i;
+    EXPECT_NEAR(place(i, "y"), place(0, "y") + down * (i / 3), 0.11) << i;
+  }
+  const pugi::xml_node svg = document.child("svg");
+  EXPECT_NEAR(svg.attribute("width").as_double(), 3 * across, 1);
+  EXPECT_GT(svg.attribute("height").as_double(), 3 * down);
+}
+
+TEST(Chart, ALineOfOnePointIsSeen) {
+  ChartPanel panel;
+  panel.series = {{"one", {{1, 2}, {3, kNaN}}}, {"two", {{1, 2}, {2, 3}}}};
+  const pugi::xml_document document = parsed({"", {panel}});
+  EXPECT_EQ(count(document, "//circle"), 1u);
+  EXPECT_EQ(count(document, "//polyline"), 1u);
+}
+
 // By hand: decades 0 to 2 over the width of the axes, so that 10 lies in the middle of 1 and 100.
 TEST(Chart, PlacesPointsToScale) {
   ChartPanel panel{.mark = ChartMark::point, .log_x = true};
