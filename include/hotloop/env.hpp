@@ -51,7 +51,7 @@ struct ObsPart {
 };
 
 inline constexpr int kMaxActionSize = 8;
-inline constexpr int kMaxMeasures = 16;
+inline constexpr int kMaxMeasures = 20;
 inline constexpr int kMaxRewardParts = 8;
 
 // The fact sheet of an environment. Either `actions` or `action_size` is set, never both.

@@ -63,7 +63,7 @@ struct QOptions {
   double priority_alpha = 0.6, priority_epsilon = 1e-4;
   Schedule beta = linear(0.4, 1, 100'000);  // exponent of the importance weights
 
-  // On-policy learning (pqn, sarsa).
+  // On-policy learning (pqn, sarsa, ppo).
   int rollout = 32;      // vector steps in a round
   int epochs = 2;        // passes over a round's transitions, in batches
   double lambda = 0.65;  // mixes one-step and longer returns

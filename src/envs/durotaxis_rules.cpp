@@ -161,7 +161,7 @@ EnvSpec durotaxis_spec(const DurotaxisRules& rules) {
           "(rl-durotaxis)",
       .measures = {"success", "progress", "centroid", "cells", "graph", "spawn", "delete",
                    "efficiency", "edge", "centroid_reward", "milestone", "node", "survival",
-                   "termination", "ratio", "gamma"},
+                   "termination", "ratio", "gamma", "alpha", "noise", "theta"},
       .reward_parts = {"graph", "spawn", "delete", "edge", "node"}};
   spec.action_high[0] = static_cast<float>(rules.ratio);
   return spec;

@@ -95,8 +95,11 @@ void DurotaxisWorld::join_chain() {
 Step DurotaxisWorld::step(std::span<const float> given, Rng& rng) {
   ++steps;
   const DurotaxisAction action = rules->clip(given);
-  ratio_sum += action.ratio;
-  gamma_sum += action.gamma;
+  actions.ratio += action.ratio;
+  actions.gamma += action.gamma;
+  actions.alpha += action.alpha;
+  actions.noise += action.noise;
+  actions.theta += action.theta;
   const int before = count;
   const double x_before = shape.x;
   const double y_before = shape.y;
@@ -303,8 +306,11 @@ void DurotaxisWorld::measure(std::span<float> values) const {
                         sums.node,
                         sums.survival,
                         sums.termination,
-                        ratio_sum / steps,
-                        gamma_sum / steps};
+                        actions.ratio / steps,
+                        actions.gamma / steps,
+                        actions.alpha / steps,
+                        actions.noise / steps,
+                        actions.theta / steps};
   std::transform(std::begin(all), std::end(all), values.begin(),
                  [](double value) { return static_cast<float>(value); });
 }

@@ -54,9 +54,8 @@ struct DurotaxisReward {
 struct DurotaxisState {
   DurotaxisField field{};
   DurotaxisReward latest{};
-  DurotaxisReward sums{};  // over the episode
-  double ratio_sum = 0;
-  double gamma_sum = 0;
+  DurotaxisReward sums{};                  // over the episode
+  DurotaxisAction actions{0, 0, 0, 0, 0};  // their sums over the episode
   std::int32_t steps = 0;
   std::int32_t count = 0;
   std::int32_t spawned = 0;     // in the latest step: the last cells

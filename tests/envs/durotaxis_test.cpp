@@ -200,6 +200,8 @@ TEST(Durotaxis, NormalModeByHand) {
   EXPECT_EQ(colony.measure("spawn"), -2);
   EXPECT_EQ(colony.measure("ratio"), 0.25f);
   EXPECT_EQ(colony.measure("gamma"), 0.5f);
+  EXPECT_EQ(colony.measure("alpha"), 2);
+  EXPECT_EQ(colony.measure("theta"), 0);
   EXPECT_EQ(colony.measure("cells"), 2);
 }
 

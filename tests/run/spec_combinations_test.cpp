@@ -55,6 +55,42 @@ TEST(Spec, RolloutLearnersDeriveTheirRatios) {
   EXPECT_NE(refused("algo.train_every=8").find("leave it out"), std::string::npos);
 }
 
+TEST(Spec, PpoHasDefaultsThatWork) {
+  const TrainSpec spec = read("env: {name: cartpole}\nalgo: {name: ppo}");
+  EXPECT_EQ(spec.q.rollout, 128);
+  EXPECT_EQ(spec.q.epochs, 4);
+  EXPECT_EQ(spec.q.lambda, 0.95);
+  EXPECT_TRUE(spec.q.normalise_rewards);
+  EXPECT_EQ(spec.net.activation, Activation::tanh);
+  EXPECT_EQ(spec.net.init, Initialiser::orthogonal);
+  EXPECT_EQ(spec.optimiser.clip_norm, 0.5f);
+  EXPECT_EQ(to_yaml(read(to_yaml(spec))), to_yaml(spec));
+}
+
+TEST(Spec, PpoAndTheOthersRefuseEachOthersKeys) {
+  const auto with = [](const std::string& algorithm, const std::string& override) {
+    return complaint("env: {name: cartpole, count: 4}\nalgo: {name: " + algorithm + "}",
+                     {override});
+  };
+  for (const char* override : {"net.dueling=true", "net.noisy=head", "algo.explore=boltzmann",
+                               "algo.epsilon=0.1", "algo.loss=huber"}) {
+    EXPECT_NE(with("ppo", override).find("does not go with algo.name: ppo"), std::string::npos)
+        << override << ": " << with("ppo", override);
+  }
+  for (const char* override :
+       {"algo.clip=0.3", "algo.value_clip=0.1", "algo.value_weight=1", "algo.part_weights=[1]",
+        "algo.entropy=0.1", "algo.entropy_floor=1", "algo.target_kl=0.1", "algo.advantages=none",
+        "algo.squash=clip", "algo.deviation=network", "algo.log_deviation=1", "net.separate=true",
+        "net.value_from=h"}) {
+    EXPECT_NE(with("dqn", override).find("belongs to algo.name: ppo"), std::string::npos)
+        << override << ": " << with("dqn", override);
+  }
+  EXPECT_NE(with("ppo", "algo.batch=1").find("every advantage would be 0"), std::string::npos);
+  EXPECT_NE(with("ppo", "net.value_from=h").find("needs net.branches"), std::string::npos);
+  EXPECT_NE(with("ppo", "algo.batch=100").find("does not divide a rollout of 512"),
+            std::string::npos);
+}
+
 TEST(Spec, CombinationsThatMakeNoSenseAreRefused) {
   const auto refused = [](const std::vector<std::string>& overrides) {
     return complaint("env: {name: a}", overrides);

@@ -215,8 +215,7 @@ TEST(Spec, WrittenSpecsAreReadBackToTheBit) {
     spec.q.learning_starts = std::min(spec.q.learning_starts, spec.run.steps);
     spec.evaluation.every += 1;
     spec.algorithm = Algorithm::dqn;
-    spec.ppo.part_weights.clear();  // and what else belongs to ppo alone
-    spec.ppo.target_kl = spec.ppo.value_clip = 0;
+    spec.ppo = {};  // what belongs to ppo alone
     spec.net.separate = false;
     spec.net.value_from.clear();
     spec.q.train_offset = spec.q.train_every / spec.envs / 2 * spec.envs;
@@ -242,8 +241,7 @@ TEST(Spec, WrittenSpecsAreReadBackToTheBit) {
     }
     if (spec.q.v_min > spec.q.v_max) std::swap(spec.q.v_min, spec.q.v_max);
     spec.q.temperature = i % 2 == 0 ? linear(5, 0.5, 4000) : constant(0.1);
-    for (Schedule* schedule : {&spec.q.epsilon, &spec.q.beta, &spec.q.learning_rate, &spec.ppo.clip,
-                               &spec.ppo.entropy}) {
+    for (Schedule* schedule : {&spec.q.epsilon, &spec.q.beta, &spec.q.learning_rate}) {
       if (schedule->kind == ScheduleKind::step)
         schedule->to = std::min(schedule->to, schedule->from);
     }

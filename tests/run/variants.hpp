@@ -1,4 +1,4 @@
-// Every member of the Q-learning family as a short run: whatever must hold for all of them is tested
+// Every member of the family as a short run: whatever must hold for all of them is tested
 // over this list.
 #pragma once
 

@@ -126,6 +126,7 @@ TEST_P(EveryVariant, TakesNoMaskedAction) {
   if (!spec.net.branches.empty()) spec.net.branches = {{"h", {"state"}, {"dense 8"}}};
   spec.net.value_from.clear();
   spec.ppo.part_weights.clear();
+  spec.ppo.deviation = Deviation::free;
   Trainer trainer(spec);
   finish(trainer);  // the world throws if a forbidden action is taken
   EXPECT_GT(trainer.counters().episodes, 0);
