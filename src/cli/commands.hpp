@@ -37,6 +37,7 @@ struct EvalArguments {
   std::vector<std::string> overrides;
   std::optional<int> episodes;
   std::optional<std::uint64_t> seed;
+  bool sample = false;  // draw actions from the policy instead of taking the best
   bool json = false;
 };
 int eval_command(const EvalArguments& arguments);

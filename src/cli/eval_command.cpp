@@ -81,7 +81,8 @@ int eval_command(const EvalArguments& arguments) {
   const SavedModel saved = load_saved_model(arguments.run, arguments.model, arguments.overrides);
   const Subject subject = subject_of(saved.path, saved.model.spec, arguments);
   ThreadTeam team(subject.spec.run.threads);
-  report(subject, evaluate_model(saved, subject.options, subject.seed, team), arguments.json);
+  report(subject, evaluate_model(saved, subject.options, subject.seed, team, arguments.sample),
+         arguments.json);
   return 0;
 }
 

@@ -87,6 +87,9 @@ int run(int argc, char** argv) {
       ->check(CLI::Range(1, 1'000'000));
   eval_app->add_option("--seed", eval.seed,
                        "seed of the starts; the run's own repeats its evaluation");
+  eval_app->add_flag(
+      "--sample", eval.sample,
+      "draw actions from the policy, as in training, instead of taking the best (ppo)");
   eval_app->add_flag("--json", eval.json, "print one JSON object");
   eval_app->callback([&] { code = eval_command(eval); });
 

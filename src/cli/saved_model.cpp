@@ -67,12 +67,17 @@ SavedModel load_saved_model(const std::string& run, const std::string& which,
 }
 
 Evaluation evaluate_model(const SavedModel& saved, const EvaluationOptions& options,
-                          std::uint64_t seed, ThreadTeam& team) {
+                          std::uint64_t seed, ThreadTeam& team, bool sample) {
   const Model& model = saved.model;
+  if (sample && !std::holds_alternative<ActorCriticHead>(saved.head)) {
+    throw UsageError(fmt::format(
+        "--sample: {} was trained by {}, which learns values, not a policy to draw from",
+        saved.path, kAlgorithmNames[static_cast<std::size_t>(model.spec.algorithm)]));
+  }
   const EnvChoice world = model.spec.world();
   const InputScale scale = saved.scale();
   Evaluator evaluator(world, options, seed, model.structure, saved.head);
-  return evaluator.run(model.parameters, saved.is_scaled() ? &scale : nullptr, team);
+  return evaluator.run(model.parameters, saved.is_scaled() ? &scale : nullptr, team, sample);
 }
 
 TrainSpec load_policy_spec(const std::string& run, std::span<const std::string> overrides) {

@@ -24,9 +24,9 @@ struct SavedModel {
 SavedModel load_saved_model(const std::string& run, const std::string& which,
                             std::span<const std::string> overrides);
 
-// Its greedy play.
+// Its greedy play; or with actions drawn from its policy, if it has one: throws UsageError if not.
 Evaluation evaluate_model(const SavedModel& saved, const EvaluationOptions& options,
-                          std::uint64_t seed, ThreadTeam& team);
+                          std::uint64_t seed, ThreadTeam& team, bool sample = false);
 
 // The spec behind a policy without a network: of a run folder, with or without models, of a model
 // file, a ready-made one or a YAML file. Overrides may change any key, but for a model file those of

@@ -134,17 +134,28 @@ const float* GreedyPolicy::prefer(int block, const std::uint8_t* mask, int rows)
   return scratch;
 }
 
-void GreedyPolicy::choose_boxes(const PolicyHead& policy, int block, int rows,
-                                std::span<float> boxes) const {
+void GreedyPolicy::choose_by_policy(const PolicyHead& policy, int block, int rows,
+                                    const Draws* draws, Actions& actions) const {
   for (int row = 0; row < rows; ++row) {
-    const std::size_t to = static_cast<std::size_t>(block * kLanes + row) * policy.actions;
-    squash(policy, preference_[block] + row, kLanes, &boxes[to]);
+    const float* raw = preference_[block] + row;  // means come first
+    std::array<float, kMaxActionSize * kLanes> drawn;
+    const std::size_t place = static_cast<std::size_t>(block) * kLanes + row;
+    if (draws != nullptr) {
+      Rng rng(draws->seed, Purpose::exploration, static_cast<std::uint32_t>(place), draws->step);
+      sample(policy, preference_[block], row, rng, drawn.data());
+      raw = drawn.data();
+    }
+    if (policy.is_box()) {
+      squash(policy, raw, kLanes, &actions.boxes[place * policy.actions]);
+    } else {
+      actions.numbers[place] = static_cast<std::int32_t>(*raw);
+    }
   }
 }
 
 void GreedyPolicy::choose(std::span<const float> parameters, const InputScale* scale,
                           std::span<const float> obs, std::span<const std::uint8_t> mask,
-                          ThreadTeam& team, Actions& actions) {
+                          ThreadTeam& team, Actions& actions, const Draws* draws) {
   const auto* actor = std::get_if<ActorCriticHead>(&head_);
   team.run(block_count(rows_), [&](int first, int last, int) {
     forward(plan_, parameters, obs.data(), rows_, first, last, workspace_, scale);
@@ -153,8 +164,8 @@ void GreedyPolicy::choose(std::span<const float> parameters, const InputScale* s
       const int rows = std::min(kLanes, rows_ - block * kLanes);
       const std::uint8_t* masks = mask.empty() ? nullptr : &mask[row * preferences()];
       preference_[block] = prefer(block, masks, rows);
-      if (actor != nullptr && actor->policy.is_box()) {
-        choose_boxes(actor->policy, block, rows, actions.boxes);
+      if (actor != nullptr && (actor->policy.is_box() || draws != nullptr)) {
+        choose_by_policy(actor->policy, block, rows, draws, actions);
         continue;
       }
       std::array<std::int32_t, kLanes> greedy;
@@ -182,9 +193,11 @@ Evaluator::Evaluator(const EnvChoice& env, const EvaluationOptions& options, std
       policy_(structure, head, options.episodes) {}
 
 Evaluation Evaluator::run(std::span<const float> parameters, const InputScale* scale,
-                          ThreadTeam& team) {
+                          ThreadTeam& team, bool sample) {
   return play_episodes(env_, max_steps_, team, [&](Actions& actions) {
-    policy_.choose(parameters, scale, env_.obs(), env_.mask(), team, actions);
+    const Draws draws{env_.seed(), env_.steps()};
+    policy_.choose(parameters, scale, env_.obs(), env_.mask(), team, actions,
+                   sample ? &draws : nullptr);
   });
 }
 

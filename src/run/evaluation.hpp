@@ -46,8 +46,13 @@ std::vector<double> measures_of(const Evaluation& evaluation, int measure);
 Evaluation play_episodes(BatchEnv& env, std::int64_t max_steps, ThreadTeam& team,
                          const std::function<void(Actions& actions)>& choose);
 
+// Where the draws of a policy that is not greedy come from: row i has (seed, exploration, i, step).
+struct Draws {
+  std::uint64_t seed, step;
+};
+
 // The greedy choice of a network for a batch of observations: the action of the largest value or
-// probability, or the mean of a Gaussian.
+// probability, or the mean of a Gaussian. A policy may also be asked to draw, as in training.
 class GreedyPolicy {
  public:
   GreedyPolicy(const Structure& structure, const Head& head, int rows);
@@ -55,7 +60,7 @@ class GreedyPolicy {
   // `scale` normalises observations, as it stands; null = none.
   void choose(std::span<const float> parameters, const InputScale* scale,
               std::span<const float> obs, std::span<const std::uint8_t> mask, ThreadTeam& team,
-              Actions& actions);
+              Actions& actions, const Draws* draws = nullptr);
   // What `choose` last saw in a row, in words: "Q 1.20 0.85", "p 0.99 0.01"; nothing for a box.
   std::string opinion(int row) const;
 
@@ -63,7 +68,8 @@ class GreedyPolicy {
   int preferences() const;  // numbers that opinion() tells
   // [preferences()][kLanes] of a block: Q(s, a), or log p(a | s), or means.
   const float* prefer(int block, const std::uint8_t* mask, int rows);
-  void choose_boxes(const PolicyHead& policy, int block, int rows, std::span<float> boxes) const;
+  void choose_by_policy(const PolicyHead& policy, int block, int rows, const Draws* draws,
+                        Actions& actions) const;
 
   Head head_;
   int rows_;
@@ -79,7 +85,9 @@ class Evaluator {
   Evaluator(const EnvChoice& env, const EvaluationOptions& options, std::uint64_t seed,
             const Structure& structure, const Head& head);
 
-  Evaluation run(std::span<const float> parameters, const InputScale* scale, ThreadTeam& team);
+  // `sample`: the policy draws its actions, as in training.
+  Evaluation run(std::span<const float> parameters, const InputScale* scale, ThreadTeam& team,
+                 bool sample = false);
   const EnvSpec& spec() const { return env_.spec(); }
 
  private:

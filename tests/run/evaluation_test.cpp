@@ -68,5 +68,22 @@ TEST(Evaluation, UnknownPoliciesAreNamed) {
   EXPECT_EQ(script_number("random", {"pendulum", {}}), 0) << "a box can be drawn from as well";
 }
 
+// A fresh policy hardly prefers anything: drawn actions are like random ones, greedy ones are not; and
+// both are the same whenever they are asked for.
+TEST(Evaluation, APolicyMayDraw) {
+  TrainSpec spec = load_spec("cartpole_ppo");
+  const Structure net = network_structure(spec);
+  std::vector<float> parameters(net.storage);
+  initialise(net, spec.net.init, 3, parameters);
+  ThreadTeam team(2);
+  Evaluator evaluator(spec.world(), spec.evaluation, 5, net, network_head(spec));
+  const Evaluation greedy = evaluator.run(parameters, nullptr, team);
+  const Evaluation drawn = evaluator.run(parameters, nullptr, team, true);
+  EXPECT_NEAR(drawn.mean, 22, 4);
+  EXPECT_NE(returns_of(greedy), returns_of(drawn));
+  EXPECT_EQ(returns_of(evaluator.run(parameters, nullptr, team, true)), returns_of(drawn));
+  EXPECT_EQ(returns_of(evaluator.run(parameters, nullptr, team)), returns_of(greedy));
+}
+
 }  // namespace
 }  // namespace hotloop
