@@ -56,7 +56,7 @@ expect 0 '"score_last100":' "$hotloop" train snake_dqn_flood --set run.episodes=
   --set evaluation.episodes=10 --out snake --quiet --json
 snake=snake/snake_dqn_flood-1
 expect 0 '"score":' "$hotloop" eval "$snake" --set env.options.grid=15 --episodes 5 --json
-expect 2 "the model knows 13 and 3" "$hotloop" eval "$snake" --set env.options.obs=basic
+expect 2 "the model knows 13 observations and 3 actions" "$hotloop" eval "$snake" --set env.options.obs=basic
 expect 2 "allowed: env.options.*" "$hotloop" eval "$snake" --set algo.gamma=0.5
 expect 0 "score" "$hotloop" eval snake_dqn_basic --policy astar --episodes 5
 expect 0 "score" "$hotloop" eval "$snake" --policy random --episodes 5
@@ -94,7 +94,7 @@ expect 2 "a value is empty" "$hotloop" compare "$snake" --vary env.options.grid=
 expect 2 "found 80; allowed: whole number" "$hotloop" compare "$snake" --vary env.options.grid=8,80
 expect 2 "allowed: options of the environment" "$hotloop" compare "$snake" --vary algo.gamma=0.5,0.9
 expect 2 "allowed: options of the environment" "$hotloop" compare "$snake" --set algo.gamma=0.5
-expect 2 "the model knows 13 and 3" "$hotloop" compare "$snake" --vary env.options.obs=flood,basic
+expect 2 "the model knows 13 observations and 3 actions" "$hotloop" compare "$snake" --vary env.options.obs=flood,basic
 expect 2 "did you mean snake_best?" "$hotloop" compare snake_bset --against random
 expect 2 "there is no folder 'missing'" "$hotloop" suite classic --figure missing/a.svg
 
@@ -159,7 +159,7 @@ expect 0 "greedy return" "$hotloop" train durotaxis --steps 4096 --set evaluatio
 colony=colony/durotaxis-1
 grep -q '"ratio":' "$colony/episodes.jsonl" || { echo "FAILED: no episodes"; failures=$((failures + 1)); }
 grep -q "max_steps: 60" "$colony/spec.yaml" || { echo "FAILED: env.max_steps was lost"; failures=$((failures + 1)); }
-expect 0 "19 charts" "$hotloop" plot "$colony" --out colony.svg
+expect 0 "22 charts" "$hotloop" plot "$colony" --out colony.svg
 grep -q ">gamma<" colony.svg && grep -q polyline colony.svg || { echo "FAILED: no charts"; failures=$((failures + 1)); }
 expect 0 "3 charts" "$hotloop" plot "$colony" --out colony.svg --episodes --show return,ratio,gamma
 grep -q polygon colony.svg || { echo "FAILED: no band"; failures=$((failures + 1)); }
