@@ -70,7 +70,7 @@ Ppo::Ppo(const Structure& structure, const ActorCriticHead& head, Initialiser in
                        .rows = rows,
                        .gradient = arena_.take<float>(structure.storage),
                        .scratch = arena_.take<float>(3 * scratch_floats_),
-                       .workspace = Workspace(structure, rows, Use::training)});
+                       .workspace = Workspace(structure, kLanes, Use::training)});
   }
 }
 
@@ -185,23 +185,22 @@ Ppo::Moments Ppo::advantage_moments(const Lesson& lesson,
 
 void Ppo::learn(const Lesson& lesson, std::span<const std::int32_t> places, const Moments& moments,
                 Shard& shard) const {
-  const std::int32_t* first = places.data() + shard.first;
-  forward(plan(), online(), {lesson.rollout.obs().data(), first}, shard.rows, shard.workspace,
-          scale());
   shard.loss = shard.value = shard.entropy = shard.divergence = shard.clipped = 0;
-  for (int block = 0; block < block_count(shard.rows); ++block) {
-    const int begin = block * kLanes;
-    learn_block(lesson, first + begin, std::min(kLanes, shard.rows - begin), moments, block, shard);
+  for (int begin = 0; begin < shard.rows; begin += kLanes) {  // each block while it is in the cache
+    const std::int32_t* block = places.data() + shard.first + begin;
+    const int rows = std::min(kLanes, shard.rows - begin);
+    forward(plan(), online(), {lesson.rollout.obs().data(), block}, rows, shard.workspace, scale());
+    learn_block(lesson, block, rows, moments, shard);
+    backward(plan(), online(), rows, shard.workspace, shard.gradient, begin > 0);
   }
-  backward(plan(), online(), shard.rows, shard.workspace, shard.gradient);
 }
 
 // Loss and its gradient with respect to the outputs, lane by lane.
 void Ppo::learn_block(const Lesson& lesson, const std::int32_t* places, int rows,
-                      const Moments& moments, int block, Shard& shard) const {
+                      const Moments& moments, Shard& shard) const {
   const PolicyHead& policy = head_.policy;
-  const float* outputs = shard.workspace.outputs(block);
-  float* gradient = shard.workspace.output_gradient(block);
+  const float* outputs = shard.workspace.outputs(0);
+  float* gradient = shard.workspace.output_gradient(0);
   const std::span<const std::uint8_t> mask = lesson.rollout.mask();
   const PolicyLanes lanes{.outputs = outputs,
                           .width = round_up(rows, kLaneStep),

@@ -79,7 +79,7 @@ class Ppo : public LearntNetwork {
     int first = 0, rows = 0;
     std::span<float> gradient;
     std::span<float> scratch;  // [3][policy.outputs()][kLanes]
-    Workspace workspace;
+    Workspace workspace;       // of one block
     double loss = 0, value = 0, entropy = 0, divergence = 0, clipped = 0;
   };
   struct Moments {
@@ -93,7 +93,7 @@ class Ppo : public LearntNetwork {
   void learn(const Lesson& lesson, std::span<const std::int32_t> places, const Moments& moments,
              Shard& shard) const;
   void learn_block(const Lesson& lesson, const std::int32_t* places, int rows,
-                   const Moments& moments, int block, Shard& shard) const;
+                   const Moments& moments, Shard& shard) const;
 
   ActorCriticHead head_;
   PpoOptions options_;

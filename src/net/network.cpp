@@ -143,7 +143,7 @@ void forward(const Plan& plan, std::span<const float> parameters, const Rows& ro
 }
 
 void backward(const Plan& plan, std::span<const float> parameters, int batch, Workspace& workspace,
-              std::span<float> gradient) {
+              std::span<float> gradient, bool accumulate) {
   const Structure& net = plan.structure();
   for (int block = 0; block < block_count(batch); ++block) {
     const int width = block_width(batch, block);
@@ -165,7 +165,7 @@ void backward(const Plan& plan, std::span<const float> parameters, int batch, Wo
                                .dx = dx,
                                .scratch = workspace.scratch(l),
                                .gradient = gradient.data(),
-                               .accumulate = block > 0,
+                               .accumulate = accumulate || block > 0,
                                .inner = workspace.inner(l, block)};
       std::visit([&](const auto& kernel) { kernel.backward(pass); }, plan.kernels()[l]);
       if (wanted == InputGradient::add)

@@ -87,9 +87,9 @@ void check_feasible(const TrainSpec& spec) {
   constexpr double kShare = 0.9;
   if (spec.algorithm != Algorithm::dqn) {
     const auto rollout = static_cast<double>(Rollout::bytes_needed(rollout_shape(spec)));
-    double learning = 0;
-    for (const int rows : {spec.envs, spec.q.batch})
-      learning += static_cast<double>(Workspace::bytes_needed(structure, rows, Use::training));
+    const auto learning =
+        static_cast<double>(Workspace::bytes_needed(structure, spec.envs, Use::training) +
+                            Workspace::bytes_needed(structure, spec.q.batch, Use::training));
     if (rollout + learning <= kShare * available) return;
     throw UsageError(fmt::format(
         "{}: {} vector steps of {} environments need {:.1f} GiB, and the network in batches of {} "
