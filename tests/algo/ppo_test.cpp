@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <hotloop/error.hpp>
 #include <hotloop/rng.hpp>
 
 #include <numeric>
@@ -57,6 +58,24 @@ class Scene {
     std::iota(order_.begin(), order_.end(), 0);
   }
 
+  void collect() {
+    std::vector<float> obs(kEnvs * obs_size_), rewards(kEnvs);
+    std::vector<std::uint8_t> mask(case_.masked ? kEnvs * 3 : 0), none(kEnvs);
+    std::vector<std::int32_t> numbers(kEnvs);
+    std::vector<float> boxes(kEnvs * 3);
+    const auto look = [&] {
+      for (float& x : obs) x = static_cast<float>(rng_.normal());
+      for (int env = 0; case_.is_forest && env < kEnvs; ++env) make_forest(&obs[env * obs_size_]);
+      for (std::size_t i = 0; i < mask.size(); ++i) mask[i] = i % 3 == 1 || rng_.below(2) == 1;
+    };
+    look();
+    rollout_.begin(obs, mask);
+    for (int t = 0; t < kSteps; ++t) {
+      ppo_.act(obs, mask, t, team_, static_cast<std::size_t>(t) * kEnvs, acted_, numbers, boxes);
+      look();
+      rollout_.push({numbers, rewards, none, none, obs, mask, obs, mask});
+    }
+  }
   void move(double size) {
     for (float& p : ppo_.online()) p += static_cast<float>(size * rng_.normal());
   }
@@ -138,24 +157,6 @@ class Scene {
     const int count = static_cast<int>(rng_.below(kNodes + 1));
     for (int i = 0; i < kNodes; ++i)
       parents[i] = i >= count ? -2.0f : static_cast<float>(rng_.below(i + 1)) - 1;
-  }
-  void collect() {
-    std::vector<float> obs(kEnvs * obs_size_), rewards(kEnvs);
-    std::vector<std::uint8_t> mask(case_.masked ? kEnvs * 3 : 0), none(kEnvs);
-    std::vector<std::int32_t> numbers(kEnvs);
-    std::vector<float> boxes(kEnvs * 3);
-    const auto look = [&] {
-      for (float& x : obs) x = static_cast<float>(rng_.normal());
-      for (int env = 0; case_.is_forest && env < kEnvs; ++env) make_forest(&obs[env * obs_size_]);
-      for (std::size_t i = 0; i < mask.size(); ++i) mask[i] = i % 3 == 1 || rng_.below(2) == 1;
-    };
-    look();
-    rollout_.begin(obs, mask);
-    for (int t = 0; t < kSteps; ++t) {
-      ppo_.act(obs, mask, t, team_, static_cast<std::size_t>(t) * kEnvs, acted_, numbers, boxes);
-      look();
-      rollout_.push({numbers, rewards, none, none, obs, mask, obs, mask});
-    }
   }
   std::pair<double, double> advantage_moments() const {
     if (case_.options.advantages != Standardise::batch) return {0, 1};
@@ -263,7 +264,7 @@ TEST_P(EveryPpo, GradientOfTheFullLossEqualsCentralDifferences) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ppo, EveryPpo, testing::ValuesIn(cases()),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& test) { return std::string(test.param.name); });
 
 // With one epoch of one batch the clip never matters: A2C.
 TEST(Ppo, OneBatchIsA2C) {
@@ -278,6 +279,15 @@ TEST(Ppo, OneBatchIsA2C) {
   clipped.update(1);
   EXPECT_TRUE(std::equal(free.ppo().online().begin(), free.ppo().online().end(),
                          clipped.ppo().online().begin()));
+}
+
+// A network that has gone astray is found out when it acts, whatever its actions are.
+TEST(Ppo, APolicyThatIsNotFiniteIsRefused) {
+  for (const Case& c : cases()) {
+    Scene scene(c);
+    std::fill(scene.ppo().online().begin(), scene.ppo().online().end(), std::nanf(""));
+    EXPECT_THROW(scene.collect(), RunError) << c.name;
+  }
 }
 
 TEST(Ppo, ThePolicysLastLayerStartsSmall) {
