@@ -67,16 +67,7 @@ struct Colonies {
   }
   void learn() {
     act_and_step();
-    learner.push({.actions = {},
-                  .rewards = env.rewards(),
-                  .terminated = env.terminated(),
-                  .truncated = env.truncated(),
-                  .next_obs = env.obs(),
-                  .next_mask = {},
-                  .final_obs = env.final_obs(),
-                  .final_mask = {},
-                  .reward_parts = env.reward_parts()},
-                 counters);
+    learner.push(latest_transitions(env, rule), counters);
     ++counters.train_events;
     learner.learn({counters, window, clock, team});
   }

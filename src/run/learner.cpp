@@ -12,6 +12,18 @@
 
 namespace hotloop {
 
+Transitions latest_transitions(const BatchEnv& env, const Actions& actions) {
+  return {.actions = actions.numbers,
+          .rewards = env.rewards(),
+          .terminated = env.terminated(),
+          .truncated = env.truncated(),
+          .next_obs = env.obs(),
+          .next_mask = env.mask(),
+          .final_obs = env.final_obs(),
+          .final_mask = env.final_mask(),
+          .reward_parts = env.reward_parts()};
+}
+
 std::unique_ptr<Learner> make_learner(const TrainSpec& spec) {
   if (spec.algorithm == Algorithm::dqn) return std::make_unique<ReplayLearner>(spec);
   if (spec.algorithm == Algorithm::ppo) return std::make_unique<PpoLearner>(spec);

@@ -85,6 +85,9 @@ class Learner {
   virtual void visit(const ArrayVisitor& visitor) = 0;
 };
 
+// What followed the actions that `env` took last.
+Transitions latest_transitions(const BatchEnv& env, const Actions& actions);
+
 std::unique_ptr<Learner> make_learner(const TrainSpec& spec);
 
 // What the spec makes of its environment.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 #include <hotloop/error.hpp>
 
@@ -31,6 +33,14 @@ void LearnerBase::observe(const Transitions& step) {
 
 void LearnerBase::observe_rewards(const Transitions& step) {
   if (rewards_) rewards_->add(step.rewards, step.terminated, step.truncated);
+}
+
+void LearnerBase::shuffle(std::uint64_t stream, std::span<std::int32_t> order) const {
+  Rng rng(spec_.run.seed, Purpose::replay, 1, stream);
+  std::iota(order.begin(), order.end(), 0);
+  for (std::size_t i = order.size() - 1; i > 0; --i) {
+    std::swap(order[i], order[rng.below(static_cast<std::uint32_t>(i + 1))]);
+  }
 }
 
 void LearnerBase::record(const UpdateReport& report, Training& training) const {

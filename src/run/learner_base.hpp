@@ -25,6 +25,8 @@ class LearnerBase : public Learner {
   void observe(std::span<const float> obs);
   void observe(const Transitions& step);
   void observe_rewards(const Transitions& step);
+  // 0, 1, 2, ... in an order drawn from a stream of its own (Fisher-Yates).
+  void shuffle(std::uint64_t stream, std::span<std::int32_t> order) const;
   void record(const UpdateReport& report, Training& training) const;
   void visit_shared(LearntNetwork& network, const ArrayVisitor& visitor);
 

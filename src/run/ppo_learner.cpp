@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "algo/returns.hpp"
 
@@ -96,15 +95,6 @@ void PpoLearner::compute_returns() {
   }
 }
 
-// Fisher-Yates from a stream of its own.
-void PpoLearner::shuffle(std::uint64_t stream) {
-  Rng rng(spec_.run.seed, Purpose::replay, 1, stream);
-  std::iota(order_.begin(), order_.end(), 0);
-  for (std::size_t i = order_.size() - 1; i > 0; --i) {
-    std::swap(order_[i], order_[rng.below(static_cast<std::uint32_t>(i + 1))]);
-  }
-}
-
 void PpoLearner::learn(Training training) {
   Counters& c = training.counters;
   training.clock.enter_part(Phase::sample);
@@ -119,7 +109,7 @@ void PpoLearner::learn(Training training) {
   for (int epoch = 0; epoch < spec_.q.epochs; ++epoch) {
     if (o.target_kl > 0 && divergence > o.target_kl) break;
     divergence = 0;
-    shuffle(static_cast<std::uint64_t>(c.train_events) * spec_.q.epochs + epoch);
+    shuffle(static_cast<std::uint64_t>(c.train_events) * spec_.q.epochs + epoch, order_);
     for (std::size_t first = 0; first < order_.size(); first += batch) {
       const Lesson lesson{.rollout = rollout_,
                           .acted = acted_,

@@ -32,7 +32,6 @@ class PpoLearner final : public LearnerBase {
   std::span<float> values_of(int head) { return acted_.values.subspan(head * acted_.value_stride); }
   void value_what_followed(ThreadTeam& team);
   void compute_returns();
-  void shuffle(std::uint64_t stream);
 
   Ppo ppo_;
   Rollout rollout_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace hotloop {
 RolloutLearner::RolloutLearner(const TrainSpec& spec)
@@ -81,15 +80,6 @@ void RolloutLearner::compute_returns() {
                  returns_);
 }
 
-// Fisher-Yates from a stream of its own.
-void RolloutLearner::shuffle(std::uint64_t stream) {
-  Rng rng(spec_.run.seed, Purpose::replay, 1, stream);
-  std::iota(order_.begin(), order_.end(), 0);
-  for (std::size_t i = order_.size() - 1; i > 0; --i) {
-    std::swap(order_[i], order_[rng.below(static_cast<std::uint32_t>(i + 1))]);
-  }
-}
-
 void RolloutLearner::learn(Training training) {
   Counters& c = training.counters;
   training.clock.enter_part(Phase::sample);
@@ -98,7 +88,7 @@ void RolloutLearner::learn(Training training) {
   training.clock.enter_part(Phase::learn);
   const std::size_t batch = spec_.q.batch;
   for (int epoch = 0; epoch < spec_.q.epochs; ++epoch) {
-    shuffle(static_cast<std::uint64_t>(c.train_events) * spec_.q.epochs + epoch);
+    shuffle(static_cast<std::uint64_t>(c.train_events) * spec_.q.epochs + epoch, order_);
     for (std::size_t first = 0; first < order_.size(); first += batch) {
       record(pqn_.update(rollout_, order_.subspan(first, batch), returns_, learning_rate(c),
                          static_cast<std::uint64_t>(c.updates), training.team),

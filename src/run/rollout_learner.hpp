@@ -25,7 +25,6 @@ class RolloutLearner final : public LearnerBase {
   bool is_sarsa() const { return spec_.algorithm == Algorithm::sarsa; }
   void value_last_state(const Counters& counters, ThreadTeam& team);
   void compute_returns();
-  void shuffle(std::uint64_t stream);
 
   Pqn pqn_;
   Rollout rollout_;

@@ -160,16 +160,7 @@ void Trainer::collect() {
   clock_.enter_part(Phase::push);
   counters_.env_steps += spec_.envs;
   counters_.episodes += static_cast<std::int64_t>(env_.finished().size());
-  learner_->push({.actions = actions_.numbers,
-                  .rewards = env_.rewards(),
-                  .terminated = env_.terminated(),
-                  .truncated = env_.truncated(),
-                  .next_obs = env_.obs(),
-                  .next_mask = env_.mask(),
-                  .final_obs = env_.final_obs(),
-                  .final_mask = env_.final_mask(),
-                  .reward_parts = env_.reward_parts()},
-                 counters_);
+  learner_->push(latest_transitions(env_, actions_), counters_);
   for (const float reward : env_.rewards()) {
     largest_reward_ = std::max(largest_reward_, std::abs(static_cast<double>(reward)));
   }

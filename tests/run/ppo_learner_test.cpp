@@ -73,16 +73,7 @@ TEST(PpoLearner, AdvantagesOfEveryPartEqualTheListBasedTwin) {
     const std::vector<float> before(env.obs().begin(), env.obs().end());
     learner.act(env.obs(), env.mask(), env.steps(), counters, team, actions);
     env.step(actions, team);
-    learner.push({.actions = {},
-                  .rewards = env.rewards(),
-                  .terminated = env.terminated(),
-                  .truncated = env.truncated(),
-                  .next_obs = env.obs(),
-                  .next_mask = {},
-                  .final_obs = env.final_obs(),
-                  .final_mask = {},
-                  .reward_parts = env.reward_parts()},
-                 counters);
+    learner.push(latest_transitions(env, actions), counters);
     for (int lane = 0; lane < lanes; ++lane) {
       for (int head = 0; head < 3; ++head) {
         const bool cut = env.truncated()[lane] != 0;
