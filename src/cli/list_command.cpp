@@ -32,6 +32,14 @@ std::string parts_text(const EnvSpec& env) {
   return text;
 }
 
+// ", rewards in parts graph, spawn", if they are told apart.
+std::string reward_text(const EnvSpec& env) {
+  if (env.reward_part_count() == 0) return "";
+  const auto first = env.reward_parts.begin();
+  return fmt::format(", rewards in parts {}",
+                     fmt::join(first, first + env.reward_part_count(), ", "));
+}
+
 Rows list_envs() {
   Rows rows;
   for (const EnvEntry& entry : registered_envs()) {
@@ -39,8 +47,8 @@ Rows list_envs() {
     const std::string actions = s.action_size > 0 ? fmt::format("a box of {}", s.action_size)
                                                   : fmt::format("{} actions", s.actions);
     rows.emplace_back(
-        s.name, fmt::format("{} observations{}, {}, at most {} steps{}. {}", s.obs, parts_text(s),
-                            actions, s.max_steps,
+        s.name, fmt::format("{} observations{}, {}{}, at most {} steps{}. {}", s.obs, parts_text(s),
+                            actions, reward_text(s), s.max_steps,
                             entry.options.empty() ? "" : " (see: hotloop list options)", s.about));
   }
   return rows;
