@@ -5,10 +5,11 @@
 //   gaussian     outputs [m | s], [2 A]: u ~ N(m, e^2s), each dimension by itself
 //                log p(u) = -sum ((u - m) / e^s)^2 / 2 + s + log(2 pi) / 2
 //                H = sum s + (1 + log 2 pi) / 2
-//                KL(old | new) = sum s_new - s_old + (e^2s_old + (m_old - m_new)^2) / (2 e^2s_new) - 1/2
+//                KL(old | new) = sum s_new - s_old - 1/2
+//                                + (e^2s_old + (m_old - m_new)^2) / (2 e^2s_new)
 //
-// The environment is given a squashed u: u itself is what is stored and valued, so that the ratio of two
-// policies needs no derivative of the squashing.
+// The environment is given a squashed u: u itself is what is stored and valued, so that the ratio
+// of two policies needs no derivative of the squashing.
 #pragma once
 
 #include <hotloop/env.hpp>

@@ -1,13 +1,14 @@
-// Proximal policy optimisation (Schulman et al. 2017). With r = p(u | s) / p_old(u | s), advantages A
-// and returns G of returns.hpp, over a minibatch:
+// Proximal policy optimisation (Schulman et al. 2017). With r = p(u | s) / p_old(u | s), and the
+// advantages A and returns G of returns.hpp, over a minibatch:
 //
 //   L = mean of  -min(r A, clamp(r, 1 - c, 1 + c) A)
-//              + w_v sum over heads h of w_h max((V_h - G_h)^2, (V_h clamped to within c_v of V_old - G_h)^2)
+//              + w_v sum over heads h of w_h max((V_h - G_h)^2, (V'_h - G_h)^2)
 //              - w_e H + w_f max(0, floor - H)
 //
-// Before the first update of a rollout the network is the one that acted, so r is exactly 1. With one
-// epoch of one batch it stays so, and this is A2C (Mnih et al. 2016), whatever the clip; with lambda 1
-// besides, REINFORCE with a baseline (Williams 1992).
+// where V' is V held within c_v of the value it had. Before the first update of a rollout the network
+// is the one that acted, so r is exactly 1. With one epoch of one batch it stays so, and this is A2C
+// (Mnih et al. 2016), whatever the clip; with lambda 1 besides, REINFORCE with a baseline (Williams
+// 1992).
 #pragma once
 
 #include <cstdint>
