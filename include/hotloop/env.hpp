@@ -96,11 +96,18 @@ struct EnvOption {
   double high = 0;
   bool whole = false;                         // whole numbers only
   std::array<std::string_view, 8> choices{};  // the words, if it is not a number
-  bool is_view = false;  // it changes what is shown or allowed, not what happens
+  bool is_view = false;   // it changes what is shown or allowed, not what happens
+  bool is_speed = false;  // it changes only how fast: what is seen and happens is the same, to the bit
 };
 
 constexpr EnvOption view(EnvOption option) {
   option.is_view = true;
+  return option;
+}
+
+// A choice between ways to compute the same thing; `hotloop doctor` tries the others.
+constexpr EnvOption speed(EnvOption option) {
+  option.is_speed = true;
   return option;
 }
 
