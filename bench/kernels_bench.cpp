@@ -231,8 +231,8 @@ Json clock_benchmark() {
   Measurement measurement;
   const auto clock = std::make_shared<PhaseClock>();
   measurement.add("two switches", [clock] {
-    clock->enter(Phase::act);
-    clock->enter(Phase::step);
+    clock->enter(Phase::act_forward);
+    clock->enter(Phase::env_step);
   });
   const double switch_us = measurement.run().at("two switches").median_us / 2;
   Json rows = Json::array();

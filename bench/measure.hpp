@@ -6,6 +6,8 @@
 #include <map>
 #include <string>
 
+#include "doctor/peak.hpp"
+
 namespace hotloop::bench {
 
 struct Timing {
@@ -23,9 +25,5 @@ class Measurement {
  private:
   std::map<std::string, std::function<void()>> cases_;
 };
-
-// Single-precision multiply-adds of this core at their best, from registers: kFmaKernelFlop a call.
-void fma_kernel();
-inline constexpr double kFmaKernelFlop = 2000.0 * 12 * 8 * 2;
 
 }  // namespace hotloop::bench

@@ -44,10 +44,8 @@ Json ppo_benchmark() {
   Json rows = Json::array();
   for (const auto& [name, trainer] : trainers) {
     const TrainSpec& spec = trainer->spec();
-    const auto shares = trainer->clock().shares();
-    const auto time = [&](Phase phase) { return shares[static_cast<std::size_t>(phase)]; };
-    const double collect = time(Phase::act) + time(Phase::step) + time(Phase::push);
-    const double learn = time(Phase::sample) + time(Phase::learn);
+    const GroupShares shares = trainer->clock().group_shares();
+    const double collect = shares[0] + shares[1] + shares[2], learn = shares[3];
     rows.push_back({{"name", name},
                     {"net", trainer->network().structure().describe()},
                     {"env_steps_per_second",

@@ -97,12 +97,12 @@ class Loop {
 
   void step(int updates) {
     const auto before = transitions_;
-    clock_.enter(Phase::act);
+    clock_.enter(Phase::act_forward);
     const double epsilon = std::max(0.01, 1 - static_cast<double>(before) / 20'000);
     dqn_.network().act(env_.obs(), {}, {.epsilon = epsilon}, env_.steps(), team_, actions_);
-    clock_.enter(Phase::step);
+    clock_.enter(Phase::env_step);
     env_.step(actions_, team_);
-    clock_.enter(Phase::push);
+    clock_.enter(Phase::memory_push);
     transitions_ += case_.boards;
     episodes_ += static_cast<std::int64_t>(env_.finished().size());
     case_.per_item ? push_items() : push();
@@ -138,14 +138,14 @@ class Loop {
   void learn(int updates) {
     const auto first = static_cast<std::uint64_t>(updates_);
     if (!case_.per_item) {
-      clock_.enter(Phase::sample);
+      clock_.enter(Phase::memory_draw);
       replay_.sample(updates, kBatch, 1, first);
     }
     for (int k = 0; k < updates; ++k, ++updates_) {
-      clock_.enter(Phase::sample);
+      clock_.enter(Phase::memory_draw);
       const Batch batch =
           case_.per_item ? items_.sample(Rng(1, Purpose::replay, 0, first + k)) : replay_.batch(k);
-      clock_.enter(Phase::learn);
+      clock_.enter(Phase::learn_forward);
       loss_ = dqn_.update(batch, 1e-3, team_).loss;
     }
   }
@@ -198,10 +198,12 @@ class Stopwatch {
                  rate * static_cast<double>(loop_.updates() - updates_) / transitions},
                 {"episodes_per_second", rate * episodes / transitions},
                 {"episode_length", transitions / episodes}};
-    for (Phase phase :
-         {Phase::act, Phase::step, Phase::push, Phase::sample, Phase::learn, Phase::log}) {
+    for (const auto& [phase, title] :
+         {std::pair{Phase::act_forward, "act"}, std::pair{Phase::env_step, "step"},
+          std::pair{Phase::memory_push, "push"}, std::pair{Phase::memory_draw, "sample"},
+          std::pair{Phase::learn_forward, "learn"}, std::pair{Phase::log, "log"}}) {
       const auto i = static_cast<std::size_t>(phase);
-      row[std::string(kPhaseNames[i])] = (now[i] - phases_[i]) / total;
+      row[title] = (now[i] - phases_[i]) / total;
     }
     return row;
   }
@@ -210,7 +212,7 @@ class Stopwatch {
   Loop& loop_;
   std::chrono::steady_clock::time_point start_;
   std::int64_t transitions_ = 0, updates_ = 0, episodes_ = 0;
-  std::array<double, kPhaseNames.size()> phases_{};
+  PhaseSeconds phases_{};
 };
 
 }  // namespace

@@ -1,8 +1,10 @@
-// Counts every heap allocation of the test program, whoever makes it: malloc and its relatives are
-// replaced. Under a sanitizer, which replaces them itself, counting is off.
+// Counts every heap allocation of the test program, whoever makes it (src/cli/counted_malloc.cpp).
+// Under a sanitizer counting is off.
 #pragma once
 
 #include <cstdint>
+
+#include "core/allocations.hpp"
 
 namespace hotloop {
 
@@ -12,6 +14,6 @@ inline constexpr bool kCountsAllocations = false;
 inline constexpr bool kCountsAllocations = true;
 #endif
 
-std::int64_t allocations();
+inline std::int64_t allocations() { return Allocations::count.load(); }
 
 }  // namespace hotloop

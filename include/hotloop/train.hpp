@@ -49,7 +49,7 @@ struct TrainResult {
   double score_greedy = 0;
   // Means over all training episodes of what the environment measures, by name.
   std::vector<std::pair<std::string, double>> measures;
-  // Share of each phase of the last session: act, step, push, sample, learn, evaluate and so on.
+  // Share of each phase of the last session: act, env, memory, learn, evaluate and so on.
   std::vector<std::pair<std::string, double>> time;
   double episode_return_mean = 0;  // of all training episodes, exploration included
   double episode_return_last100 = 0;

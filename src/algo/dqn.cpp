@@ -37,6 +37,7 @@ UpdateReport Dqn::update(std::span<const Batch> batches, double learning_rate, s
                          ThreadTeam& team, bool again, const std::function<void()>& after_loss) {
   const bool fixed_targets = has_target() && !options_.double_q && !network_.is_noisy();
   const bool keep_next = again && fixed_targets && batches.size() == 1;
+  if (network_.is_noisy()) mark(Phase::learn_noise);
   online_now_ = network_.with_noise(online(), 1, index, online_noise_);
   target_now_ = has_target() ? network_.with_noise(target_, 2, index, target_noise_) : online_now_;
   const std::span<float> gradient = accumulated_.empty() ? shards_[0].gradient : accumulated_;
@@ -51,7 +52,11 @@ UpdateReport Dqn::update(std::span<const Batch> batches, double learning_rate, s
     team.run(shards, [&](int first, int last, int) {
       for (int i = first; i < last; ++i) learn(batch, shards_[i], keep_next, errors);
     });
-    if (after_loss && b + 1 == batches.size()) after_loss();
+    if (after_loss && b + 1 == batches.size()) {
+      mark(Phase::memory_draw);
+      after_loss();
+    }
+    mark(Phase::learn_backward);
     team.run(shards, [&](int first, int last, int) {
       for (int i = first; i < last; ++i) {
         backward(network_.plan(), online_now_, shards_[i].rows, shards_[i].s, shards_[i].gradient);
@@ -71,6 +76,7 @@ UpdateReport Dqn::update(std::span<const Batch> batches, double learning_rate, s
 
 // Q_target(s', .) into shard.next, and a* = argmax_a Q(s', a) by the network that chooses.
 void Dqn::value_next_states(const Batch& batch, Learner& shard) const {
+  mark(Phase::learn_target);
   const Plan& plan = network_.plan();
   const QHead& head = network_.head();
   const float* rows =
@@ -92,10 +98,12 @@ void Dqn::value_next_states(const Batch& batch, Learner& shard) const {
 void Dqn::learn(const Batch& batch, Learner& shard, bool keep_next, std::span<float> errors) const {
   const Plan& plan = network_.plan();
   if (!keep_next) value_next_states(batch, shard);
+  mark(Phase::learn_forward);
   forward(plan, online_now_,
           batch.obs + static_cast<std::size_t>(shard.first) * plan.structure().inputs, shard.rows,
           shard.s, network_.scale());
 
+  mark(Phase::learn_loss);
   shard.sums = {};
   for (int block = 0; block < block_count(shard.rows); ++block) {
     const int row = shard.first + block * kLanes;

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/arena.hpp"
+#include "core/phase_clock.hpp"
 #include "net/network.hpp"
 #include "net/optimiser.hpp"
 
@@ -43,7 +44,9 @@ class LearntNetwork {
   // One optimiser step along `gradient`. The parameters change only if loss and gradient are
   // finite. Returns the gradient's norm before clipping.
   double descend(std::span<const float> gradient, double loss, double learning_rate) {
+    mark(Phase::learn_clip);
     const float norm = euclidean_norm(gradient);
+    mark(Phase::learn_optimiser);
     if (std::isfinite(loss) && std::isfinite(norm)) {
       optimiser_.step(online_, gradient, static_cast<float>(learning_rate),
                       clip_factor(norm, optimiser_.options().clip_norm));

@@ -98,7 +98,9 @@ void Ppo::act_block(int block, int envs, std::span<const float> obs,
   const PolicyHead& policy = head_.policy;
   const int begin = block * kLanes, rows = std::min(envs - begin, kLanes);
   const std::size_t place = first + begin;
+  mark(Phase::act_forward);
   forward(acting_plan_, online(), obs.data(), envs, block, block + 1, acting_, scale());
+  mark(Phase::act_choose);
   const PolicyLanes lanes{
       .outputs = acting_.outputs(block),
       .width = block_width(envs, block),
@@ -189,8 +191,11 @@ void Ppo::learn(const Lesson& lesson, std::span<const std::int32_t> places, cons
   for (int begin = 0; begin < shard.rows; begin += kLanes) {  // each block while it is in the cache
     const std::int32_t* block = places.data() + shard.first + begin;
     const int rows = std::min(kLanes, shard.rows - begin);
+    mark(Phase::learn_forward);
     forward(plan(), online(), {lesson.rollout.obs().data(), block}, rows, shard.workspace, scale());
+    mark(Phase::learn_loss);
     learn_block(lesson, block, rows, moments, shard);
+    mark(Phase::learn_backward);
     backward(plan(), online(), rows, shard.workspace, shard.gradient, begin > 0);
   }
 }

@@ -24,6 +24,7 @@ Pqn::Pqn(const Structure& structure, Initialiser init, const QOptions& options,
 UpdateReport Pqn::update(const Rollout& rollout, std::span<const std::int32_t> places,
                          std::span<const float> returns, double learning_rate, std::uint64_t index,
                          ThreadTeam& team) {
+  if (network_.is_noisy()) mark(Phase::learn_noise);
   const std::span<const float> parameters =
       network_.with_noise(network_.online(), 1, index, noise_);
   team.run(static_cast<int>(shards_.size()), [&](int first, int last, int) {
@@ -50,7 +51,9 @@ void Pqn::learn(const Rollout& rollout, std::span<const std::int32_t> places,
   const int actions = network_.head().actions;
   const float share = 1.0f / static_cast<float>(options_.batch);
   const std::int32_t* first = places.data() + shard.first;
+  mark(Phase::learn_forward);
   forward(plan, parameters, {rollout.obs().data(), first}, shard.rows, shard.s, network_.scale());
+  mark(Phase::learn_loss);
   shard.sums = {};
   for (int row = 0; row < shard.rows; ++row) {
     const int block = row / kLanes;
@@ -63,6 +66,7 @@ void Pqn::learn(const Rollout& rollout, std::span<const std::int32_t> places,
     shard.sums.loss += term.value;
     shard.sums.q += q;
   }
+  mark(Phase::learn_backward);
   backward(plan, parameters, shard.rows, shard.s, shard.gradient);
 }
 

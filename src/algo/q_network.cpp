@@ -70,6 +70,7 @@ void QNetwork::act(std::span<const float> obs, std::span<const std::uint8_t> mas
                    const Exploration& exploration, std::uint64_t step, ThreadTeam& team,
                    std::span<std::int32_t> actions, const ActionValues& values) {
   const int envs = static_cast<int>(actions.size());
+  if (is_noisy()) mark(Phase::act_noise);
   const std::span<const float> parameters = with_noise(online(), 0, step, acting_noise_);
   team.run(block_count(envs), [&](int first, int last, int) {
     for (int block = first; block < last; ++block) {
@@ -82,6 +83,7 @@ void QNetwork::act_block(int block, int envs, std::span<const float> obs,
                          std::span<const std::uint8_t> mask, const Exploration& exploration,
                          std::uint64_t step, std::span<std::int32_t> actions,
                          const ActionValues& values, std::span<const float> parameters) {
+  mark(Phase::act_choose);
   const int begin = block * kLanes;
   const int rows = std::min(envs - begin, kLanes);
   const std::uint8_t* masks =
@@ -102,7 +104,9 @@ void QNetwork::act_block(int block, int envs, std::span<const float> obs,
   }
   if (!needs_values) return;
 
+  mark(Phase::act_forward);
   forward(plan(), parameters, obs.data(), envs, block, block + 1, acting_, scale());
+  mark(Phase::act_choose);
   const float* q = action_values(head_, acting_.outputs(block), block_width(envs, block),
                                  scratch_.data() + values_scratch(head_) * block);
   std::array<std::int32_t, kLanes> greedy;

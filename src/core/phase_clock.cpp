@@ -1,32 +1,85 @@
 #include "core/phase_clock.hpp"
 
+#include <limits>
 #include <numeric>
 
 namespace hotloop {
 
-std::array<double, kPhaseNames.size()> PhaseClock::seconds() {
+double PhaseClock::seconds_per_tick() const {
   const std::uint64_t now = ticks();
-  spent_[running_] += now - since_;
-  since_ = now;
   const auto elapsed = std::chrono::steady_clock::now() - start_time_;
   const double wall = std::chrono::duration<double>(elapsed).count();
-  const double per_tick = now > start_ticks_ ? wall / static_cast<double>(now - start_ticks_) : 0;
+  return now > start_ticks_ ? wall / static_cast<double>(now - start_ticks_) : 0;
+}
 
-  double split = 0;
-  for (std::size_t i = 0; i < kPartsOfRound; ++i) split += static_cast<double>(spent_[i]);
-  const double share = split > 0 ? 1 + static_cast<double>(spent_[kUnsplit]) / split : 1;
-  std::array<double, kPhaseNames.size()> result{};
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    result[i] = static_cast<double>(spent_[i]) * per_tick * (i < kPartsOfRound ? share : 1);
+double PhaseClock::share_of_split() const {
+  const double weighted =
+      static_cast<double>(std::accumulate(weighted_.begin(), weighted_.end(), std::uint64_t{0}));
+  const double rounds = static_cast<double>(split_ + exact_[kUnsplit]);
+  return weighted > 0 ? rounds / weighted * seconds_per_tick() : 0;
+}
+
+double PhaseClock::estimate_seconds(double weighted_ticks) const {
+  return weighted_ticks * share_of_split();
+}
+
+PhaseSeconds PhaseClock::seconds() const {
+  const double per_tick = seconds_per_tick(), per_weighted = share_of_split();
+  PhaseSeconds result{};
+  for (std::size_t i = 0; i < kPhaseCount; ++i) {
+    result[i] = static_cast<double>(exact_[i]) * per_tick +
+                static_cast<double>(weighted_[i]) * per_weighted;
   }
+  if (split_ == 0) result.back() += static_cast<double>(exact_[kUnsplit]) * per_tick;
+  // The visit in progress.
+  const double now = static_cast<double>(ticks() - since_) * per_tick;
+  result[running_ == kUnsplit ? kPhaseCount - 1 : running_] += now;
   return result;
 }
 
-std::array<double, kPhaseNames.size()> PhaseClock::shares() {
-  auto phases = seconds();
+GroupShares PhaseClock::group_shares() const {
+  const PhaseSeconds phases = seconds();
   const double total = std::accumulate(phases.begin(), phases.end(), 0.0);
-  for (double& phase : phases) phase = total > 0 ? phase / total : 0;
-  return phases;
+  GroupShares shares{};
+  std::size_t group = 0;
+  for (std::size_t i = 0; i < kPhaseCount && total > 0; ++i) {
+    while (kPhaseGroups[group] != kPhases[i].group) ++group;
+    shares[group] += phases[i] / total;
+  }
+  return shares;
+}
+
+double PhaseClock::bucket_middle(int bucket) {
+  if (bucket < 8) return bucket;
+  const double step = static_cast<double>(std::uint64_t{1} << (bucket / 8 - 1));
+  return (8 + bucket % 8 + 0.5) * step;
+}
+
+std::array<PhaseStatistics, kPhaseCount> PhaseClock::statistics() const {
+  const PhaseSeconds times = seconds();
+  const double per_tick = seconds_per_tick();
+  // Counts of split rounds stand for all rounds as their times do.
+  const double scale = per_tick > 0 ? share_of_split() / per_tick : 1;
+  std::array<PhaseStatistics, kPhaseCount> all{};
+  for (std::size_t i = 0; i < kPhaseCount; ++i) {
+    const auto& counts = histogram_[i];
+    const double visits =
+        static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
+    const bool in_rounds = weighted_[i] > 0;
+    const auto quantile = [&](double share) {
+      if (visits == 0) return std::numeric_limits<double>::quiet_NaN();
+      double below = 0;
+      int bucket = 0;
+      while ((below += static_cast<double>(counts[bucket])) < share * visits) ++bucket;
+      return bucket_middle(bucket) * per_tick * 1e6;
+    };
+    all[i] = {.seconds = times[i],
+              .calls = visits * (in_rounds ? scale : 1),
+              .p50_us = quantile(0.5),
+              .p99_us = quantile(0.99),
+              .allocations = allocations_[i] * (in_rounds ? scale : 1)};
+  }
+  return all;
 }
 
 }  // namespace hotloop

@@ -1,50 +1,147 @@
 // Where the time goes: an always-on clock of named phases.
 //
-// Phases are named once, here; the progress bar, the metrics and the reports share the table. A
-// switch reads the CPU's time-stamp counter, about 10 ns, which is too much for loops whose parts take
-// a few hundred. So the parts of a round are told apart in one round of eight, chosen by a hash of its
-// number; the other rounds are measured as a whole and shared out in the same proportions. What is
-// left of the cost (`hotloop bench clock`) is well below 0.5 % of training.
+// Phases are named once, here; progress bar, metrics, profile and reports share the table. They form
+// a tree of two levels, "learn/forward". A switch reads the CPU's time-stamp counter, about 10 ns,
+// which is too much for loops whose parts take a few hundred. So the parts of a round are told apart
+// in one round of sixteen, of eight, or in every one, depending on how long rounds are; which ones is
+// decided by a hash of their number. The others are measured as a whole and shared out in the
+// proportions of those that were split, each of which stands for 1 / (its chance of being chosen)
+// rounds. What is left of the cost (`hotloop bench clock`) is below 0.5 % of training.
+//
+// Deep inside a round, whoever begins a phase says so with `mark`; it does nothing unless the calling
+// thread is in a round that is being split.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
+
+#include "core/allocations.hpp"
 
 namespace hotloop {
 
-enum class Phase : std::uint8_t { act, step, push, sample, learn, evaluate, log, save, other };
+enum class Phase : std::uint8_t {
+  act_noise,
+  act_forward,
+  act_choose,
+  env_step,
+  env_observe,
+  env_reset,
+  env_check,
+  memory_push,
+  memory_draw,
+  memory_gather,
+  learn_returns,
+  learn_noise,
+  learn_target,
+  learn_forward,
+  learn_loss,
+  learn_backward,
+  learn_clip,
+  learn_optimiser,
+  learn_sync,
+  wait,  // for the other threads
+  evaluate,
+  log,
+  checkpoint,
+  other
+};
 
-inline constexpr std::array<std::string_view, 9> kPhaseNames = {
-    "act", "step", "push", "sample", "learn", "evaluate", "log", "save", "other"};
-inline constexpr std::size_t kPartsOfRound = 5;  // the first phases, those inside a round
+struct PhaseName {
+  std::string_view group, part;  // part is empty where the group has only one phase
+};
+inline constexpr std::array<PhaseName, 24> kPhases = {{
+    {"act", "noise"},      {"act", "forward"},   {"act", "choose"},
+    {"env", "step"},       {"env", "observe"},   {"env", "reset"},
+    {"env", "check"},      {"memory", "push"},   {"memory", "draw"},
+    {"memory", "gather"},  {"learn", "returns"}, {"learn", "noise"},
+    {"learn", "target"},   {"learn", "forward"}, {"learn", "loss"},
+    {"learn", "backward"}, {"learn", "clip"},    {"learn", "optimiser"},
+    {"learn", "sync"},     {"wait", ""},         {"evaluate", ""},
+    {"log", ""},           {"checkpoint", ""},   {"unaccounted", ""},
+}};
+inline constexpr std::size_t kPhaseCount = kPhases.size();
+static_assert(kPhaseCount == static_cast<std::size_t>(Phase::other) + 1);
+
+// The groups in the order of their first phases.
+inline constexpr std::array<std::string_view, 9> kPhaseGroups = {
+    "act", "env", "memory", "learn", "wait", "evaluate", "log", "checkpoint", "unaccounted"};
+
+using PhaseSeconds = std::array<double, kPhaseCount>;
+using GroupShares = std::array<double, kPhaseGroups.size()>;
+
+// What is known of a phase; estimates where rounds were not split.
+struct PhaseStatistics {
+  double seconds = 0;
+  double calls = 0;               // visits
+  double p50_us = 0, p99_us = 0;  // of one visit; NaN without any
+  double allocations = 0;
+};
+
+// A visit to a phase, for traces. Slot kPhaseCount = a stretch of rounds that were not split.
+struct PhaseVisit {
+  std::uint64_t begin = 0, end = 0;  // ticks since the clock began
+  std::size_t slot = 0;
+};
 
 class PhaseClock {
  public:
-  // Everything since the last switch belongs to the phase that was running; now `phase` runs.
-  void enter(Phase phase) { enter_slot(static_cast<std::size_t>(phase)); }
+  ~PhaseClock() {
+    if (splitting_ == this) splitting_ = nullptr;
+  }
 
-  // A round begins, or ends; inside it, `enter_part` tells its parts apart if it was chosen.
+  // Outside rounds: everything since the last switch belongs to the phase that was running; now
+  // `phase` runs.
+  void enter(Phase phase) {
+    switch_to(static_cast<std::size_t>(phase), 0);
+    splitting_ = nullptr;
+  }
+
   void begin_round() {
     constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
-    chosen_ = (rounds_++ * kGoldenRatio) >> 61 == 0;
-    if (!chosen_) enter_slot(kUnsplit);
+    const bool chosen = ((rounds_++ * kGoldenRatio) >> 60 & mask_) == 0;
+    if (chosen) {
+      switch_to(static_cast<std::size_t>(Phase::other), mask_ + 1);
+      round_began_ = since_;
+      splitting_ = this;
+    } else if (running_ != kUnsplit) {
+      switch_to(kUnsplit, 0);
+    }
   }
-  void enter_part(Phase phase) {
-    if (chosen_) enter(phase);
+  void end_round() {
+    if (splitting_ != this) return;
+    part(Phase::other);
+    splitting_ = nullptr;
+    choose_rate(since_ - round_began_);
   }
 
-  // Seconds per phase since construction.
-  std::array<double, kPhaseNames.size()> seconds();
-  // The same as shares of the whole.
-  std::array<double, kPhaseNames.size()> shares();
+  // The clock whose round is being split on this thread, or null.
+  static PhaseClock* splitting() { return splitting_; }
+  void part(Phase phase) { switch_to(static_cast<std::size_t>(phase), weight_); }
+  Phase running() const { return static_cast<Phase>(running_); }
+  std::uint64_t weight() const { return weight_; }  // rounds that the split one stands for
+
+  // Since construction, up to now. Rounds that nobody split yet count as unaccounted.
+  PhaseSeconds seconds() const;
+  GroupShares group_shares() const;  // of the whole
+  std::array<PhaseStatistics, kPhaseCount> statistics() const;
+  // What so many ticks, added up with the weights of split rounds, amount to in all rounds.
+  double estimate_seconds(double weighted_ticks) const;
+
+  // Every visit from now on is written down until `visits` is full. The span must stay valid.
+  void trace(std::span<PhaseVisit> visits) {
+    trace_ = visits;
+    traced_ = 0;
+  }
+  std::size_t traced() const { return traced_; }
+  double seconds_per_tick() const;
 
   std::int64_t switches() const { return switches_; }
-
- private:
-  static constexpr std::size_t kUnsplit = kPhaseNames.size();  // rounds that were not chosen
 
   static std::uint64_t ticks() {
 #if defined(__x86_64__)
@@ -54,23 +151,77 @@ class PhaseClock {
 #endif
   }
 
-  void enter_slot(std::size_t slot) {
-    if (slot == running_) return;
+ private:
+  static constexpr std::size_t kUnsplit = kPhaseCount;  // rounds that were not chosen
+
+  // Durations by their logarithm: eight buckets to an octave, 2^48 ticks at most.
+  static constexpr int kBuckets = 46 * 8;
+  static int bucket(std::uint64_t ticks) {
+    if (ticks < 8) return static_cast<int>(ticks);
+    const int octave = std::bit_width(ticks) - 1;
+    return std::min(kBuckets - 1, (octave - 2) * 8 + static_cast<int>(ticks >> (octave - 3) & 7));
+  }
+  static double bucket_middle(int bucket);  // ticks
+
+  void switch_to(std::size_t slot, std::uint64_t weight) {
+    if (slot == running_ && weight == weight_) return;
     const std::uint64_t now = ticks();
-    spent_[running_] += now - since_;
+    close(now);
     running_ = slot;
-    since_ = now;
+    weight_ = weight;
     ++switches_;
   }
 
-  std::array<std::uint64_t, kPhaseNames.size() + 1> spent_{};
+  void close(std::uint64_t now) {
+    const std::uint64_t spent = now - since_;
+    const std::int64_t allocations = Allocations::now();
+    (weight_ > 0 ? weighted_ : exact_)[running_] += spent * (weight_ > 0 ? weight_ : 1);
+    if (weight_ > 0) split_ += spent;
+    if (running_ < kPhaseCount) {
+      const std::uint64_t count = weight_ > 0 ? weight_ : 1;
+      allocations_[running_] +=
+          static_cast<double>(allocations - allocations_then_) * static_cast<double>(count);
+      histogram_[running_][bucket(spent)] += count;
+    }
+    if (traced_ < trace_.size()) {
+      trace_[traced_++] = {since_ - start_ticks_, now - start_ticks_, running_};
+    }
+    since_ = now;
+    allocations_then_ = allocations;
+  }
+
+  // Splitting costs about 50 switches: long rounds can bear it every time.
+  void choose_rate(std::uint64_t round_ticks) {
+    constexpr std::uint64_t kLong = 400'000, kShort = 40'000;
+    mask_ = round_ticks > kLong ? 0 : round_ticks > kShort ? 7 : 15;
+  }
+
+  double share_of_split() const;  // seconds that a weighted tick stands for
+
+  inline static constinit thread_local PhaseClock* splitting_ = nullptr;
+
+  std::array<std::uint64_t, kPhaseCount + 1> exact_{};     // ticks outside split rounds
+  std::array<std::uint64_t, kPhaseCount + 1> weighted_{};  // ticks in split rounds, times weight
+  std::uint64_t split_ = 0;                                // ticks in split rounds
+  std::array<double, kPhaseCount> allocations_{};
+  std::array<std::array<std::uint64_t, kBuckets>, kPhaseCount> histogram_{};
+  std::span<PhaseVisit> trace_{};
+  std::size_t traced_ = 0;
   std::size_t running_ = static_cast<std::size_t>(Phase::other);
-  bool chosen_ = false;
+  std::uint64_t weight_ = 0;  // 0 outside split rounds
+  std::uint64_t mask_ = 0;    // one round in mask + 1 is split
   std::uint64_t rounds_ = 0;
+  std::uint64_t round_began_ = 0;
   std::int64_t switches_ = 0;
+  std::int64_t allocations_then_ = Allocations::now();
   std::chrono::steady_clock::time_point start_time_ = std::chrono::steady_clock::now();
   std::uint64_t start_ticks_ = ticks();
   std::uint64_t since_ = start_ticks_;
 };
+
+// From here on, this thread is in `phase` of the round that is being split, if it is in one.
+inline void mark(Phase phase) {
+  if (PhaseClock* clock = PhaseClock::splitting()) clock->part(phase);
+}
 
 }  // namespace hotloop

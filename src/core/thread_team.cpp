@@ -30,7 +30,7 @@ void wait_while_equal(std::atomic<T>& value, T old, int spins) {
 
 }  // namespace
 
-ThreadTeam::ThreadTeam(int threads) : size_(threads), spins_(spin_limit(threads)) {
+ThreadTeam::ThreadTeam(int threads) : size_(threads), spins_(spin_limit(threads)), busy_(threads) {
   try {
     for (int worker = 1; worker < threads; ++worker) {
       helpers_.emplace_back([this, worker] { help(worker); });
@@ -50,25 +50,60 @@ void ThreadTeam::stop() {
   round_.notify_all();
 }
 
+ThreadTeam::Use ThreadTeam::use() const {
+  Use use{.runs = runs_, .span = span_, .busy = {}};
+  for (const Busy& busy : busy_) use.busy.push_back(busy.ticks);
+  return use;
+}
+
 void ThreadTeam::run_all(int count, Call call, void* context) {
   count_ = count;
   call_ = call;
   context_ = context;
+  PhaseClock* clock = PhaseClock::splitting();
+  weight_ = clock != nullptr ? clock->weight() : 0;
+  if (clock != nullptr) {
+    run_timed(*clock);
+  } else {
+    start_helpers();
+    run_chunk(0);
+    wait_for_helpers();
+  }
+}
+
+void ThreadTeam::run_timed(PhaseClock& clock) {
+  const std::uint64_t begin = PhaseClock::ticks();
+  start_helpers();
+  run_chunk(0);
+  const Phase phase = clock.running();
+  clock.part(Phase::wait);
+  wait_for_helpers();
+  clock.part(phase);
+  ++runs_;
+  span_ += (PhaseClock::ticks() - begin) * weight_;
+}
+
+void ThreadTeam::start_helpers() {
   pending_.store(size() - 1, std::memory_order_relaxed);
   round_.fetch_add(1, std::memory_order_release);
   round_.notify_all();
-  run_chunk(0);
+}
+
+void ThreadTeam::wait_for_helpers() {
   for (int left = pending_.load(std::memory_order_acquire); left != 0;
        left = pending_.load(std::memory_order_acquire)) {
     wait_while_equal(pending_, left, spins_);
   }
 }
 
-void ThreadTeam::run_chunk(int worker) const {
+void ThreadTeam::run_chunk(int worker) {
   const auto bound = [this](int w) { return static_cast<int>(std::int64_t{count_} * w / size()); };
   const int begin = bound(worker);
   const int end = bound(worker + 1);
-  if (begin < end) call_(context_, begin, end, worker);
+  if (begin == end) return;
+  const std::uint64_t started = weight_ > 0 ? PhaseClock::ticks() : 0;
+  call_(context_, begin, end, worker);
+  if (weight_ > 0) busy_[worker].ticks += (PhaseClock::ticks() - started) * weight_;
 }
 
 void ThreadTeam::help(int worker) {

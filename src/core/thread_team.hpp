@@ -7,9 +7,12 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <thread>
 #include <type_traits>
 #include <vector>
+
+#include "core/phase_clock.hpp"
 
 namespace hotloop {
 
@@ -21,6 +24,14 @@ class ThreadTeam {
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
   int size() const { return size_; }
+
+  // What the clock saw of the team in rounds that it split, in ticks times the weights of rounds.
+  struct Use {
+    std::uint64_t runs = 0;           // times that work was handed out; not weighted
+    std::uint64_t span = 0;           // how long it took
+    std::vector<std::uint64_t> busy;  // [size] each thread within it
+  };
+  Use use() const;
 
   template <class Body>
   void run(int count, Body&& body) {
@@ -40,8 +51,15 @@ class ThreadTeam {
  private:
   using Call = void (*)(void* context, int begin, int end, int worker);
 
+  struct alignas(64) Busy {  // a cache line each
+    std::uint64_t ticks = 0;
+  };
+
   void run_all(int count, Call call, void* context);
-  void run_chunk(int worker) const;
+  void run_timed(PhaseClock& clock);
+  void start_helpers();
+  void wait_for_helpers();
+  void run_chunk(int worker);
   void help(int worker);
   void stop();
 
@@ -53,6 +71,9 @@ class ThreadTeam {
   int count_ = 0;
   Call call_ = nullptr;
   void* context_ = nullptr;
+  std::uint64_t weight_ = 0;  // of the round that is being timed; 0 = none is
+  std::uint64_t runs_ = 0, span_ = 0;
+  std::vector<Busy> busy_;
   std::vector<std::jthread> helpers_;  // last: they use everything above until they are joined
 };
 

@@ -128,9 +128,12 @@ void BatchEnv::step_all(std::span<const Action> actions, ThreadTeam& team) {
 
 template <class Action>
 void BatchEnv::step_rows(int begin, int end, std::span<const Action> actions) {
+  mark(Phase::env_step);
   worlds_->step(begin, end, actions, seed_, purpose_, steps_, rewards_, terminated_);
+  mark(Phase::env_observe);
   worlds_->observe(begin, end, obs_);
   if (has_mask()) worlds_->mask(begin, end, mask_);
+  mark(Phase::env_step);
   if (!reward_parts_.empty()) worlds_->reward_parts(begin, end, reward_parts_);
 
   count_rows(end - begin, static_cast<std::int64_t>(steps_), limit_, &rewards_[begin],
@@ -141,6 +144,7 @@ void BatchEnv::step_rows(int begin, int end, std::span<const Action> actions) {
 }
 
 void BatchEnv::end_episode(int row) {
+  mark(Phase::env_reset);
   const int obs_width = spec().obs;
   const std::size_t obs_at = static_cast<std::size_t>(row) * obs_width;
   std::copy_n(&obs_[obs_at], obs_width, &final_obs_[obs_at]);

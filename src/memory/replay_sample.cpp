@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstring>
 
+#include "core/phase_clock.hpp"
 #include "memory/random_words.hpp"
 #include "memory/replay.hpp"
 
@@ -121,6 +122,7 @@ void Replay::sample_windows(int batches, int size, std::uint64_t seed, std::uint
     for (std::int64_t i = drawn; i < size; ++i) places[i] = newest + i - drawn;
     draw_uniformly<kOneStep>(Rng(seed, Purpose::replay, 0, first + k), places.first(drawn));
   }
+  mark(Phase::memory_gather);
   gather<kOneStep>(std::int64_t{batches} * size);
 }
 

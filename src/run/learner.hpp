@@ -14,7 +14,6 @@
 
 #include "algo/ppo.hpp"
 #include "algo/q_network.hpp"
-#include "core/phase_clock.hpp"
 #include "core/thread_team.hpp"
 #include "env/batch_env.hpp"
 #include "memory/replay.hpp"
@@ -47,7 +46,6 @@ struct Window {
 struct Training {
   Counters& counters;
   Window& window;
-  PhaseClock& clock;
   ThreadTeam& team;
 };
 

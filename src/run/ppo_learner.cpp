@@ -97,10 +97,10 @@ void PpoLearner::compute_returns() {
 
 void PpoLearner::learn(Training training) {
   Counters& c = training.counters;
-  training.clock.enter_part(Phase::sample);
+  mark(Phase::learn_returns);
   value_what_followed(training.team);
   compute_returns();
-  training.clock.enter_part(Phase::learn);
+  mark(Phase::learn_forward);
   const PpoOptions& o = spec_.ppo;
   const std::size_t batch = spec_.q.batch;
   Progress progress = c.progress();

@@ -95,10 +95,9 @@ void ReplayLearner::learn(Training training) {
   std::int64_t owed = owed_updates(q, c.train_events) - c.updates;
   while (owed >= q.repeats) {
     const int draws = static_cast<int>(std::min<std::int64_t>(group_, owed / q.repeats));
-    training.clock.enter_part(Phase::sample);
+    mark(Phase::memory_draw);
     replay_.sample(draws, static_cast<int>(draw_size(q)), spec_.run.seed, c.batches,
                    q.beta.at(c.progress()));
-    training.clock.enter_part(Phase::learn);
     owed -= std::int64_t{draws} * q.repeats;
     next_draw_ = owed >= q.repeats ? c.batches + draws : -1;
     for (int draw = 0; draw < draws; ++draw) update(draw, training);
@@ -131,6 +130,7 @@ void ReplayLearner::update(int draw, Training& training) {
 void ReplayLearner::follow(std::int64_t before, std::int64_t now, Counters& counters) {
   const std::int64_t every = spec_.q.target_every;
   if (every == 0 || before / every == now / every) return;
+  mark(Phase::learn_sync);
   if (std::isnan(lag_)) lag_ = target_lag();
   dqn_.update_target();
   ++counters.target_updates;

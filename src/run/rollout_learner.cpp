@@ -82,10 +82,11 @@ void RolloutLearner::compute_returns() {
 
 void RolloutLearner::learn(Training training) {
   Counters& c = training.counters;
-  training.clock.enter_part(Phase::sample);
+  mark(Phase::learn_returns);
   value_last_state(c, training.team);
+  mark(Phase::learn_returns);
   compute_returns();
-  training.clock.enter_part(Phase::learn);
+  mark(Phase::learn_forward);
   const std::size_t batch = spec_.q.batch;
   for (int epoch = 0; epoch < spec_.q.epochs; ++epoch) {
     shuffle(static_cast<std::uint64_t>(c.train_events) * spec_.q.epochs + epoch, order_);

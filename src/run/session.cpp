@@ -5,20 +5,13 @@
 #include <hotloop/error.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <vector>
 
-#include "core/file.hpp"
 #include "core/system.hpp"
-#include "run/best_rule.hpp"
 #include "run/checkpoint.hpp"
-#include "run/episode_file.hpp"
-#include "run/evaluation.hpp"
 #include "run/graph_report.hpp"
-#include "run/metrics.hpp"
 #include "run/model_file.hpp"
 
 namespace hotloop {
@@ -26,9 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-using Clock = std::chrono::steady_clock;
 
-double seconds_between(Clock::time_point start, Clock::time_point end) {
+double seconds_between(std::chrono::steady_clock::time_point start,
+                       std::chrono::steady_clock::time_point end) {
   return std::chrono::duration<double>(end - start).count();
 }
 
@@ -37,270 +30,268 @@ bool crossed(std::int64_t before, std::int64_t now, std::int64_t every) {
   return every > 0 && before / every != now / every;
 }
 
-class Session {
- public:
-  Session(const TrainSpec& spec, std::string run_dir, const SessionHooks& hooks)
-      : start_(Clock::now()),
-        run_dir_(std::move(run_dir)),
-        hooks_(hooks),
-        lock_(run_dir_ + "/.lock", run_dir_),
-        trainer_(spec),
-        evaluator_(spec.world(), spec.evaluation, spec.run.seed, trainer_.network().structure(),
-                   network_head(spec)),
-        rule_(spec.evaluation, evaluator_.spec()),
-        best_(all_of_model()) {}
+}  // namespace
 
-  void start() {
-    metrics_.emplace(run_dir_ + "/metrics.jsonl");
-    open_episodes();
-    save();  // whatever happens from here on, there is a state to return to
+Session::Session(const TrainSpec& spec, std::string run_dir, const SessionHooks& hooks)
+    : start_(Clock::now()),
+      last_save_(start_),
+      last_progress_(start_),
+      run_dir_(std::move(run_dir)),
+      hooks_(hooks),
+      lock_(run_dir_ + "/.lock", run_dir_),
+      trainer_(spec),
+      evaluator_(spec.world(), spec.evaluation, spec.run.seed, trainer_.network().structure(),
+                 network_head(spec)),
+      rule_(spec.evaluation, evaluator_.spec()),
+      best_(all_of_model()) {}
+
+void Session::start() {
+  const TrainSpec& spec = trainer_.spec();
+  std::error_code error;
+  fs::create_directories(run_dir_ + "/checkpoints", error);
+  if (error) {
+    throw RunError(fmt::format("cannot create '{}/checkpoints': {}", run_dir_, error.message()));
   }
-
-  void load(const std::string& checkpoint) {
-    load_checkpoint(checkpoint, trainer_, record_, best_);
-    earlier_seconds_ = record_.seconds;
-    metrics_.emplace(run_dir_ + "/metrics.jsonl", record_.metrics_bytes);
-    open_episodes();
+  write_file_atomically(run_dir_ + "/spec.yaml", to_yaml(spec));
+  const Json about = {{"version", HOTLOOP_VERSION}, {"cpu", cpu_name()}, {"seed", spec.run.seed}};
+  write_file_atomically(run_dir_ + "/run.json", about.dump(2) + "\n");
+  if (const DagLayer* dag = graph_of(trainer_.network().structure())) {
+    write_file_atomically(run_dir_ + "/graph.json", describe_graph(*dag->graph).dump() + "\n");
   }
+  metrics_.emplace(run_dir_ + "/metrics.jsonl");
+  open_episodes();
+  save();  // whatever happens from here on, there is a state to return to
+}
 
-  TrainResult run() {
-    const TrainSpec& spec = trainer_.spec();
-    Clock::time_point last_save = Clock::now();
-    Clock::time_point last_progress = last_save;
-    while (!finished()) {
-      const std::int64_t before = trainer_.counters().env_steps;
-      const std::int64_t episodes_before = trainer_.counters().episodes;
-      trainer_.round();
-      if (!trainer_.finished().empty()) write_episodes();
-      snapshot_if_due(episodes_before);
-      const std::int64_t now = trainer_.counters().env_steps;
-      if (crossed(before, now, spec.evaluation.every) || trainer_.done()) evaluate();
-      if (crossed(before, now, spec.run.log_every) || finished()) log();
-      if (hooks_.stop != nullptr && hooks_.stop->load(std::memory_order_relaxed) && !finished()) {
-        save();
-        save_models();
-        return result(true);
-      }
-      const Clock::time_point time = Clock::now();
-      if (seconds_between(last_save, time) >= spec.run.checkpoint_seconds) {
-        save();
-        save_models();
-        last_save = Clock::now();
-      }
-      if (hooks_.progress && seconds_between(last_progress, time) >= 0.1) {
-        record_.seconds = elapsed();
-        hooks_.progress(trainer_, record_);
-        last_progress = time;
-      }
-    }
+void Session::load(const std::string& checkpoint) {
+  load_checkpoint(checkpoint, trainer_, record_, best_);
+  earlier_seconds_ = record_.seconds;
+  metrics_.emplace(run_dir_ + "/metrics.jsonl", record_.metrics_bytes);
+  open_episodes();
+}
+
+void Session::advance() {
+  const TrainSpec& spec = trainer_.spec();
+  const std::int64_t before = trainer_.counters().env_steps;
+  const std::int64_t episodes_before = trainer_.counters().episodes;
+  trainer_.round();
+  if (!trainer_.finished().empty()) write_episodes();
+  snapshot_if_due(episodes_before);
+  const std::int64_t now = trainer_.counters().env_steps;
+  if (crossed(before, now, spec.evaluation.every) || trainer_.done()) evaluate();
+  if (crossed(before, now, spec.run.log_every) || finished()) log();
+  const Clock::time_point time = Clock::now();
+  if (seconds_between(last_save_, time) >= spec.run.checkpoint_seconds) {
     save();
     save_models();
-    TrainResult done = result(false);
-    write_file_atomically(run_dir_ + "/result.json", to_json(done) + "\n");
-    return done;
+    last_save_ = Clock::now();
   }
-
- private:
-  bool finished() const {
-    return trainer_.done() || (record_.solved && trainer_.spec().evaluation.stop_when_solved);
-  }
-
-  void open_episodes() {
-    if (!trainer_.spec().run.episode_log) return;
-    episodes_.emplace(run_dir_ + "/episodes.jsonl", record_.episode_bytes);
-  }
-
-  void write_episodes() {
-    trainer_.clock().enter(Phase::log);
-    episodes_->write(trainer_.env().spec(), trainer_.finished());
-    trainer_.clock().enter(Phase::other);
-  }
-
-  double elapsed() const { return earlier_seconds_ + seconds_between(start_, Clock::now()); }
-
-  void evaluate() {
-    trainer_.clock().enter(Phase::evaluate);
-    const LearntNetwork& network = trainer_.network();
-    const Evaluation e = evaluator_.run(network.online(), network.scale(), trainer_.team());
-    const std::int64_t now = trainer_.counters().env_steps;
-    record_.greedy_return = e.mean;
-    record_.greedy_deviation = e.deviation;
-    record_.greedy_measures = e.measures;
-    record_.greedy_env_steps = now;
-    if (const double score = rule_.score(e); rule_.is_better(score, record_.best_score)) {
-      record_.best_score = score;
-      record_.best_return = e.mean;
-      record_.best_env_steps = now;
-      best_ = all_of_model();
-    }
-    if (!record_.solved && e.mean >= solved_threshold(trainer_.spec())) {
-      record_.solved = true;
-      record_.solved_env_steps = now;
-      record_.solved_seconds = elapsed();
-    }
-    trainer_.clock().enter(Phase::other);
-  }
-
-  void log() {
-    trainer_.clock().enter(Phase::log);
+  if (hooks_.progress && seconds_between(last_progress_, time) >= 0.1) {
     record_.seconds = elapsed();
-    for (const std::string& warning : metrics_->write(trainer_, record_)) {
-      if (hooks_.warning) hooks_.warning(warning);
-    }
-    if (episodes_) episodes_->flush();
-    trainer_.clock().enter(Phase::other);
+    hooks_.progress(trainer_, record_);
+    last_progress_ = time;
   }
+}
 
-  void save() {
-    trainer_.clock().enter(Phase::save);
-    record_.seconds = elapsed();
-    metrics_->sync();
-    record_.metrics_bytes = metrics_->bytes();
-    if (episodes_) {
-      episodes_->sync();
-      record_.episode_bytes = episodes_->bytes();
-    }
-    save_checkpoint(run_dir_, trainer_, record_, best_);
-    trainer_.clock().enter(Phase::other);
+TrainResult Session::run() {
+  last_save_ = last_progress_ = Clock::now();
+  bool stopped = false;
+  while (!finished() && !stopped) {
+    advance();
+    stopped = hooks_.stop != nullptr && hooks_.stop->load(std::memory_order_relaxed);
   }
+  const bool interrupted = !finished();
+  save();
+  save_models();
+  TrainResult reached = result(interrupted);
+  if (!interrupted) write_file_atomically(run_dir_ + "/result.json", to_json(reached) + "\n");
+  return reached;
+}
 
-  // All that a model holds, in one array: the factor of rewards, the flat parameters, then the
-  // statistics that normalise observations, if there are any.
-  std::vector<float> all_of_model() {
-    const LearntNetwork& network = trainer_.network();
-    std::vector<float> all = {trainer_.learner().reward_factor()};
-    all.insert(all.end(), network.online().begin(), network.online().end());
-    if (const InputScale* scale = network.scale()) {
-      const int inputs = network.structure().inputs;
-      all.insert(all.end(), scale->mean, scale->mean + inputs);
-      all.insert(all.end(), scale->factor, scale->factor + inputs);
-    }
-    return all;
-  }
+bool Session::finished() const {
+  return trainer_.done() || (record_.solved && trainer_.spec().evaluation.stop_when_solved);
+}
 
-  void save_model_file(const std::string& path, const std::vector<float>& all,
-                       std::int64_t env_steps, double greedy_return) {
-    const Structure& structure = trainer_.network().structure();
-    const auto parameters = all.begin() + 1;
-    const auto statistics = parameters + static_cast<std::ptrdiff_t>(structure.storage);
-    const auto middle = statistics + (all.end() - statistics) / 2;
-    save_model(path, {.spec = trainer_.spec(),
-                      .structure = structure,
-                      .parameters = {parameters, statistics},
-                      .input_mean = {statistics, middle},
-                      .input_factor = {middle, all.end()},
-                      .reward_factor = all[0],
-                      .env_steps = env_steps,
-                      .greedy_return = greedy_return});
-  }
+void Session::open_episodes() {
+  if (!trainer_.spec().run.episode_log) return;
+  episodes_.emplace(run_dir_ + "/episodes.jsonl", record_.episode_bytes);
+}
 
-  void save_models() {
-    trainer_.clock().enter(Phase::save);
-    const std::int64_t now = trainer_.counters().env_steps;
-    save_model_file(run_dir_ + "/model-latest.safetensors", all_of_model(), now,
-                    record_.greedy_env_steps == now ? record_.greedy_return : kNone);
-    if (!std::isnan(record_.best_return)) {
-      save_model_file(run_dir_ + "/model-best.safetensors", best_, record_.best_env_steps,
-                      record_.best_return);
-    }
-    trainer_.clock().enter(Phase::other);
-  }
+void Session::write_episodes() {
+  trainer_.clock().enter(Phase::log);
+  episodes_->write(trainer_.env().spec(), trainer_.finished());
+  trainer_.clock().enter(Phase::other);
+}
 
-  // Models of their own, to look at how the network changed.
-  void snapshot_if_due(std::int64_t before) {
-    const std::int64_t every = trainer_.spec().run.snapshot_every;
-    const std::int64_t now = trainer_.counters().episodes;
-    const bool is_first = every > 0 && before == 0 && now > 0;
-    if (!is_first && !crossed(before, now, every)) return;
-    trainer_.clock().enter(Phase::save);
-    fs::create_directories(run_dir_ + "/snapshots");
-    save_model_file(fmt::format("{}/snapshots/{:010}.safetensors", run_dir_, now), all_of_model(),
-                    trainer_.counters().env_steps, kNone);
-    trainer_.clock().enter(Phase::other);
-  }
+double Session::elapsed() const { return earlier_seconds_ + seconds_between(start_, Clock::now()); }
 
-  TrainResult result(bool interrupted) {
-    record_.seconds = elapsed();
-    const TrainSpec& spec = trainer_.spec();
-    return {
-        .spec = spec.name,
-        .seed = spec.run.seed,
-        .env_steps = trainer_.counters().env_steps,
-        .updates = trainer_.counters().updates,
-        .declared_updates = declared_updates(
-            spec, spec.run.steps == kNoLimit ? trainer_.counters().env_steps : spec.run.steps),
-        .updates_per_step = spec.q.updates_per_step,
-        .train_events = trainer_.counters().train_events,
-        .batches = trainer_.counters().batches * spec.q.accumulate,
-        .target_updates = trainer_.counters().target_updates,
-        .episodes = trainer_.counters().episodes,
-        .threads = spec.run.threads,
-        .wall_seconds = record_.seconds,
-        .eval_return_mean = record_.greedy_return,
-        .eval_return_std = record_.greedy_deviation,
-        .best_return_mean = record_.best_return,
-        .solved = record_.solved,
-        .solved_env_steps = record_.solved_env_steps,
-        .solved_seconds = record_.solved_seconds,
-        .params_hash = parameters_hash(trainer_.network().structure(), trainer_.network().online()),
-        .run_dir = run_dir_,
-        .cpu = cpu_name(),
-        .interrupted = interrupted,
-        .warnings = record_.health.warnings,
-        .score_last100 = score(&EpisodeLog::mean_of_last),
-        .score_max = score(&EpisodeLog::largest),
-        .score_greedy = score_greedy(),
-        .measures = measure_means(),
-        .time = time_shares(),
-        .episode_return_mean = trainer_.episodes().mean(EpisodeLog::kReturn),
-        .episode_return_last100 = trainer_.episodes().mean_of_last(EpisodeLog::kReturn)};
+void Session::evaluate() {
+  trainer_.clock().enter(Phase::evaluate);
+  const LearntNetwork& network = trainer_.network();
+  const Evaluation e = evaluator_.run(network.online(), network.scale(), trainer_.team());
+  const std::int64_t now = trainer_.counters().env_steps;
+  record_.greedy_return = e.mean;
+  record_.greedy_deviation = e.deviation;
+  record_.greedy_measures = e.measures;
+  record_.greedy_env_steps = now;
+  if (const double score = rule_.score(e); rule_.is_better(score, record_.best_score)) {
+    record_.best_score = score;
+    record_.best_return = e.mean;
+    record_.best_env_steps = now;
+    best_ = all_of_model();
   }
+  if (!record_.solved && e.mean >= solved_threshold(trainer_.spec())) {
+    record_.solved = true;
+    record_.solved_env_steps = now;
+    record_.solved_seconds = elapsed();
+  }
+  trainer_.clock().enter(Phase::other);
+}
 
-  // Where the environment's measures have their score; -1 if nowhere.
-  int score_column() const {
-    const auto& names = trainer_.env().spec().measures;
-    const auto score = std::find(names.begin(), names.end(), "score");
-    return score == names.end() ? -1 : static_cast<int>(score - names.begin());
+void Session::log() {
+  trainer_.clock().enter(Phase::log);
+  record_.seconds = elapsed();
+  for (const std::string& warning : metrics_->write(trainer_, record_)) {
+    if (hooks_.warning) hooks_.warning(warning);
   }
-  double score(double (EpisodeLog::*what)(int) const) const {
-    const int column = score_column();
-    return column < 0 ? kNone : (trainer_.episodes().*what)(EpisodeLog::kMeasures + column);
-  }
-  double score_greedy() const {
-    const int column = score_column();
-    const bool measured = column >= 0 && !std::isnan(record_.greedy_return);
-    return measured ? record_.greedy_measures[column] : kNone;
-  }
-  std::vector<std::pair<std::string, double>> time_shares() {
-    const auto shares = trainer_.clock().shares();
-    std::vector<std::pair<std::string, double>> list;
-    for (std::size_t i = 0; i < shares.size(); ++i) list.emplace_back(kPhaseNames[i], shares[i]);
-    return list;
-  }
-  std::vector<std::pair<std::string, double>> measure_means() const {
-    const EnvSpec& env = trainer_.env().spec();
-    std::vector<std::pair<std::string, double>> means;
-    for (int i = 0; i < env.measure_count(); ++i) {
-      means.emplace_back(env.measures[i], trainer_.episodes().mean(EpisodeLog::kMeasures + i));
-    }
-    return means;
-  }
+  if (episodes_) episodes_->flush();
+  trainer_.clock().enter(Phase::other);
+}
 
-  Clock::time_point start_;
-  std::string run_dir_;
-  SessionHooks hooks_;
-  FileLock lock_;  // one process at a time trains in a folder
-  Trainer trainer_;
-  Evaluator evaluator_;
-  BestRule rule_;
-  std::vector<float> best_;  // what the best evaluation was made with, see all_of_model()
-  std::optional<MetricsLog> metrics_;
-  std::optional<EpisodeFile> episodes_;  // if run.episode_log
-  RunRecord record_;
-  double earlier_seconds_ = 0;  // of the sessions before this one
-};
+void Session::save() {
+  trainer_.clock().enter(Phase::checkpoint);
+  record_.seconds = elapsed();
+  metrics_->sync();
+  record_.metrics_bytes = metrics_->bytes();
+  if (episodes_) {
+    episodes_->sync();
+    record_.episode_bytes = episodes_->bytes();
+  }
+  save_checkpoint(run_dir_, trainer_, record_, best_);
+  trainer_.clock().enter(Phase::other);
+}
 
-}  // namespace
+// All that a model holds, in one array: the factor of rewards, the flat parameters, then the
+// statistics that normalise observations, if there are any.
+std::vector<float> Session::all_of_model() {
+  const LearntNetwork& network = trainer_.network();
+  std::vector<float> all = {trainer_.learner().reward_factor()};
+  all.insert(all.end(), network.online().begin(), network.online().end());
+  if (const InputScale* scale = network.scale()) {
+    const int inputs = network.structure().inputs;
+    all.insert(all.end(), scale->mean, scale->mean + inputs);
+    all.insert(all.end(), scale->factor, scale->factor + inputs);
+  }
+  return all;
+}
+
+void Session::save_model_file(const std::string& path, const std::vector<float>& all,
+                              std::int64_t env_steps, double greedy_return) {
+  const Structure& structure = trainer_.network().structure();
+  const auto parameters = all.begin() + 1;
+  const auto statistics = parameters + static_cast<std::ptrdiff_t>(structure.storage);
+  const auto middle = statistics + (all.end() - statistics) / 2;
+  save_model(path, {.spec = trainer_.spec(),
+                    .structure = structure,
+                    .parameters = {parameters, statistics},
+                    .input_mean = {statistics, middle},
+                    .input_factor = {middle, all.end()},
+                    .reward_factor = all[0],
+                    .env_steps = env_steps,
+                    .greedy_return = greedy_return});
+}
+
+void Session::save_models() {
+  trainer_.clock().enter(Phase::checkpoint);
+  const std::int64_t now = trainer_.counters().env_steps;
+  save_model_file(run_dir_ + "/model-latest.safetensors", all_of_model(), now,
+                  record_.greedy_env_steps == now ? record_.greedy_return : kNone);
+  if (!std::isnan(record_.best_return)) {
+    save_model_file(run_dir_ + "/model-best.safetensors", best_, record_.best_env_steps,
+                    record_.best_return);
+  }
+  trainer_.clock().enter(Phase::other);
+}
+
+// Models of their own, to look at how the network changed.
+void Session::snapshot_if_due(std::int64_t before) {
+  const std::int64_t every = trainer_.spec().run.snapshot_every;
+  const std::int64_t now = trainer_.counters().episodes;
+  const bool is_first = every > 0 && before == 0 && now > 0;
+  if (!is_first && !crossed(before, now, every)) return;
+  trainer_.clock().enter(Phase::checkpoint);
+  fs::create_directories(run_dir_ + "/snapshots");
+  save_model_file(fmt::format("{}/snapshots/{:010}.safetensors", run_dir_, now), all_of_model(),
+                  trainer_.counters().env_steps, kNone);
+  trainer_.clock().enter(Phase::other);
+}
+
+TrainResult Session::result(bool interrupted) {
+  record_.seconds = elapsed();
+  const TrainSpec& spec = trainer_.spec();
+  return {
+      .spec = spec.name,
+      .seed = spec.run.seed,
+      .env_steps = trainer_.counters().env_steps,
+      .updates = trainer_.counters().updates,
+      .declared_updates = declared_updates(
+          spec, spec.run.steps == kNoLimit ? trainer_.counters().env_steps : spec.run.steps),
+      .updates_per_step = spec.q.updates_per_step,
+      .train_events = trainer_.counters().train_events,
+      .batches = trainer_.counters().batches * spec.q.accumulate,
+      .target_updates = trainer_.counters().target_updates,
+      .episodes = trainer_.counters().episodes,
+      .threads = spec.run.threads,
+      .wall_seconds = record_.seconds,
+      .eval_return_mean = record_.greedy_return,
+      .eval_return_std = record_.greedy_deviation,
+      .best_return_mean = record_.best_return,
+      .solved = record_.solved,
+      .solved_env_steps = record_.solved_env_steps,
+      .solved_seconds = record_.solved_seconds,
+      .params_hash = parameters_hash(trainer_.network().structure(), trainer_.network().online()),
+      .run_dir = run_dir_,
+      .cpu = cpu_name(),
+      .interrupted = interrupted,
+      .warnings = record_.health.warnings,
+      .score_last100 = score(&EpisodeLog::mean_of_last),
+      .score_max = score(&EpisodeLog::largest),
+      .score_greedy = score_greedy(),
+      .measures = measure_means(),
+      .time = time_shares(),
+      .episode_return_mean = trainer_.episodes().mean(EpisodeLog::kReturn),
+      .episode_return_last100 = trainer_.episodes().mean_of_last(EpisodeLog::kReturn)};
+}
+
+// Where the environment's measures have their score; -1 if nowhere.
+int Session::score_column() const {
+  const auto& names = trainer_.env().spec().measures;
+  const auto score = std::find(names.begin(), names.end(), "score");
+  return score == names.end() ? -1 : static_cast<int>(score - names.begin());
+}
+double Session::score(double (EpisodeLog::*what)(int) const) const {
+  const int column = score_column();
+  return column < 0 ? kNone : (trainer_.episodes().*what)(EpisodeLog::kMeasures + column);
+}
+double Session::score_greedy() const {
+  const int column = score_column();
+  const bool measured = column >= 0 && !std::isnan(record_.greedy_return);
+  return measured ? record_.greedy_measures[column] : kNone;
+}
+std::vector<std::pair<std::string, double>> Session::time_shares() {
+  const GroupShares shares = trainer_.clock().group_shares();
+  std::vector<std::pair<std::string, double>> list;
+  for (std::size_t i = 0; i < shares.size(); ++i) list.emplace_back(kPhaseGroups[i], shares[i]);
+  return list;
+}
+std::vector<std::pair<std::string, double>> Session::measure_means() const {
+  const EnvSpec& env = trainer_.env().spec();
+  std::vector<std::pair<std::string, double>> means;
+  for (int i = 0; i < env.measure_count(); ++i) {
+    means.emplace_back(env.measures[i], trainer_.episodes().mean(EpisodeLog::kMeasures + i));
+  }
+  return means;
+}
 
 std::string make_run_folder(const std::string& parent, const std::string& spec_name) {
   std::error_code error;
@@ -320,18 +311,6 @@ std::string run_cpu(const std::string& run_dir) {
 TrainResult start_run(const TrainSpec& spec, const std::string& run_dir,
                       const SessionHooks& hooks) {
   Session session(spec, run_dir, hooks);
-  std::error_code error;
-  fs::create_directories(run_dir + "/checkpoints", error);
-  if (error) {
-    throw RunError(fmt::format("cannot create '{}/checkpoints': {}", run_dir, error.message()));
-  }
-  write_file_atomically(run_dir + "/spec.yaml", to_yaml(spec));
-  const Json about = {{"version", HOTLOOP_VERSION}, {"cpu", cpu_name()}, {"seed", spec.run.seed}};
-  write_file_atomically(run_dir + "/run.json", about.dump(2) + "\n");
-  const Structure structure = network_structure(spec);
-  if (const DagLayer* dag = graph_of(structure)) {
-    write_file_atomically(run_dir + "/graph.json", describe_graph(*dag->graph).dump() + "\n");
-  }
   session.start();
   return session.run();
 }

@@ -18,11 +18,19 @@
 #include <hotloop/train.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "core/file.hpp"
+#include "run/best_rule.hpp"
+#include "run/episode_file.hpp"
+#include "run/evaluation.hpp"
+#include "run/metrics.hpp"
 #include "run/progress.hpp"
 #include "run/spec.hpp"
 #include "run/trainer.hpp"
@@ -36,6 +44,55 @@ struct SessionHooks {
   std::function<void(const std::string&)> warning{};
   // Becomes true when the run should save and stop.
   const std::atomic<bool>* stop = nullptr;
+};
+
+// One run in its folder, driven round by round.
+class Session {
+ public:
+  Session(const TrainSpec& spec, std::string run_dir, const SessionHooks& hooks);
+
+  void start();                              // from the beginning; writes a first checkpoint
+  void load(const std::string& checkpoint);  // from there
+  bool finished() const;
+  void advance();     // one round, and what is due after it
+  TrainResult run();  // until it is finished or hooks.stop says so
+
+  Trainer& trainer() { return trainer_; }
+  const RunRecord& record() const { return record_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  double elapsed() const;
+  void open_episodes();
+  void write_episodes();
+  void evaluate();
+  void log();
+  void save();
+  void save_models();
+  void save_model_file(const std::string& path, const std::vector<float>& all,
+                       std::int64_t env_steps, double greedy_return);
+  void snapshot_if_due(std::int64_t before);
+  std::vector<float> all_of_model();
+  TrainResult result(bool interrupted);
+  int score_column() const;
+  double score(double (EpisodeLog::*what)(int) const) const;
+  double score_greedy() const;
+  std::vector<std::pair<std::string, double>> time_shares();
+  std::vector<std::pair<std::string, double>> measure_means() const;
+
+  Clock::time_point start_, last_save_, last_progress_;
+  std::string run_dir_;
+  SessionHooks hooks_;
+  FileLock lock_;  // one process at a time trains in a folder
+  Trainer trainer_;
+  Evaluator evaluator_;
+  BestRule rule_;
+  std::vector<float> best_;  // what the best evaluation was made with, see all_of_model()
+  std::optional<MetricsLog> metrics_;
+  std::optional<EpisodeFile> episodes_;  // if run.episode_log
+  RunRecord record_;
+  double earlier_seconds_ = 0;  // of the sessions before this one
 };
 
 // Creates `<parent>/<spec name>-<number>` with the first free number, and returns its path.

@@ -144,20 +144,22 @@ void Trainer::round() {
   while (counters_.env_steps < until) collect();
   if (until == end && counters_.env_steps > q.learning_starts) {
     ++counters_.train_events;
-    learner_->learn({counters_, window_, clock_, team_});
+    learner_->learn({counters_, window_, team_});
   }
+  clock_.end_round();
 }
 
 // One vector step: act, step, push.
 void Trainer::collect() {
-  clock_.enter_part(Phase::act);
+  mark(Phase::act_choose);
   learner_->act(env_.obs(), env_.mask(), env_.steps(), counters_, team_, actions_);
 
-  clock_.enter_part(Phase::step);
+  mark(Phase::env_step);
   env_.step(actions_, team_);
+  mark(Phase::env_check);
   check_step();
 
-  clock_.enter_part(Phase::push);
+  mark(Phase::memory_push);
   counters_.env_steps += spec_.envs;
   counters_.episodes += static_cast<std::int64_t>(env_.finished().size());
   learner_->push(latest_transitions(env_, actions_), counters_);

@@ -4,69 +4,148 @@
 
 #include <chrono>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <thread>
+#include <vector>
 
 namespace hotloop {
 namespace {
 
+double of(const PhaseSeconds& seconds, Phase phase) {
+  return seconds[static_cast<std::size_t>(phase)];
+}
+
+void spin(int microseconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(microseconds);
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
 TEST(PhaseClock, TimeGoesToThePhaseThatRanAndAddsUp) {
   const auto start = std::chrono::steady_clock::now();
   PhaseClock clock;
-  clock.enter(Phase::learn);
+  clock.enter(Phase::evaluate);
   std::this_thread::sleep_for(std::chrono::milliseconds(60));
-  clock.enter(Phase::step);
+  clock.enter(Phase::log);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  clock.enter(Phase::other);
-  const auto seconds = clock.seconds();
+  const PhaseSeconds seconds = clock.seconds();  // the visit in progress counts
   const double wall =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const double learn = seconds[static_cast<std::size_t>(Phase::learn)];
-  const double step = seconds[static_cast<std::size_t>(Phase::step)];
-  EXPECT_GE(learn, 0.059);
-  EXPECT_GE(step, 0.019);
-  EXPECT_GT(learn, step);
-  EXPECT_EQ(seconds[static_cast<std::size_t>(Phase::save)], 0);
+  EXPECT_GE(of(seconds, Phase::evaluate), 0.059);
+  EXPECT_GE(of(seconds, Phase::log), 0.019);
+  EXPECT_GT(of(seconds, Phase::evaluate), of(seconds, Phase::log));
+  EXPECT_EQ(of(seconds, Phase::checkpoint), 0);
   const double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   EXPECT_LE(sum, wall * 1.001);
   EXPECT_GE(sum, wall * 0.9);
 }
 
-// One round in eight is taken apart; the others are shared out in the same proportions.
-TEST(PhaseClock, RoundsAreSharedOutLikeThoseThatWereTakenApart) {
-  const auto spin = [](int microseconds) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(microseconds);
-    while (std::chrono::steady_clock::now() < end) {
-    }
-  };
-  constexpr int kRounds = 400;
+// Short rounds are split now and then; the others are shared out in the same proportions.
+TEST(PhaseClock, RoundsAreSharedOutLikeThoseThatWereSplit) {
+  constexpr int kRounds = 800;
   double share = 0;
   // On a busy machine a pause may fall into one part; a clock that shares wrongly does so every time.
   for (int attempt = 0; attempt < 10 && std::abs(share - 0.25) > 0.05; ++attempt) {
     PhaseClock clock;
     for (int round = 0; round < kRounds; ++round) {
       clock.begin_round();
-      clock.enter_part(Phase::act);
-      spin(20);
-      clock.enter_part(Phase::learn);
-      spin(60);
+      mark(Phase::act_forward);
+      spin(10);
+      mark(Phase::learn_loss);
+      spin(30);
+      clock.end_round();
     }
     clock.enter(Phase::other);
-    const auto seconds = clock.seconds();
-    const double act = seconds[static_cast<std::size_t>(Phase::act)];
-    const double learn = seconds[static_cast<std::size_t>(Phase::learn)];
-    EXPECT_GE(act + learn, 0.99 * kRounds * 80e-6);
-    EXPECT_LT(clock.switches(), kRounds);  // taking every round apart would need twice as many
-    EXPECT_GT(clock.switches(), kRounds / 8);
+    const PhaseSeconds seconds = clock.seconds();
+    const double act = of(seconds, Phase::act_forward), learn = of(seconds, Phase::learn_loss);
+    EXPECT_GE(act + learn, 0.97 * kRounds * 40e-6);
+    EXPECT_LT(clock.switches(), kRounds);  // splitting every round would need three times as many
+    EXPECT_GT(clock.switches(), kRounds / 16);
+    const auto statistics = clock.statistics();
+    const PhaseStatistics& visits = statistics[static_cast<std::size_t>(Phase::learn_loss)];
+    EXPECT_NEAR(visits.calls, kRounds, 0.3 * kRounds);
+    EXPECT_NEAR(visits.p50_us, 30, 4);
+    EXPECT_GE(visits.p99_us, visits.p50_us);
     share = act / (act + learn);
   }
   EXPECT_NEAR(share, 0.25, 0.05);
 }
 
-TEST(PhaseClock, EveryPhaseHasAName) {
-  for (std::string_view name : kPhaseNames) EXPECT_FALSE(name.empty());
-  EXPECT_EQ(kPhaseNames[static_cast<std::size_t>(Phase::other)], "other");  // the last one
-  EXPECT_EQ(kPhaseNames[kPartsOfRound - 1], "learn");
+// Whether rounds are split every time or seldom, each split one stands for its like.
+TEST(PhaseClock, LongRoundsAmongShortOnesAreNotCountedTwice) {
+  PhaseClock clock;
+  double act_share = 0;
+  for (int round = 0; round < 400; ++round) {
+    const bool is_long = round >= 200;
+    clock.begin_round();
+    mark(Phase::act_forward);
+    spin(is_long ? 10 : 20);
+    mark(Phase::learn_loss);
+    spin(is_long ? 490 : 20);
+    clock.end_round();
+  }
+  clock.enter(Phase::other);
+  const PhaseSeconds seconds = clock.seconds();
+  const double act = of(seconds, Phase::act_forward), learn = of(seconds, Phase::learn_loss);
+  act_share = act / (act + learn);
+  const double truth = (200 * 20.0 + 200 * 10.0) / (200 * 40.0 + 200 * 500.0);  // 0.056
+  EXPECT_NEAR(act_share, truth, 0.02);
+}
+
+TEST(PhaseClock, MarksCountOnlyInTheThreadWhoseRoundIsSplit) {
+  PhaseClock clock;
+  mark(Phase::env_step);  // no round: nothing happens
+  clock.begin_round();    // the first round is always split
+  ASSERT_EQ(PhaseClock::splitting(), &clock);
+  std::thread([] {
+    EXPECT_EQ(PhaseClock::splitting(), nullptr);
+    mark(Phase::env_step);
+  }).join();
+  mark(Phase::learn_loss);
+  clock.end_round();
+  EXPECT_EQ(PhaseClock::splitting(), nullptr);
+  EXPECT_EQ(of(clock.seconds(), Phase::env_step), 0);
+  EXPECT_GT(of(clock.seconds(), Phase::learn_loss), 0);
+}
+
+TEST(PhaseClock, AllocationsAreChargedToThePhaseThatMadeThem) {
+  if (!Allocations::counted) GTEST_SKIP() << "allocations are not counted in this build";
+  PhaseClock clock;
+  clock.begin_round();
+  mark(Phase::env_step);
+  for (int i = 0; i < 7; ++i) std::make_unique<std::vector<int>>(10).reset();
+  mark(Phase::env_observe);
+  clock.end_round();
+  clock.enter(Phase::other);
+  const auto statistics = clock.statistics();
+  EXPECT_NEAR(statistics[static_cast<std::size_t>(Phase::env_step)].allocations, 14, 0.1);
+  EXPECT_EQ(statistics[static_cast<std::size_t>(Phase::env_observe)].allocations, 0);
+}
+
+TEST(PhaseClock, ATraceHoldsTheVisitsInOrder) {
+  PhaseClock clock;
+  std::vector<PhaseVisit> visits(3);
+  clock.trace(visits);
+  clock.enter(Phase::log);
+  clock.enter(Phase::evaluate);
+  clock.enter(Phase::log);
+  clock.enter(Phase::other);  // no room left
+  ASSERT_EQ(clock.traced(), 3u);
+  EXPECT_EQ(visits[0].slot, static_cast<std::size_t>(Phase::other));
+  EXPECT_EQ(visits[1].slot, static_cast<std::size_t>(Phase::log));
+  EXPECT_EQ(visits[2].slot, static_cast<std::size_t>(Phase::evaluate));
+  EXPECT_EQ(visits[0].end, visits[1].begin);
+  EXPECT_LE(visits[2].begin, visits[2].end);
+}
+
+TEST(PhaseClock, TheTableOfNamesIsWhole) {
+  std::size_t group = 0;
+  for (const PhaseName& name : kPhases) {
+    if (name.group != kPhaseGroups[group]) ++group;
+    ASSERT_EQ(name.group, kPhaseGroups[group]);  // groups are contiguous and in order
+  }
+  EXPECT_EQ(group, kPhaseGroups.size() - 1);
 }
 
 }  // namespace

@@ -1,0 +1,62 @@
+// What a profile shows, in words, with its evidence; the most important first.
+//
+// Faults come before the state of things: something is always the slowest part, which is no fault. Among
+// equals, the one that costs the larger share of the time comes first.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doctor/profile.hpp"
+
+namespace hotloop {
+
+enum class Cause {
+  failure,          // training stopped by itself: non-finite values
+  sleeping,         // the environment waits
+  slowing,          // steps become slower
+  allocating,       // heap allocations in the hot loop
+  growing_memory,   // resident memory grows
+  threads,          // more threads than the work can use
+  logging,          // too often
+  evaluating,       // takes much of the time
+  checkpointing,    // likewise
+  many_updates,     // so many updates per env step that little else happens
+  health,           // a warning about learning: values beyond their bound, no endings, ...
+  early_greed,      // exploration is over before much was learnt
+  longer_episodes,  // episodes per second fall, steps per second do not
+  env_bound,        // where the time goes, if nothing is wrong
+  learner_bound
+};
+inline constexpr std::array<std::string_view, 15> kCauseNames = {"failure",
+                                                                 "sleeping environment",
+                                                                 "slowing down",
+                                                                 "allocations",
+                                                                 "growing memory",
+                                                                 "too many threads",
+                                                                 "logging too often",
+                                                                 "evaluation",
+                                                                 "checkpoints",
+                                                                 "many updates per step",
+                                                                 "health",
+                                                                 "exploration over early",
+                                                                 "longer episodes",
+                                                                 "environment-bound",
+                                                                 "learner-bound"};
+
+struct Finding {
+  Cause cause = Cause::failure;
+  double share = 0;      // of wall time that it concerns: what could be gained at most
+  std::string text;      // what is the matter, and what to do about it
+  std::string evidence;  // the figures
+
+  std::string_view name() const { return kCauseNames[static_cast<std::size_t>(cause)]; }
+  // If that share cost nothing, the run would be at most so many times as fast.
+  double bound() const { return share < 1 ? 1 / (1 - share) : 1e9; }
+};
+
+std::vector<Finding> find_causes(const Profile& profile);
+
+}  // namespace hotloop

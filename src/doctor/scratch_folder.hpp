@@ -1,0 +1,22 @@
+// A folder for runs that nobody keeps; it goes with its contents.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace hotloop {
+
+class ScratchFolder {
+ public:
+  ScratchFolder();  // throws RunError if it cannot be made
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace hotloop
