@@ -34,7 +34,6 @@ struct Colonies {
   ThreadTeam team{1};
   Counters counters{};
   Window window{};
-  PhaseClock clock{};
   Actions rule, ignored;
   int script;
 
@@ -69,7 +68,7 @@ struct Colonies {
     act_and_step();
     learner.push(latest_transitions(env, rule), counters);
     ++counters.train_events;
-    learner.learn({counters, window, clock, team});
+    learner.learn({counters, window, team});
   }
 };
 

@@ -56,7 +56,6 @@ TEST(PpoLearner, AdvantagesOfEveryPartEqualTheListBasedTwin) {
   ThreadTeam team(1);
   Counters counters;
   Window window;
-  PhaseClock clock;
   Actions actions(env.spec(), spec.envs);
   learner.begin(env.obs(), env.mask());
   const int lanes = spec.envs, steps = spec.q.rollout;
@@ -86,7 +85,7 @@ TEST(PpoLearner, AdvantagesOfEveryPartEqualTheListBasedTwin) {
     }
   }
   ++counters.train_events;
-  learner.learn({counters, window, clock, team});
+  learner.learn({counters, window, team});
   for (int head = 0; head < 3; ++head) {
     for (int lane = 0; lane < lanes; ++lane) {
       const auto& list = lists[head * lanes + lane];

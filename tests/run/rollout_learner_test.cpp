@@ -18,7 +18,6 @@ struct Scene {
   TrainSpec spec;
   RolloutLearner learner;
   ThreadTeam team{1};
-  PhaseClock clock;
   Counters counters;
   Window window;
   Actions actions{{.name = {}, .actions = 2}, 2};
@@ -70,7 +69,7 @@ struct Scene {
   }
   void learn() {
     ++counters.train_events;
-    learner.learn({counters, window, clock, team});
+    learner.learn({counters, window, team});
   }
   std::uint64_t vector_step = 0;
 };
@@ -149,7 +148,6 @@ TEST(RolloutLearner, SarsaBootstrapsFromTheActionTaken) {
       for (int s = 0; s < 6; ++s) at(s, a) = Scene::table[a][s];
     }
     ThreadTeam team(1);
-    PhaseClock clock;
     Counters counters;
     Window window;
     const std::vector<std::uint8_t> no = {0, 0};
@@ -163,7 +161,7 @@ TEST(RolloutLearner, SarsaBootstrapsFromTheActionTaken) {
       learner.push({chosen[t].numbers, rewards, no, no, next, {}, next, {}}, counters);
     }
     ++counters.train_events;
-    learner.learn({counters, window, clock, team});
+    learner.learn({counters, window, team});
     learner.act(Scene::one_hot(0, 3), {}, 3, counters, team, chosen[3]);
     for (int lane = 0; lane < 2; ++lane) {
       for (int t = 0; t < 3; ++t) {
