@@ -101,4 +101,15 @@ int inspect_command(const InspectArguments& arguments);
 
 int bench_command(const std::vector<std::string>& arguments);  // replaces this process
 
+struct DoctorArguments {
+  std::string spec;
+  std::vector<std::string> overrides;
+  std::optional<std::uint64_t> seed;
+  double minutes = 3;
+  std::string apply;  // a new .yaml for the spec with what is recommended
+  bool json = false;
+  bool quiet = false;
+};
+int doctor_command(const DoctorArguments& arguments);
+
 }  // namespace hotloop

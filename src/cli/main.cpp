@@ -15,8 +15,9 @@ namespace {
 
 using namespace hotloop;
 
-constexpr std::array<std::string_view, 10> kCommands = {
-    "train", "resume", "eval", "compare", "watch", "plot", "list", "inspect", "suite", "bench"};
+constexpr std::array<std::string_view, 11> kCommands = {"train",   "resume", "doctor", "eval",
+                                                        "compare", "watch",  "plot",   "list",
+                                                        "inspect", "suite",  "bench"};
 
 // Which model, and under which options, in `compare`, `eval` and `watch`.
 template <class Arguments>
@@ -193,6 +194,22 @@ int run(int argc, char** argv) {
   suite_app->add_flag("--json", suite.json, "print one JSON object per run instead of the table");
   suite_app->add_flag("--quiet", suite.quiet, "no line per run");
   suite_app->callback([&] { code = suite_command(suite); });
+
+  DoctorArguments doctor;
+  auto* doctor_app = app.add_subcommand(
+      "doctor", "measure what slows a training down, and which remedy helps without hurting it");
+  doctor_app->add_option("SPEC", doctor.spec, "a ready-made spec or a YAML file")->required();
+  doctor_app->add_option("--set", doctor.overrides, "override a key of the spec")
+      ->allow_extra_args(false);
+  doctor_app->add_option("--seed", doctor.seed, "random seed (run.seed); others follow it");
+  doctor_app->add_option("--minutes", doctor.minutes, "how long it may take")
+      ->check(CLI::Range(0.05, 10'000.0))
+      ->capture_default_str();
+  doctor_app->add_option("--apply", doctor.apply,
+                         "write the spec with all that is recommended to this new .yaml");
+  doctor_app->add_flag("--json", doctor.json, "print one JSON object on standard output");
+  doctor_app->add_flag("--quiet", doctor.quiet, "no progress");
+  doctor_app->callback([&] { code = doctor_command(doctor); });
 
   auto* bench_app =
       app.add_subcommand("bench",

@@ -1,0 +1,40 @@
+// Which of two specs trains faster? Two real sessions, with logs and checkpoints as their specs say,
+// advance in turns over the same env steps, A B, B A, A B, ...; several times from fresh sessions, because
+// where memory happens to lie matters too. Runs go to the end of the spec, solved or not, and then begin
+// again with the next seed.
+//
+// Evaluations count only if both train the same: otherwise a policy that plays worse would seem faster
+// because its games are over sooner.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "run/spec.hpp"
+
+namespace hotloop {
+
+// B against A: the time of A per env step, divided by that of B.
+struct Speed {
+  double ratio = 0;
+  double low = 0, high = 0;  // 95 % interval: bootstrap over sessions, and turns within them
+  double steps_per_second_a = 0, steps_per_second_b = 0;
+  double updates_per_second_a = 0, updates_per_second_b = 0;
+  int turns = 0;
+  bool same_parameters =
+      true;  // after every pair of sessions, as far as both were at the same step
+};
+
+// Times of the same stretch of env steps.
+struct Turn {
+  double seconds_a = 0, seconds_b = 0;
+  double steps_a = 0, steps_b = 0;
+};
+// Fills ratio, low and high: [sessions][turns].
+void estimate_ratio(const std::vector<std::vector<Turn>>& sessions, Speed& speed);
+
+// Takes about so many seconds. Without a single turn (stopped at once), turns is 0.
+Speed compare_speed(const TrainSpec& a, const TrainSpec& b, bool evaluations, double seconds,
+                    const std::atomic<bool>* stop);
+
+}  // namespace hotloop

@@ -1,0 +1,185 @@
+// A diagnosis in words and as JSON.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "doctor/doctor.hpp"
+#include "run/progress.hpp"
+
+namespace hotloop {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string speed_text(const Speed& s) {
+  return fmt::format("{:.2f} x [{:.2f}, {:.2f}]", s.ratio, s.low, s.high);
+}
+
+// What the remedy does to learning, in a few words.
+std::string effect_text(const Trial& t) {
+  if (!t.failure.empty()) return "could not be tried";
+  if (!t.speed) return "not tried: no time left";
+  if (t.remedy.same_result) {
+    return t.is_free() ? "the same, to the bit" : "NOT the same parameters";
+  }
+  std::string text;
+  if (t.learning) {
+    text = std::string(kEffectNames[static_cast<std::size_t>(t.learning->per_second)]);
+  } else {
+    text = t.is_faster() ? "not shown" : "not tried: no faster";
+  }
+  if (t.learns_less()) text += fmt::format("; {:.3g} x LESS LEARNING", t.less_learning);
+  return text;
+}
+
+std::string learning_text(const LearningEffect& e) {
+  return fmt::format(
+      "greedy return after {:.3g} s: {:.4g} -> {:.4g} (untrained {:.4g}); mean over that time "
+      "{:+.3g} [{:+.3g}, {:+.3g}];\n     updates {:.0f} -> {:.0f}; over equal updates {} "
+      "({:+.3g}); "
+      "{} seeds",
+      e.seconds, e.return_before, e.return_after, e.return_start, e.difference, e.low, e.high,
+      e.updates_before, e.updates_after, kEffectNames[static_cast<std::size_t>(e.per_update)],
+      e.difference_per_update, e.seeds);
+}
+
+// What a reader should take away of a remedy; empty if the table says it all.
+std::string verdict(const Trial& t) {
+  if (!t.is_faster() || t.is_free()) return "";
+  std::string text;
+  if (t.learns_less()) {
+    text = fmt::format(
+        "Not a free speed-up: gradients see {:.3g} times fewer transitions per env "
+        "step ({:.3g} -> {:.3g} updates/s).",
+        t.less_learning, t.speed->updates_per_second_a, t.speed->updates_per_second_b);
+  }
+  if (!t.learning) return text;
+  const char* said[] = {
+      "It learnt more in the same time here.", "It learnt as much in the same time here.",
+      "It learnt less in the same time here.", "These runs do not show whether it learns as well."};
+  return text + (text.empty() ? "" : " ") + said[static_cast<std::size_t>(t.learning->per_second)];
+}
+
+std::string indented(const std::string& text) {
+  std::string result = "  ";
+  for (const char c : text) {
+    result += c;
+    if (c == '\n') result += "  ";
+  }
+  while (result.ends_with(' ')) result.pop_back();
+  return result;
+}
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json speed_json(const Speed& s) {
+  return {{"ratio", number(s.ratio)},
+          {"low", number(s.low)},
+          {"high", number(s.high)},
+          {"steps_per_second_before", number(s.steps_per_second_a)},
+          {"steps_per_second_after", number(s.steps_per_second_b)},
+          {"updates_per_second_before", number(s.updates_per_second_a)},
+          {"updates_per_second_after", number(s.updates_per_second_b)},
+          {"turns", s.turns},
+          {"same_parameters", s.same_parameters}};
+}
+
+Json learning_json(const LearningEffect& e) {
+  return {{"per_second", kEffectNames[static_cast<std::size_t>(e.per_second)]},
+          {"per_update", kEffectNames[static_cast<std::size_t>(e.per_update)]},
+          {"seeds", e.seeds},
+          {"seconds", number(e.seconds)},
+          {"difference", number(e.difference)},
+          {"low", number(e.low)},
+          {"high", number(e.high)},
+          {"difference_per_update", number(e.difference_per_update)},
+          {"return_untrained", number(e.return_start)},
+          {"return_before", number(e.return_before)},
+          {"return_after", number(e.return_after)},
+          {"updates_before", number(e.updates_before)},
+          {"updates_after", number(e.updates_after)}};
+}
+
+}  // namespace
+
+std::string diagnosis_text(const Diagnosis& d) {
+  const Profile& p = d.profile;
+  std::string text = fmt::format(
+      "{}: {} on {}, {} environments, {} thread{}, {}\n{:.3g} env steps/s, {:.3g} "
+      "updates/s; throughput {}; {:.1f} minutes{}\n",
+      p.spec.name, describe_algorithm(p.spec), p.spec.env, p.spec.envs, p.spec.run.threads,
+      p.spec.run.threads == 1 ? "" : "s", p.cpu, p.steps_per_second(), p.updates_per_second(),
+      p.trend.text, d.minutes, d.interrupted ? " (interrupted: partial results)" : "");
+  text += "\nWhat the profile shows\n";
+  for (std::size_t i = 0; i < d.findings.size(); ++i) {
+    const Finding& f = d.findings[i];
+    text += fmt::format("  {}. {}{}\n     {}\n     {}\n", i + 1, f.name(),
+                        f.share > 0 ? fmt::format(", {:.0f} % of the time: if it cost nothing, at "
+                                                  "most {:.3g} x as fast",
+                                                  100 * f.share, f.bound())
+                                    : std::string(),
+                        f.text, f.evidence);
+  }
+  if (d.findings.empty()) text += "  nothing out of the ordinary\n";
+  if (d.trials.empty()) return text;
+
+  text += "\nRemedies, tried side by side (speed-up in env steps/s with 95 % interval)\n";
+  text += fmt::format("     {:<52} {:>8}  {:<20} {}\n", "remedy", "at most", "speed-up",
+                      "learning per second");
+  for (std::size_t i = 0; i < d.trials.size(); ++i) {
+    const Trial& t = d.trials[i];
+    text += fmt::format("{:>3}. {:<52} {:>6.2f} x  {:<20} {}\n", i + 1, t.remedy.title,
+                        t.remedy.bound(), t.speed ? speed_text(*t.speed) : "-", effect_text(t));
+    if (!t.failure.empty()) text += fmt::format("     {}\n", t.failure);
+    if (const std::string said = verdict(t); !said.empty()) text += fmt::format("     {}\n", said);
+    if (t.learning) text += fmt::format("     {}\n", learning_text(*t.learning));
+  }
+  if (d.overrides.empty()) {
+    return text +
+           "\nNothing to recommend: no remedy is faster and keeps learning what it was, or "
+           "better.\n";
+  }
+  text += "\nRecommended";
+  if (d.together) text += fmt::format(", together {}", speed_text(*d.together));
+  return text + "\n" + indented(yaml_patch(d.overrides));
+}
+
+nlohmann::ordered_json diagnosis_json(const Diagnosis& d) {
+  const Profile& p = d.profile;
+  Json json = {{"spec", p.spec.name},
+               {"cpu", p.cpu},
+               {"threads", p.spec.run.threads},
+               {"env_steps_per_second", number(p.steps_per_second())},
+               {"updates_per_second", number(p.updates_per_second())},
+               {"minutes", d.minutes},
+               {"interrupted", d.interrupted},
+               {"findings", Json::array()},
+               {"remedies", Json::array()},
+               {"recommended", d.overrides},
+               {"patch", yaml_patch(d.overrides)},
+               {"together", d.together ? speed_json(*d.together) : Json(nullptr)}};
+  for (const Finding& f : d.findings) {
+    json["findings"].push_back(
+        {{"name", f.name()}, {"share", f.share}, {"text", f.text}, {"evidence", f.evidence}});
+  }
+  for (const Trial& t : d.trials) {
+    json["remedies"].push_back(
+        {{"title", t.remedy.title},
+         {"overrides", t.remedy.overrides},
+         {"aim", t.remedy.aim},
+         {"share", t.remedy.share},
+         {"bound", t.remedy.bound()},
+         {"same_result", t.remedy.same_result},
+         {"speed", t.speed ? speed_json(*t.speed) : Json(nullptr)},
+         {"learning", t.learning ? learning_json(*t.learning) : Json(nullptr)},
+         {"less_learning", t.less_learning},
+         {"verdict", effect_text(t)},
+         {"recommended", t.is_recommended()},
+         {"failure", t.failure.empty() ? Json(nullptr) : Json(t.failure)},
+         {"patch", yaml_patch(t.remedy.overrides)}});
+  }
+  return json;
+}
+
+}  // namespace hotloop

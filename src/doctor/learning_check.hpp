@@ -1,0 +1,50 @@
+// Does it still learn? Short trainings of a spec and of changed ones, over several seeds, with greedy
+// evaluations on the way: return against seconds of training and against updates.
+//
+// What is compared is the mean greedy return over the time, of each seed with the same seed of the
+// baseline: who learns sooner has more of it, and so has who learns better. Evaluations do not count as
+// time. A run that ends before the time is over keeps its last return.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "run/spec.hpp"
+
+namespace hotloop {
+
+struct LearningPoint {
+  double seconds = 0;  // of training
+  double updates = 0;
+  double greedy_return = 0;
+};
+using ShortRun = std::vector<LearningPoint>;  // from before the first step on
+
+// Trains for so many seconds, or to the end of the spec.
+ShortRun train_shortly(const TrainSpec& spec, std::uint64_t seed, double seconds,
+                       const std::atomic<bool>* stop);
+
+// The mean of the return from 0 to `end`, each value holding until the next.
+double mean_over_seconds(const ShortRun& run, double end);
+double mean_over_updates(const ShortRun& run, double end);
+
+enum class Effect { better, same, worse, not_shown };
+inline constexpr std::string_view kEffectNames[] = {"better", "same", "worse", "not shown"};
+
+// Of changed runs against the baseline's: one of each seed.
+struct LearningEffect {
+  int seeds = 0;
+  double seconds = 0;  // of each run
+  Effect per_second = Effect::not_shown, per_update = Effect::not_shown;
+  double difference = 0, low = 0, high = 0;      // of the mean return over time, 95 % (t) interval
+  double return_start = 0;                       // before training, mean over seeds
+  double return_before = 0, return_after = 0;    // in the end: baseline, changed
+  double updates_before = 0, updates_after = 0;  // in the end, mean over seeds
+  double difference_per_update = 0;              // over the updates that both made
+};
+LearningEffect compare_learning(const std::vector<ShortRun>& baseline,
+                                const std::vector<ShortRun>& changed, double seconds);
+
+}  // namespace hotloop

@@ -1,0 +1,36 @@
+// What might help: changes of a spec, each aimed at phases that a profile shows to cost something.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "doctor/profile.hpp"
+#include "run/spec.hpp"
+
+namespace hotloop {
+
+struct Remedy {
+  std::string title;                   // "flood_fill bits instead of queue"
+  std::vector<std::string> overrides;  // of the spec: "env.options.flood_fill=bits"
+  std::string aim;                     // the phases that it is about: "env"
+  double share = 0;          // of wall time that they cost; without evaluations if training changes
+  bool same_result = false;  // training is the same to the bit
+
+  // Amdahl: if those phases cost nothing, the run would be at most so many times as fast.
+  double bound() const { return 1 / (1 - std::min(share, 0.999)); }
+};
+
+// The spec with more overrides after its own. Throws UsageError where they make no sense.
+using SpecSource = std::function<TrainSpec(const std::vector<std::string>& overrides)>;
+
+// Those that concern at least 2 % of the time and that the spec can bear, the largest bound first.
+std::vector<Remedy> propose(const Profile& profile, const SpecSource& source);
+
+// Transitions that gradients see, per env step: what a remedy may make less of.
+double learnt_per_step(const TrainSpec& spec);
+
+// The overrides as a piece of YAML, "algo:\n  batch: 64\n".
+std::string yaml_patch(const std::vector<std::string>& overrides);
+
+}  // namespace hotloop

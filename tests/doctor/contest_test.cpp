@@ -1,0 +1,74 @@
+#include "doctor/contest.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace hotloop {
+namespace {
+
+constexpr char kSpec[] = R"(
+env: {name: cartpole, count: 4}
+algo: {name: dqn, learning_starts: 100, batch: 32, train_every: 8, updates_per_step: 0.25}
+replay: {capacity: 2000}
+net: {hidden: [16]}
+evaluation: {every: 0, episodes: 2}
+run: {steps: 20000, log_every: 1000}
+)";
+
+TrainSpec spec_with(const std::vector<std::string>& overrides) {
+  return load_spec_text(kSpec, "contest.yaml", overrides);
+}
+
+// By hand: A takes 2 s and 4 s for 10 and 20 steps, B 1 s and 2 s: every draw gives 2.
+TEST(Contest, EqualRatiosHaveNoSpread) {
+  Speed speed;
+  estimate_ratio({{{2, 1, 10, 10}, {4, 2, 20, 20}}, {{2, 1, 10, 10}}}, speed);
+  EXPECT_DOUBLE_EQ(speed.ratio, 2);
+  EXPECT_DOUBLE_EQ(speed.low, 2);
+  EXPECT_DOUBLE_EQ(speed.high, 2);
+  EXPECT_DOUBLE_EQ(speed.steps_per_second_a, 5);
+  EXPECT_DOUBLE_EQ(speed.steps_per_second_b, 10);
+}
+
+// By hand: in all (3 + 1) / 20 over (1 + 1) / 20 = 2, between 1 and 3.
+TEST(Contest, TheIntervalSpansWhatSessionsDifferBy) {
+  Speed speed;
+  estimate_ratio({{{3, 1, 10, 10}}, {{1, 1, 10, 10}}}, speed);
+  EXPECT_DOUBLE_EQ(speed.ratio, 2);
+  EXPECT_DOUBLE_EQ(speed.low, 1);
+  EXPECT_DOUBLE_EQ(speed.high, 3);
+}
+
+TEST(Contest, TheSameSpecIsAsFastAndTrainsTheSame) {
+  const TrainSpec spec = spec_with({});
+  const Speed speed = compare_speed(spec, spec, true, 1, nullptr);
+  EXPECT_GT(speed.turns, 8);
+  EXPECT_TRUE(speed.same_parameters);
+  EXPECT_GT(speed.ratio, 0.7);
+  EXPECT_LT(speed.ratio, 1.4);
+}
+
+TEST(Contest, LoggingEveryStepIsSlowerAndTrainsTheSame) {
+  const Speed speed =
+      compare_speed(spec_with({"run.log_every=1"}), spec_with({}), true, 1, nullptr);
+  EXPECT_GT(speed.low, 1.2);
+  EXPECT_TRUE(speed.same_parameters);
+}
+
+TEST(Contest, AnotherAlgorithmIsNoticed) {
+  const Speed speed =
+      compare_speed(spec_with({}), spec_with({"algo.updates_per_step=2"}), false, 1, nullptr);
+  EXPECT_LT(speed.high, 1);
+  EXPECT_FALSE(speed.same_parameters);
+  EXPECT_NEAR(speed.updates_per_second_b / speed.steps_per_second_b, 2, 0.1);
+}
+
+TEST(Contest, NothingIsMeasuredOnceStopped) {
+  const std::atomic<bool> stop{true};
+  EXPECT_EQ(compare_speed(spec_with({}), spec_with({}), true, 1, &stop).turns, 0);
+}
+
+}  // namespace
+}  // namespace hotloop

@@ -1,0 +1,153 @@
+#include "doctor/doctor.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include <hotloop/error.hpp>
+
+namespace hotloop {
+namespace {
+
+constexpr char kSpec[] = R"(
+env: {name: cartpole, count: 4}
+algo: {name: dqn, learning_starts: 100, batch: 32, train_every: 8, updates_per_step: 0.25}
+replay: {capacity: 2000}
+net: {hidden: [16]}
+evaluation: {every: 0, episodes: 5}
+run: {steps: 20000, log_every: 1000}
+)";
+
+SpecSource source_of(std::vector<std::string> own) {
+  return [own](const std::vector<std::string>& more) {
+    std::vector<std::string> overrides = own;
+    overrides.insert(overrides.end(), more.begin(), more.end());
+    return load_spec_text(kSpec, "doctor.yaml", overrides);
+  };
+}
+
+PhaseRow row(const char* group, const char* part, double share) {
+  PhaseRow r;
+  r.group = group;
+  r.part = part;
+  r.share = share;
+  return r;
+}
+
+const Remedy* with_override(const std::vector<Remedy>& remedies, const std::string& text) {
+  for (const Remedy& remedy : remedies) {
+    if (remedy.overrides[0] == text) return &remedy;
+  }
+  return nullptr;
+}
+
+TEST(Remedies, AimAtPhasesThatCostSomething) {
+  const SpecSource source = source_of({});
+  Profile profile;
+  profile.spec = source({});
+  profile.wall_seconds = 1;
+  profile.phases = {row("env", "", 0.01), row("learn", "", 0.5), row("log", "", 0.4)};
+  const std::vector<Remedy> remedies = propose(profile, source);
+  const Remedy* log = with_override(remedies, "run.log_every=10000");
+  ASSERT_NE(log, nullptr);
+  EXPECT_TRUE(log->same_result);
+  EXPECT_NEAR(log->bound(), 1 / 0.6, 1e-9);
+  const Remedy* updates = with_override(remedies, "algo.updates_per_step=0.0625");
+  ASSERT_NE(updates, nullptr);
+  EXPECT_FALSE(updates->same_result);
+  EXPECT_NEAR(updates->bound(), 2, 1e-9);
+  EXPECT_EQ(with_override(remedies, "env.count=16"), nullptr);  // env, act and push cost 1 %
+  EXPECT_EQ(with_override(remedies, "evaluation.every=0"), nullptr);
+}
+
+// A quarter of the updates would not be whole repeats: the spec says so, and nothing is proposed.
+TEST(Remedies, ThoseThatTheSpecCannotBearAreLeftOut) {
+  const SpecSource source = source_of({"algo.repeats=2", "algo.updates_per_step=0.25"});
+  Profile profile;
+  profile.spec = source({});
+  profile.wall_seconds = 1;
+  profile.phases = {row("learn", "", 0.9)};
+  EXPECT_THROW(source({"algo.updates_per_step=0.0625"}), UsageError);
+  for (const Remedy& remedy : propose(profile, source)) {
+    EXPECT_NO_THROW(source(remedy.overrides)) << remedy.title;
+    EXPECT_NE(remedy.overrides[0], "algo.updates_per_step=0.0625");
+  }
+}
+
+TEST(Remedies, ThePatchIsYaml) {
+  EXPECT_EQ(yaml_patch({"algo.batch=64", "env.options.flood_fill=bits", "algo.train_every=4"}),
+            "algo: {batch: 64, train_every: 4}\nenv: {options: {flood_fill: bits}}\n");
+}
+
+Trial trial(const char* title, bool same, double ratio, Effect effect, double less = 1) {
+  Trial t;
+  t.remedy.title = title;
+  t.remedy.same_result = same;
+  t.speed = Speed{.ratio = ratio, .low = ratio - 0.05, .high = ratio + 0.05, .turns = 1};
+  if (!same) {
+    t.learning = LearningEffect{};
+    t.learning->per_second = effect;
+  }
+  t.less_learning = less;
+  return t;
+}
+
+TEST(Doctor, RanksWhatIsFreeFirstAndWhatHurtsLast) {
+  std::vector<Trial> trials = {
+      trial("worse", false, 5, Effect::worse),     trial("less", false, 4, Effect::same, 4),
+      trial("same", false, 2, Effect::same),       trial("no faster", true, 1, Effect::same),
+      trial("better", false, 1.5, Effect::better), trial("not shown", false, 3, Effect::not_shown),
+      trial("free", true, 1.2, Effect::same)};
+  rank(trials);
+  const std::vector<std::string> expected = {"free",      "better", "same",     "less",
+                                             "not shown", "worse",  "no faster"};
+  for (std::size_t i = 0; i < trials.size(); ++i) EXPECT_EQ(trials[i].remedy.title, expected[i]);
+  EXPECT_TRUE(trials[0].is_recommended());
+  EXPECT_TRUE(trials[1].is_recommended());
+  for (std::size_t i = 2; i < trials.size(); ++i) EXPECT_FALSE(trials[i].is_recommended());
+}
+
+TEST(Doctor, LessLearningIsNeverRecommendedAndAlwaysSaid) {
+  Diagnosis d;
+  d.profile.wall_seconds = 1;
+  d.trials = {trial("a quarter of the updates", false, 3, Effect::better, 4)};
+  EXPECT_FALSE(d.trials[0].is_recommended());
+  const std::string text = diagnosis_text(d);
+  EXPECT_NE(text.find("4 x LESS LEARNING"), std::string::npos) << text;
+  EXPECT_NE(text.find("Not a free speed-up"), std::string::npos);
+  EXPECT_NE(text.find("Nothing to recommend"), std::string::npos);
+}
+
+// The whole road, on a spec that logs every step: the remedy is found, tried and recommended.
+TEST(Doctor, FindsLoggingAndSeesThatTheCureIsFree) {
+  const SpecSource source = source_of({"run.log_every=1"});
+  std::vector<std::string> said;
+  const Diagnosis d = examine_spec(
+      source, {.minutes = 0.2, .progress = [&](const std::string& text) { said.push_back(text); }});
+  ASSERT_FALSE(d.trials.empty());
+  EXPECT_EQ(d.trials[0].remedy.overrides[0], "run.log_every=10");
+  EXPECT_TRUE(d.trials[0].is_free());
+  EXPECT_GT(d.trials[0].speed->low, 1.1);
+  EXPECT_FALSE(d.interrupted);
+  EXPECT_FALSE(said.empty());
+  EXPECT_NE(std::find(d.overrides.begin(), d.overrides.end(), "run.log_every=10"),
+            d.overrides.end());
+  EXPECT_NO_THROW(source(d.overrides));
+  const auto json = diagnosis_json(d);
+  EXPECT_EQ(json["remedies"][0]["recommended"], true);
+  EXPECT_NE(json["patch"].get<std::string>().find("log_every: 10"), std::string::npos);
+  bool learning_shown = false;
+  for (const Trial& t : d.trials) learning_shown |= t.learning.has_value();
+  EXPECT_TRUE(learning_shown) << diagnosis_text(d);
+}
+
+TEST(Doctor, StopsAtOnceWithWhatIsKnown) {
+  const std::atomic<bool> stop{true};
+  const Diagnosis d = examine_spec(source_of({}), {.minutes = 10, .stop = &stop});
+  EXPECT_TRUE(d.interrupted);
+  EXPECT_LT(d.minutes, 0.2);
+  EXPECT_FALSE(diagnosis_text(d).empty());
+}
+
+}  // namespace
+}  // namespace hotloop
