@@ -15,9 +15,9 @@
 
 #include "algo/dqn.hpp"
 #include "bench/benchmarks.hpp"
-#include "bench/queue_flood.hpp"
 #include "core/phase_clock.hpp"
 #include "env/batch_env.hpp"
+#include "envs/snake.hpp"
 #include "reference/item_replay.hpp"
 
 namespace hotloop::bench {
@@ -51,14 +51,14 @@ constexpr Case kCases[] = {
 };
 
 std::unique_ptr<WorldArray> make_boards(const Case& c) {
-  SnakeRules rules{.obs = c.flood == Flood::bits ? SnakeObs::flood : SnakeObs::basic,
-                   .food_under_head = true,
-                   .lethal_tail = true,
-                   .post_turn_trap = true,
-                   .timeout_ends = true,
-                   .timeout_reward = -5};
-  if (c.flood == Flood::queue) return std::make_unique<QueueFlood>(c.boards, rules);
-  return std::make_unique<SnakeArray>(c.boards, rules);
+  return std::make_unique<SnakeArray>(
+      c.boards, SnakeRules{.obs = c.flood == Flood::off ? SnakeObs::basic : SnakeObs::flood,
+                           .food_under_head = true,
+                           .lethal_tail = true,
+                           .post_turn_trap = true,
+                           .timeout_ends = true,
+                           .timeout_reward = -5,
+                           .queue_fill = c.flood == Flood::queue});
 }
 
 // Snake-RL's loop (profile H), made of the engine's parts.

@@ -103,8 +103,8 @@ void check_runs(const CompareArguments& arguments) {
   }
 }
 
-// A table of different worlds would compare nothing. Options that only change what is shown or allowed
-// may differ.
+// A table of different worlds would compare nothing. Options that only change what is shown or allowed,
+// or how fast, may differ.
 void check_same_world(const TrainSpec& spec, const std::string& run, const TrainSpec& first,
                       const std::string& first_run) {
   if (spec.env != first.env) {
@@ -116,7 +116,7 @@ void check_same_world(const TrainSpec& spec, const std::string& run, const Train
   const std::vector<double> theirs = option_values(entry, first.env_options);
   for (std::size_t i = 0; i < mine.size(); ++i) {
     const bool same = mine[i] == theirs[i] || (std::isnan(mine[i]) && std::isnan(theirs[i]));
-    if (same || entry.options[i].is_view) continue;
+    if (same || entry.options[i].is_view || entry.options[i].is_speed) continue;
     throw UsageError(fmt::format(
         "'{}' and '{}' were trained with different env.options.{}: give it for all of them, --set "
         "env.options.{}=...",

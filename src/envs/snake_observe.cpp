@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "envs/snake.hpp"
+#include "envs/snake_queue.hpp"
 
 namespace hotloop {
 namespace {
@@ -104,7 +105,9 @@ inline QuadFlood<W> SnakeArray::flood_rows(int begin, int end,
     looked_at[1][lane] = ahead(row, (direction + 1) & 3);
     looked_at[2][lane] = ahead(row, (direction + 3) & 3);
   }
-  return flood<W>(load_boards<W>(begin, end), single_cells<W>(heads), looked_at, grid_.stride);
+  const QuadBoards<W> free = load_boards<W>(begin, end);
+  return rules_.queue_fill ? queue_flood<W>(free, heads, looked_at, rules_.has_tail(), grid_)
+                           : flood<W>(free, single_cells<W>(heads), looked_at, grid_.stride);
 }
 
 inline float SnakeArray::flood_ratio(int row, int count) const {
@@ -152,7 +155,7 @@ template <int W>
 void SnakeArray::observe_flood(int begin, int end, std::span<float> obs) const {
   const int width = spec_.obs;
   const bool has_flood = rules_.obs != SnakeObs::basic;
-  const bool has_tail = rules_.obs == SnakeObs::selective || rules_.obs == SnakeObs::enhanced;
+  const bool has_tail = rules_.has_tail();
   const bool enhanced = rules_.obs == SnakeObs::enhanced;
   const float area = static_cast<float>(grid_.size * grid_.size);
   const float diameter = static_cast<float>(2 * (grid_.size - 1));
@@ -235,10 +238,14 @@ void SnakeArray::observe_lookahead(int begin, int end, std::span<float> obs) con
       QuadBoards<W> room = single_cells<W>(vacated);
       QuadBoards<W> region = single_cells<W>(heads);
       for (int w = 0; w < W; ++w) {
-        room.word[w] = (room.word[w] & moves) | free.word[w];
+        room.word[w] = ((room.word[w] & moves) | free.word[w]) & lives;
         region.word[w] &= lives;
       }
-      fill(region, room, grid_.stride);
+      if (rules_.queue_fill) {
+        region = queue_regions(room, heads, grid_);
+      } else {
+        fill(region, room, grid_.stride);
+      }
 
       const QuadBoards<W> near = neighbours(region, grid_.stride);
       for (int row = first; row < next; ++row) {

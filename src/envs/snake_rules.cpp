@@ -57,6 +57,10 @@ constexpr EnvOption kOptions[] = {
     number_option("soft_food_reward", -5, -kMostReward, kMostReward,
                   "instead of food_reward while softly entrapped"),
     yes_or_no("entrapped_flag", "one more feature: softly entrapped; needs soft_entrapment"),
+    speed(
+        word_option("flood_fill", {"bits", "queue"}, 0,
+                    "how reachable cells are counted: boards as bits, or a queue per direction as "
+                    "the original does; the same numbers")),
 };
 
 void refuse_contradictions(const SnakeRules& rules) {
@@ -70,7 +74,7 @@ void refuse_contradictions(const SnakeRules& rules) {
     throw UsageError("env.options.entrapped_flag: found true with obs " + std::string(name) +
                      "; allowed: false, or obs basic, flood, selective, enhanced");
   }
-  if (rules.zero_flood && rules.obs != SnakeObs::selective && rules.obs != SnakeObs::enhanced) {
+  if (rules.zero_flood && !rules.has_tail()) {
     throw UsageError("env.options.zero_flood: found true with obs " + std::string(name) +
                      "; allowed: false, or obs selective, enhanced");
   }
@@ -107,6 +111,7 @@ SnakeRules snake_rules(std::span<const double> values) {
   rules.soft_step_reward = read.number("soft_step_reward");
   rules.soft_food_reward = read.number("soft_food_reward");
   rules.entrapped_flag = read.is_second("entrapped_flag");
+  rules.queue_fill = read.is_second("flood_fill");
   refuse_contradictions(rules);
   return rules;
 }
@@ -138,9 +143,7 @@ EnvSpec snake_spec(const SnakeRules& rules) {
   }
   if (rules.obs != SnakeObs::basic) add({"flood", {3}});      // straight, right, left
   if (rules.obs == SnakeObs::enhanced) add({"escape", {3}});  // straight, right, left
-  if (rules.obs == SnakeObs::selective || rules.obs == SnakeObs::enhanced) {
-    add({"tail", {5}});  // up, right, down, left of the head; reachable
-  }
+  if (rules.has_tail()) add({"tail", {5}});  // up, right, down, left of the head; reachable
   if (rules.obs == SnakeObs::enhanced) add({"extent", {2}});  // distance to the tail, length
   if (rules.entrapped_flag) add({"entrapped", {1}});
   return spec;

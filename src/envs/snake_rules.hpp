@@ -45,10 +45,13 @@ struct SnakeRules {
   double soft_food_reward = -5;
   bool entrapped_flag = false;  // one more observation value
 
+  bool queue_fill = false;  // reachable cells are counted with a queue: slower, the same numbers
+
   bool needs_flood() const {
     return entrapped_flag || obs == SnakeObs::flood || obs == SnakeObs::selective ||
            obs == SnakeObs::enhanced;
   }
+  bool has_tail() const { return obs == SnakeObs::selective || obs == SnakeObs::enhanced; }
   bool is_grid() const { return obs == SnakeObs::grid; }
 };
 

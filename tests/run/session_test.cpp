@@ -179,6 +179,18 @@ TEST_F(SessionTest, StoppedAfterEveryRoundEqualsStraightWithMeasures) {
   EXPECT_GE(result.episodes, 60);
 }
 
+// An option that a world marks as one of speed is nothing to learning.
+TEST_F(SessionTest, AnotherFloodFillLearnsTheSame) {
+  TrainSpec spec = small_spec();
+  spec.env = "snake";
+  spec.env_options = {{"grid", "6"}, {"obs", "selective"}, {"soft_entrapment", "true"}};
+  const std::string hash = start_run(spec, run_dir(), {}).params_hash;
+  spec.env_options.emplace_back("flood_fill", "queue");
+  EXPECT_EQ(start_run(spec, run_dir(), {}).params_hash, hash);
+  spec.env_options.emplace_back("lethal_tail", "true");  // what is no matter of speed
+  EXPECT_NE(start_run(spec, run_dir(), {}).params_hash, hash);
+}
+
 // Branches and masks, evaluations, and measures that mean nothing in many episodes (nobody can serve
 // MIoT, and hardly anything is served within 30 actions).
 TEST_F(SessionTest, StoppedAfterEveryRoundEqualsStraightWithBranches) {
