@@ -45,7 +45,7 @@ class Profiler {
  public:
   Profiler(const TrainSpec& spec, const ProfileOptions& options)
       : options_(options), session_(without_end(spec), folder_.path(), hooks()) {
-    profile_.spec = session_.trainer().spec();
+    profile_.spec = spec;
     profile_.network = session_.trainer().network().structure().describe();
     profile_.cpu = cpu_name();
     profile_.peak_gflops = measure_peak_gflops();

@@ -46,7 +46,7 @@ struct ThreadUse {
 };
 
 struct Profile {
-  TrainSpec spec;       // as it was profiled
+  TrainSpec spec;       // as it was given, with the limits that the profile lifts
   std::string network;  // in words
   std::string cpu;
   double wall_seconds = 0;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <numeric>
+#include <utility>
 
 #include "run/summary.hpp"
 
@@ -14,6 +16,7 @@ namespace {
 constexpr double kSure = 3.3;          // standard deviations
 constexpr double kLeastChange = 0.15;  // of the time of a step, over the profile
 constexpr double kMostOfChange = 0.5;  // that one phase must explain to be blamed
+constexpr double kMoreThanRest = 2;    // times the growth of the rest that its own must be
 constexpr double kLonger = 1.5;        // episodes
 constexpr int kFewestWindows = 8;
 
@@ -55,21 +58,58 @@ Slope slope_of(const std::vector<Window>& windows, Get&& get) {
   return robust_slope(x, y);
 }
 
-// The phase whose time per step moved most, if it makes up most of the change.
+// What may be blamed for a change: a phase, or a group of them.
+struct Suspect {
+  std::string name;
+  Slope slope;            // its us per step
+  double part = 0;        // of the change of a whole step
+  bool is_alone = false;  // the rest of a step did not change along with it
+};
+
+// How many times as long at the end, as a logarithm. A line through a curve may start below zero.
+double growth(const Slope& slope, double whole) {
+  const double least = 1e-3 * whole;
+  return std::log(std::max(slope.last, least) / std::max(slope.first, least));
+}
+
+Suspect examine(const std::vector<Window>& windows, const Trend& trend, std::string name,
+                std::size_t first, std::size_t end) {
+  const auto time = [&](const Window& w) {
+    return std::accumulate(w.phases.begin() + static_cast<std::ptrdiff_t>(first),
+                           w.phases.begin() + static_cast<std::ptrdiff_t>(end), 0.0);
+  };
+  Suspect suspect{.name = std::move(name), .slope = slope_of(windows, time)};
+  const Slope& whole = trend.us_per_step;
+  suspect.part = (suspect.slope.last - suspect.slope.first) / (whole.last - whole.first);
+  const Slope rest = slope_of(windows, [&](const Window& w) { return w.us_per_step - time(w); });
+  const double sign = trend.slower ? 1 : -1;
+  suspect.is_alone =
+      sign * growth(suspect.slope, whole.first) > kMoreThanRest * sign * growth(rest, whole.first);
+  return suspect;
+}
+
+// The phase that makes up most of the change; if none does, the group. Where all change alike, the one
+// that takes most of the time would make up most of the change without being its cause.
 void find_cause(const std::vector<Window>& windows, Trend& trend) {
-  const double change = trend.us_per_step.last - trend.us_per_step.first;
-  double most = 0;
-  for (std::size_t p = 0; p < kPhaseCount; ++p) {
-    if (!in_rounds(p)) continue;
-    const Slope slope = slope_of(windows, [p](const Window& w) { return w.phases[p]; });
-    const double part = (slope.last - slope.first) / change;
-    if (part < kMostOfChange || part < most) continue;
-    most = part;
-    const PhaseName& name = kPhases[p];
-    trend.because = std::string(name.group);
-    if (!name.part.empty()) trend.because += "/" + std::string(name.part);
-    trend.because_first = slope.first;
-    trend.because_last = slope.last;
+  std::vector<Suspect> phases, groups;
+  for (std::size_t first = 0, next; first < kPhaseCount && in_rounds(first); first = next) {
+    const std::string group(kPhases[first].group);
+    for (next = first; next < kPhaseCount && kPhases[next].group == group; ++next) {
+      const std::string part(kPhases[next].part);
+      phases.push_back(
+          examine(windows, trend, part.empty() ? group : group + "/" + part, next, next + 1));
+    }
+    groups.push_back(examine(windows, trend, group, first, next));
+  }
+  for (const std::vector<Suspect>& suspects : {phases, groups}) {
+    const Suspect& worst =
+        *std::max_element(suspects.begin(), suspects.end(),
+                          [](const Suspect& a, const Suspect& b) { return a.part < b.part; });
+    if (worst.part < kMostOfChange || !worst.is_alone) continue;
+    trend.because = worst.name;
+    trend.because_first = worst.slope.first;
+    trend.because_last = worst.slope.last;
+    return;
   }
 }
 
@@ -92,32 +132,39 @@ void find_episode_trend(const std::vector<Window>& windows, Trend& trend) {
       y.size() >= kFewestWindows && s.z > kSure && s.last > kLonger * std::max(s.first, 1e-9);
 }
 
-// Memory grows if it does so in most of the later windows, not in steps once and for all.
+// Memory grows if it does so all the time, in each quarter of the second half, not once and for all:
+// the first evaluation, log and checkpoint take what they need and keep it.
 void find_memory_trend(const std::vector<Sample>& samples, Trend& trend) {
-  const std::size_t half = samples.size() / 2;
+  constexpr double kLeastBytes = 1 << 20, kLeastOfGrowth = 0.1;
+  constexpr std::size_t kQuarters = 4;
+  const std::size_t half = samples.size() / 2, count = samples.size() - half;
   std::vector<double> x, y;
-  int growths = 0;
   for (std::size_t i = half; i < samples.size(); ++i) {
     x.push_back(static_cast<double>(samples[i].env_steps));
     y.push_back(static_cast<double>(samples[i].resident_bytes));
-    growths += i > half && samples[i].resident_bytes > samples[i - 1].resident_bytes;
   }
   trend.resident = robust_slope(x, y);
-  constexpr double kLeastBytes = 1 << 20;
-  trend.growing_memory = trend.resident.last - trend.resident.first > kLeastBytes &&
-                         growths * 2 > static_cast<int>(y.size());
+  const double grown = y.back() - y.front();
+  trend.growing_memory = count > kQuarters && grown > kLeastBytes;
+  for (std::size_t quarter = 0; quarter < kQuarters; ++quarter) {
+    const double here =
+        y[(quarter + 1) * (count - 1) / kQuarters] - y[quarter * (count - 1) / kQuarters];
+    trend.growing_memory &= here > kLeastOfGrowth * grown;
+  }
 }
 
-std::string describe(const Trend& t) {
-  const double per_million =
-      100 * (1 - t.us_per_step.first / (t.us_per_step.first + 1e6 * t.us_per_step.per_x));
+// `steps`: env steps that were seen. A line is not drawn on far beyond them.
+std::string describe(const Trend& t, double steps) {
+  constexpr double kMillion = 1e6, kFarthest = 10;
   if (!t.slower && !t.faster) return "steady";
   std::string text = t.slower ? "falling" : "rising";
-  if (t.us_per_step.first + 1e6 * t.us_per_step.per_x > 0 && std::abs(per_million) < 100) {
-    text += fmt::format(" {:.2g} % per 10^6 steps", std::abs(per_million));
+  const Slope& s = t.us_per_step;
+  const double then = s.first + kMillion * s.per_x;
+  const double change = 100 * std::abs(1 - s.first / then);  // of throughput
+  if (kMillion < kFarthest * steps && then > 0 && change < 100) {
+    text += fmt::format(" {:.2g} % per 10^6 steps", change);
   } else {
-    text += fmt::format(" by {:.0f} % in this time",
-                        100 * std::abs(1 - t.us_per_step.first / t.us_per_step.last));
+    text += fmt::format(" by {:.0f} % in this time", 100 * std::abs(1 - s.first / s.last));
   }
   if (t.because.empty())
     return text + "; all phases alike, so perhaps the machine is busy elsewhere";
@@ -162,7 +209,7 @@ Trend find_trend(const std::vector<Sample>& samples) {
   if (trend.slower || trend.faster) find_cause(windows, trend);
   find_episode_trend(windows, trend);
   find_memory_trend(samples, trend);
-  trend.text = describe(trend);
+  trend.text = describe(trend, static_cast<double>(samples.back().env_steps));
   return trend;
 }
 

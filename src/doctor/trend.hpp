@@ -34,7 +34,8 @@ struct Trend {
   bool known = false;  // there were enough windows
   Slope us_per_step;   // of rounds: without evaluation, logs and checkpoints
   bool slower = false, faster = false;
-  std::string because;  // the phase that changed most, "env/step"; empty if all did alike
+  // The phase that changed most, "env/step", or the group, "env"; empty if all changed alike.
+  std::string because;
   double because_first = 0, because_last = 0;  // its us per step
   Slope episode_length;
   bool longer_episodes = false;

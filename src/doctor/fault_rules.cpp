@@ -1,0 +1,208 @@
+// Faults: the environment waits, steps become slower, the loop allocates, memory grows, threads wait for
+// each other.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "doctor/rules.hpp"
+
+namespace hotloop {
+namespace {
+
+double percent(double share) { return 100 * share; }
+
+// The share of wall time in phases where waiting is no fault of the environment: for other threads, for
+// the disk.
+double excused(const Profile& p) {
+  return p.share("wait") + p.share("evaluate") + p.share("log") + p.share("checkpoint");
+}
+
+// The share of wall time that the environment would take if every visit were like the median one: that
+// leaves out the visits in which another process had the CPU.
+double usual_env_share(const Profile& p) {
+  double seconds = 0;
+  for (const PhaseRow& row : p.phases) {
+    if (row.group == "env" && !row.part.empty() && row.calls > 0)
+      seconds += 1e-6 * row.p50_us * row.calls;
+  }
+  return seconds / p.wall_seconds;
+}
+
+// Share of random actions when the profile began, and when it ended.
+std::pair<double, double> epsilons(const Profile& p) {
+  const Schedule& epsilon = p.spec.q.epsilon;
+  return {epsilon.at({.env_steps = p.warm_up_steps}),
+          epsilon.at({.env_steps = p.warm_up_steps + p.env_steps,
+                      .updates = p.updates,
+                      .episodes = p.episodes})};
+}
+
+std::string advice_on_slowing(const Profile& p) {
+  const std::string& because = p.trend.because;
+  if (because.starts_with("env")) {
+    return std::string(
+               "Look in the environment for what grows with time: a history that is searched or "
+               "copied, a list that is never emptied. ") +
+           (p.trend.longer_episodes
+                ? "Episodes got longer too: perhaps it is only their later steps "
+                  "that cost more, which is no fault."
+                : "Episodes are no longer than they were, so it is not that their "
+                  "later steps cost more.");
+  }
+  if (because.starts_with("memory")) {
+    return "A memory that fills leaves the caches, which costs up to a certain size and no more; a "
+           "smaller replay.capacity avoids it.";
+  }
+  return "The work of that phase is the same at every step, so look for what else changed: the "
+         "clock "
+         "of the CPU, or values that have become very small or not finite.";
+}
+
+}  // namespace
+
+void find_sleeping(const Profile& p, Findings& findings) {
+  // A wait that is worth a word; small enough for the median sleeper, above what interrupts take.
+  constexpr double kLeastShare = 0.15;
+  // A busy machine takes the CPU away, but then nobody gave it up. The learner never does: what is left
+  // is one log or checkpoint in many steps.
+  constexpr double kLeastSleeps = 0.1;
+  const double env = p.share("env");
+  double waiting = std::min(1 - p.cpu_share - excused(p), env);
+  // A team gives up the CPU whenever it waits long, so sleeps alone prove nothing.
+  if (p.threads.threads > 1) waiting = std::min(waiting, usual_env_share(p));
+  if (p.sleeps_per_step < kLeastSleeps || !(waiting >= kLeastShare)) return;
+  const PhaseRow* step = find_row(p, "env", "step");
+  findings.push_back(
+      {.cause = Cause::sleeping,
+       .share = waiting,
+       .text =
+           "The environment waits instead of computing: for a timer, a lock, a file or another "
+           "process. Take the wait out of its step; if it must be, let the waits of several "
+           "environments overlap, with env.count and run.threads well above the number of cores.",
+       .evidence = fmt::format(
+           "the training thread was on a CPU for {:.0f} % of the time and gave it up by itself "
+           "{:.2g} "
+           "times per vector step; the environment takes {:.0f} %{}",
+           percent(p.cpu_share), p.sleeps_per_step, percent(env),
+           step == nullptr ? "" : fmt::format(", its step {:.3g} us (median)", step->p50_us))});
+}
+
+void find_slowing(const Profile& p, Findings& findings) {
+  const Trend& t = p.trend;
+  // Where all phases change alike, or threads wait longer for each other, it is the machine.
+  if (!t.slower || t.because.empty() || t.because == "wait") return;
+  const double before = std::max(0.0, t.because_first), mean = 0.5 * (before + t.because_last);
+  const double whole = 0.5 * (std::max(0.0, t.us_per_step.first) + t.us_per_step.last);
+  const double rounds = 1 - p.share("evaluate") - p.share("log") - p.share("checkpoint");
+  Finding finding;
+  finding.cause = Cause::slowing;
+  finding.share = std::clamp(rounds * (mean - before) / whole, 0.0, 1.0);
+  finding.evidence = fmt::format(
+      "{} took {:.3g} us per step at first and {:.3g} at the end of {:.3g} s and {} steps, a whole "
+      "step {:.3g} and {:.3g}",
+      t.because, before, t.because_last, p.wall_seconds, p.env_steps,
+      std::max(0.0, t.us_per_step.first), t.us_per_step.last);
+  constexpr double kFewerRandom = 0.05;  // of the actions: what the network must do for them is new
+  const auto [first, last] = epsilons(p);
+  if (t.because.starts_with("act") && last < first - kFewerRandom) {
+    finding.share = 0;
+    finding.text = fmt::format(
+        "Steps became slower because fewer actions are random ({:.0f} % at first, {:.0f} % now) "
+        "and "
+        "the network must choose the others. That is no fault, and ends with algo.epsilon.",
+        percent(first), percent(last));
+  } else {
+    finding.text = fmt::format("Steps become slower, and it is {} that does. {}", t.because,
+                               advice_on_slowing(p));
+  }
+  findings.push_back(finding);
+}
+
+void find_allocating(const Profile& p, Findings& findings) {
+  constexpr double kLeastPerStep = 0.01;
+  constexpr double kLeastInAll =
+      100;  // one allocation in a round that was split stands for up to 16
+  if (std::isnan(p.allocations_per_step) || p.allocations_per_step < kLeastPerStep) return;
+  if (p.allocations_per_step * static_cast<double>(p.env_steps) < kLeastInAll) return;
+  std::string where;
+  double share = 0;
+  for (const PhaseRow& row : p.phases) {
+    const bool is_leaf = !row.part.empty() || row.group == "wait";
+    if (!is_leaf || row.allocations_per_step < 0.1 * p.allocations_per_step) continue;
+    where +=
+        fmt::format("{}{} {:.2g}", where.empty() ? "" : ", ", row.name(), row.allocations_per_step);
+    share += row.share;
+  }
+  const bool in_env = where.starts_with("env");
+  findings.push_back(
+      {.cause = Cause::allocating,
+       .share = share,
+       .text =
+           in_env ? "The environment takes memory from the heap while it steps. Keep what it needs "
+                    "as arrays of fixed size in the world, or reserve it once."
+                  : "Memory is taken from the heap in the hot loop, which should take none.",
+       .evidence = fmt::format("{:.3g} allocations per env step, by phase: {}; these phases take "
+                               "{:.0f} % of the time",
+                               p.allocations_per_step, where, percent(share))});
+}
+
+// All memory of training is taken and touched before the loop starts, a replay memory's too: it does not
+// grow while it fills.
+void find_growing_memory(const Profile& p, Findings& findings) {
+  if (!p.trend.growing_memory) return;
+  const Slope& s = p.trend.resident;
+  findings.push_back(
+      {.cause = Cause::growing_memory,
+       .share = 0,
+       .text =
+           "Resident memory grows all the time. The memory of training is taken before it begins, "
+           "so look in the environment for something that is never freed.",
+       .evidence = fmt::format(
+           "{:.1f} MiB at first, {:.1f} MiB at the end; in the second half {:.3g} "
+           "bytes per env step (a transition in memory has {:.0f}, taken at once)",
+           static_cast<double>(p.resident_begin) / 0x1p20,
+           static_cast<double>(p.resident_end) / 0x1p20, s.per_x, p.bytes_per_transition)});
+}
+
+void find_threads(const Profile& p, Findings& findings) {
+  const ThreadUse& t = p.threads;
+  if (t.threads <= 1) return;
+  if (t.runs <= 0 || t.busy.empty()) {
+    findings.push_back(
+        {.cause = Cause::threads,
+         .share = 0,
+         .text = "There is never work for more than one thread. run.threads: 1 is as "
+                 "fast; more environments (env.count) or larger batches (algo.batch) "
+                 "would give the others something to do.",
+         .evidence = fmt::format("{} threads, and nothing was handed out to them", t.threads)});
+    return;
+  }
+  constexpr double kLeastShare = 0.02;
+  // If all the work of all threads together is less than the time it took, one would have been faster.
+  const double work = std::accumulate(t.busy.begin(), t.busy.end(), 0.0);
+  const double saved = t.span_seconds / p.wall_seconds * (1 - work);
+  if (saved < kLeastShare) return;
+  const PhaseRow* waits = find_row(p, "wait");  // one visit for each time that work was handed out
+  std::string size;
+  if (waits != nullptr && waits->calls > 0) {
+    size = fmt::format(", {:.2g} us of work each time", 1e6 * t.span_seconds * work / waits->calls);
+  }
+  findings.push_back(
+      {.cause = Cause::threads,
+       .share = saved,
+       .text = fmt::format(
+           "The pieces of work are too small to share among {} threads: handing them out takes "
+           "longer "
+           "than doing them. Set run.threads: 1, or give the threads more at a time: env.count, "
+           "algo.batch, a larger net.hidden.",
+           t.threads),
+       .evidence =
+           fmt::format("shared work took {:.0f} % of the time{}; in it all {} threads together "
+                       "were busy for {:.0f} % of its duration, so one alone would have needed "
+                       "less",
+                       percent(t.span_seconds / p.wall_seconds), size, t.threads, percent(work))});
+}
+
+}  // namespace hotloop

@@ -1,0 +1,181 @@
+// Settings that cost more than they give: logs, evaluations and checkpoints too often, updates without
+// number, exploration that is over before it could help.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "doctor/rules.hpp"
+
+namespace hotloop {
+namespace {
+
+double percent(double share) { return 100 * share; }
+
+// Something that is done now and then. Its share of a short profile depends on how many happen to fall
+// into it; what one costs and how far they are apart does not.
+struct Habit {
+  double cost = 0;    // seconds, of one
+  double period = 0;  // seconds between them, without their own
+
+  double share() const { return cost / (cost + period); }
+  // How many times as rare they should be.
+  double factor_for(double wanted) const { return cost * (1 - wanted) / (wanted * period); }
+};
+
+// Those that follow every so many env steps, at the end of a round.
+Habit by_steps(const Profile& p, const PhaseRow& row, std::int64_t every, double count) {
+  const auto interval = static_cast<double>(std::max(every, p.spec.q.train_every));
+  const double per_step =
+      (p.wall_seconds - row.seconds) / static_cast<double>(std::max<std::int64_t>(1, p.env_steps));
+  return {.cost = row.seconds / count, .period = interval * per_step};
+}
+
+// The next number of the kind 1, 2, 5, 10, 20, ...
+double round_up(double x) {
+  const double ten = std::pow(10, std::floor(std::log10(x)));
+  for (const double digit : {1.0, 2.0, 5.0}) {
+    if (x <= digit * ten * (1 + 1e-9)) return digit * ten;
+  }
+  return 10 * ten;
+}
+
+}  // namespace
+
+void find_logging(const Profile& p, Findings& findings) {
+  constexpr double kTooMuch = 0.1, kWanted = 0.02;
+  const PhaseRow* row = find_row(p, "log");
+  if (row == nullptr || row->calls <= 0) return;
+  const auto round = static_cast<double>(std::max(p.spec.run.log_every, p.spec.q.train_every));
+  // Files of episodes are written in this phase too, more often.
+  const double steps = static_cast<double>(p.env_steps);
+  const double count = p.spec.run.episode_log ? std::max(1.0, steps / round) : row->calls;
+  const Habit habit = by_steps(p, *row, p.spec.run.log_every, count);
+  if (habit.share() < kTooMuch) return;
+  const double better = round_up(round * habit.factor_for(kWanted));
+  findings.push_back(
+      {.cause = Cause::logging,
+       .share = habit.share(),
+       .text =
+           fmt::format("Logging takes {:.0f} % of the time. With run.log_every: {:.0f} (now {}) it "
+                       "would take less than {:.0f} %{}.",
+                       percent(habit.share()), better, p.spec.run.log_every, percent(kWanted),
+                       p.spec.run.episode_log ? "; run.episode_log is part of it" : ""),
+       .evidence =
+           fmt::format("{:.0f} rows of metrics, {:.3g} us each, one every {:.3g} us of other "
+                       "work",
+                       count, 1e6 * habit.cost, 1e6 * habit.period)});
+}
+
+void find_evaluating(const Profile& p, Findings& findings) {
+  constexpr double kTooMuch = 0.25, kWanted = 0.05;
+  const PhaseRow* row = find_row(p, "evaluate");
+  if (row == nullptr || row->calls <= 0) return;
+  const Habit habit = by_steps(p, *row, p.spec.evaluation.every, row->calls);
+  if (habit.share() < kTooMuch) return;
+  const auto now = static_cast<double>(std::max(p.spec.evaluation.every, p.spec.q.train_every));
+  const double better = round_up(now * habit.factor_for(kWanted));
+  findings.push_back(
+      {.cause = Cause::evaluating,
+       .share = habit.share(),
+       .text = fmt::format(
+           "Evaluation takes {:.0f} % of the time. With evaluation.every: {:.0f} (now {}) it would "
+           "take "
+           "less than {:.0f} %; fewer evaluation.episodes (now {}) make it cheaper, and less sure.",
+           percent(habit.share()), better, p.spec.evaluation.every, percent(kWanted),
+           p.spec.evaluation.episodes),
+       .evidence = fmt::format(
+           "{:.0f} evaluations of {} episodes, {:.3g} ms each, one every {:.3g} ms "
+           "of training",
+           row->calls, p.spec.evaluation.episodes, 1e3 * habit.cost, 1e3 * habit.period)});
+}
+
+void find_checkpointing(const Profile& p, Findings& findings) {
+  constexpr double kTooMuch = 0.1, kWanted = 0.02;
+  const PhaseRow* row = find_row(p, "checkpoint");
+  if (row == nullptr || row->calls <= 0) return;
+  // A checkpoint and the models beside it are two visits; a snapshot is one, by episodes.
+  const bool has_snapshots = p.spec.run.snapshot_every > 0;
+  const double count = std::max(1.0, has_snapshots ? row->calls : row->calls / 2);
+  const double rest = std::max(1e-9, p.wall_seconds - row->seconds);
+  const Habit habit{.cost = row->seconds / count,
+                    .period = has_snapshots
+                                  ? rest / count
+                                  : std::max(rest / count, p.spec.run.checkpoint_seconds)};
+  if (habit.share() < kTooMuch) return;
+  const double better = round_up(habit.period * habit.factor_for(kWanted));
+  findings.push_back(
+      {.cause = Cause::checkpointing,
+       .share = habit.share(),
+       .text = fmt::format(
+           "Saving takes {:.0f} % of the time. With run.checkpoint_seconds: {:.2g} (now "
+           "{:g}) it would take less than {:.0f} %{}.",
+           percent(habit.share()), better, p.spec.run.checkpoint_seconds, percent(kWanted),
+           has_snapshots ? fmt::format("; or take snapshots more rarely than "
+                                       "run.snapshot_every: {}",
+                                       p.spec.run.snapshot_every)
+                         : ""),
+       .evidence = fmt::format("{:.0f} times, {:.3g} ms each, one every {:.3g} ms of other work",
+                               count, 1e3 * habit.cost, 1e3 * habit.period)});
+}
+
+void find_many_updates(const Profile& p, Findings& findings) {
+  // Usual ratios are 1 and below; those that reuse data most heavily, with means against what that does
+  // to the values, have 10 and more.
+  constexpr double kMany = 4;
+  constexpr double kMostOfRounds = 0.8;
+  const double ratio =
+      static_cast<double>(p.updates) / static_cast<double>(std::max<std::int64_t>(1, p.env_steps));
+  const double learning = p.share("learn") + p.share("memory");
+  const double rounds = 1 - p.share("evaluate") - p.share("log") - p.share("checkpoint");
+  if (ratio < kMany || learning < kMostOfRounds * rounds) return;
+  const bool is_dqn = p.spec.algorithm == Algorithm::dqn;
+  findings.push_back(
+      {.cause = Cause::many_updates,
+       .share = learning,
+       .text = fmt::format(
+           "There are {:.3g} updates for each env step, and hardly anything else happens. A "
+           "smaller {} "
+           "makes steps faster, but learns less from each: whether it learns more per second only "
+           "training runs can tell.",
+           ratio, is_dqn ? "algo.updates_per_step" : "algo.epochs or a larger algo.batch"),
+       .evidence =
+           fmt::format("{} updates on {} env steps; learning and memory take {:.0f} % of the "
+                       "time",
+                       p.updates, p.env_steps, percent(learning))});
+}
+
+void find_early_greed(const Profile& p, Findings& findings) {
+  constexpr double kEarly = 0.02;  // of the run
+  constexpr double kGreedy = 0.1;  // share of random actions
+  const QOptions& q = p.spec.q;
+  const Schedule& epsilon = q.epsilon;
+  if (p.spec.algorithm == Algorithm::ppo || q.explore != Explore::epsilon_greedy) return;
+  if (p.spec.net.noisy != Noisy::none) return;                             // noise explores
+  if (epsilon.kind == ScheduleKind::constant && epsilon.from > 0) return;  // a choice, never over
+  if (epsilon.kind == ScheduleKind::wave) return;                          // comes back
+  const double length =
+      static_cast<double>(p.env_steps) / static_cast<double>(std::max<std::int64_t>(1, p.episodes));
+  const double whole = p.spec.run.steps < kNoLimit
+                           ? static_cast<double>(p.spec.run.steps)
+                           : length * static_cast<double>(p.spec.run.episodes);
+  const auto starts = static_cast<double>(q.learning_starts);
+  const double early = std::max(starts, kEarly * whole);
+  const double share =
+      epsilon.at({.env_steps = static_cast<std::int64_t>(early),
+                  .updates = static_cast<std::int64_t>((early - starts) * q.updates_per_step),
+                  .episodes = static_cast<std::int64_t>(early / length)});
+  if (share > kGreedy) return;
+  findings.push_back(
+      {.cause = Cause::early_greed,
+       .share = 0,
+       .text =
+           "Exploration is over before much was learnt: what was not seen by then may never be. "
+           "Let "
+           "algo.epsilon fall over a larger part of the run (its key over, or factor and every).",
+       .evidence = fmt::format("{:.2g} % of the actions are random after {:.0f} steps of {:.3g}; "
+                               "learning begins after {} (algo.learning_starts)",
+                               percent(share), early, whole, q.learning_starts)});
+}
+
+}  // namespace hotloop
