@@ -5,18 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 
-namespace hotloop {
+#include "core/text.hpp"
 
-std::string short_number(double value) {
-  if (!std::isfinite(value)) return "-";
-  for (const auto& [unit, name] : {std::pair{1e9, "G"}, std::pair{1e6, "M"}, std::pair{1e3, "k"}}) {
-    if (std::abs(value) >= unit) return fmt::format("{:.3g}{}", value / unit, name);
-  }
-  return fmt::format("{:.3g}", value);
-}
+namespace hotloop {
 
 namespace {
 

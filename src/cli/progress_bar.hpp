@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "run/progress.hpp"
 #include "run/trainer.hpp"
@@ -24,8 +23,5 @@ class ProgressBar {
   double last_seconds_ = 0;
   std::int64_t last_steps_ = 0, last_updates_ = 0;
 };
-
-// 12345.6 -> "12.3k"; three significant digits.
-std::string short_number(double value);
 
 }  // namespace hotloop

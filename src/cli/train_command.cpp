@@ -11,6 +11,7 @@
 #include "cli/progress_bar.hpp"
 #include "cli/stop_signal.hpp"
 #include "core/system.hpp"
+#include "core/text.hpp"
 #include "run/session.hpp"
 
 namespace hotloop {

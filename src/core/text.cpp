@@ -1,7 +1,11 @@
 #include "core/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <utility>
 #include <vector>
 
 namespace hotloop {
@@ -72,6 +76,15 @@ std::string suggestion(std::string_view word, std::span<const std::string_view> 
   const std::string allowed = "allowed: " + join(candidates);
   const std::string near = nearest(word, candidates);
   return near.empty() ? allowed : "did you mean " + near + "? (" + allowed + ")";
+}
+
+std::string short_number(double value) {
+  if (!std::isfinite(value)) return "-";
+  for (const auto& [unit, name] : {std::pair{1e9, "G"}, std::pair{1e6, "M"}, std::pair{1e3, "k"}}) {
+    // What rounds to a unit counts as one: 999.9 is "1k".
+    if (std::abs(value) >= 0.9995 * unit) return fmt::format("{:.3g}{}", value / unit, name);
+  }
+  return fmt::format("{:.3g}", value);
 }
 
 }  // namespace hotloop

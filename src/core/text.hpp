@@ -1,4 +1,4 @@
-// Words for messages: the nearest valid name to a misspelt one, and lists of what is allowed.
+// Words for messages: the nearest valid name to a misspelt one, lists of what is allowed, numbers.
 #pragma once
 
 #include <span>
@@ -21,5 +21,8 @@ std::string join(std::span<const std::string_view> words, std::string_view separ
 
 // "did you mean b? (allowed: a, b, c)", or "allowed: a, b, c" if nothing is near.
 std::string suggestion(std::string_view word, std::span<const std::string_view> candidates);
+
+// 12345.6 -> "12.3k"; three significant digits; "-" if it is not finite.
+std::string short_number(double value);
 
 }  // namespace hotloop

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 
 namespace hotloop {
 namespace {
@@ -52,6 +53,15 @@ TEST(Text, SuggestionNamesTheNearestAndTheList) {
   EXPECT_EQ(suggestion("rleu", kNames),
             "did you mean relu? (allowed: cartpole, batch, learning_rate, relu)");
   EXPECT_EQ(suggestion("zzz", kNames), "allowed: cartpole, batch, learning_rate, relu");
+}
+
+TEST(Text, NumbersAreShort) {
+  EXPECT_EQ(short_number(12345.6), "12.3k");
+  EXPECT_EQ(short_number(999.9), "1k");
+  EXPECT_EQ(short_number(999.4), "999");
+  EXPECT_EQ(short_number(-2.5e6), "-2.5M");
+  EXPECT_EQ(short_number(0.0123), "0.0123");
+  EXPECT_EQ(short_number(std::nan("")), "-");
 }
 
 }  // namespace
