@@ -97,6 +97,7 @@ class PanelDrawing {
         top_(top + kAbove),
         bottom_(top + size.height - kBelow) {
     Range x, y;
+    if (panel.from_zero) y.include(0);
     for (const ChartSeries& series : panel.series) {
       for (const ChartPoint& point : series.points) {
         if (!shows(point)) continue;

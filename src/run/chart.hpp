@@ -28,6 +28,7 @@ struct ChartPanel {
   std::string title{}, x_label{}, y_label{};
   ChartMark mark = ChartMark::line;
   bool log_x = false;
+  bool from_zero = false;  // the y axis shows 0, whatever the values
   // If not empty, x counts these from 0, and the series stand side by side at each.
   std::vector<std::string> categories{};
   std::vector<ChartSeries> series{};
