@@ -99,6 +99,17 @@ struct InspectArguments {
 };
 int inspect_command(const InspectArguments& arguments);
 
+struct ProfileArguments {
+  std::string spec;
+  std::vector<std::string> overrides;
+  std::optional<std::uint64_t> seed;
+  double seconds = 5;
+  std::string trace, html;  // files to write
+  bool json = false;
+  bool quiet = false;
+};
+int profile_command(const ProfileArguments& arguments);
+
 int bench_command(const std::vector<std::string>& arguments);  // replaces this process
 
 struct DoctorArguments {

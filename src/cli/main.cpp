@@ -15,9 +15,9 @@ namespace {
 
 using namespace hotloop;
 
-constexpr std::array<std::string_view, 11> kCommands = {"train",   "resume", "doctor", "eval",
-                                                        "compare", "watch",  "plot",   "list",
-                                                        "inspect", "suite",  "bench"};
+constexpr std::array<std::string_view, 12> kCommands = {"train", "resume",  "eval",   "compare",
+                                                        "watch", "plot",    "list",   "inspect",
+                                                        "suite", "profile", "doctor", "bench"};
 
 // Which model, and under which options, in `compare`, `eval` and `watch`.
 template <class Arguments>
@@ -194,6 +194,24 @@ int run(int argc, char** argv) {
   suite_app->add_flag("--json", suite.json, "print one JSON object per run instead of the table");
   suite_app->add_flag("--quiet", suite.quiet, "no line per run");
   suite_app->callback([&] { code = suite_command(suite); });
+
+  ProfileArguments profile;
+  auto* profile_app =
+      app.add_subcommand("profile", "run a spec for some seconds and show where the time goes");
+  profile_app->add_option("SPEC", profile.spec, "a ready-made spec or a YAML file")->required();
+  profile_app
+      ->add_option("--set", profile.overrides, "override a key of the spec, e.g. algo.batch=64")
+      ->allow_extra_args(false);
+  profile_app->add_option("--seed", profile.seed, "random seed (run.seed)");
+  profile_app->add_option("--seconds", profile.seconds, "how long to measure")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  profile_app->add_option("--trace", profile.trace,
+                          "write single phases to this file, for chrome://tracing or Perfetto");
+  profile_app->add_option("--html", profile.html, "write a page with charts to this .html");
+  profile_app->add_flag("--json", profile.json, "print one JSON object instead of the table");
+  profile_app->add_flag("--quiet", profile.quiet, "no progress bar");
+  profile_app->callback([&] { code = profile_command(profile); });
 
   DoctorArguments doctor;
   auto* doctor_app = app.add_subcommand(

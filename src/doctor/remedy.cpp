@@ -127,8 +127,7 @@ class Proposals {
   void less_rollout_learning() {
     const QOptions& q = s_.q;
     if (q.epochs > 1) {
-      add("half the epochs", {fmt::format("algo.epochs={}", q.epochs / 2)}, "learn",
-          of("learn"));
+      add("half the epochs", {fmt::format("algo.epochs={}", q.epochs / 2)}, "learn", of("learn"));
     }
     add("twice the batch, half the updates", {fmt::format("algo.batch={}", 2 * q.batch)}, "learn",
         of("learn"));

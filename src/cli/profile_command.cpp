@@ -1,0 +1,86 @@
+// hotloop profile: where the time of a training run goes.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include <hotloop/error.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/stop_signal.hpp"
+#include "core/file.hpp"
+#include "doctor/profile_report.hpp"
+#include "run/trainer.hpp"
+
+namespace hotloop {
+namespace {
+
+constexpr std::size_t kTraceVisits = 100'000;  // about 8 MB of JSON
+
+void check_files(const ProfileArguments& arguments) {
+  if (!arguments.html.empty() && !arguments.html.ends_with(".html")) {
+    throw UsageError(fmt::format("--html '{}': the page is written as .html", arguments.html));
+  }
+  check_folder_of(arguments.html);
+  check_folder_of(arguments.trace);
+}
+
+// One line that is written over and over, and gone in the end.
+class Countdown {
+ public:
+  Countdown(bool visible, double seconds) : visible_(visible), seconds_(seconds) { show(0); }
+  ~Countdown() {
+    if (visible_) fmt::print(stderr, "\r\x1b[K");
+  }
+  void show(double share) const {
+    if (!visible_) return;
+    constexpr int kWidth = 24;
+    const int full = static_cast<int>(std::clamp(share, 0.0, 1.0) * kWidth);
+    std::string bar;
+    for (int i = 0; i < kWidth; ++i) bar += i < full ? "█" : "░";
+    fmt::print(stderr, "\r\x1b[K{} profiling, {:.0f} s left", bar,
+               std::max(0.0, seconds_ * (1 - share)));
+    std::fflush(stderr);
+  }
+
+ private:
+  bool visible_;
+  double seconds_;
+};
+
+void write_file(const ProfileArguments& arguments, const std::string& path,
+                const std::string& text) {
+  write_file_atomically(path, text);
+  if (!arguments.quiet) fmt::print(stderr, "wrote {}\n", path);
+}
+
+}  // namespace
+
+int profile_command(const ProfileArguments& arguments) {
+  std::vector<std::string> overrides = arguments.overrides;
+  if (arguments.seed) overrides.push_back(fmt::format("run.seed={}", *arguments.seed));
+  const TrainSpec spec = load_spec(arguments.spec, overrides);
+  check_feasible(spec);
+  check_files(arguments);
+  Profile profile;
+  {
+    const Countdown countdown(!arguments.quiet && isatty(STDERR_FILENO) != 0, arguments.seconds);
+    profile = take_profile(spec, {.seconds = arguments.seconds,
+                                  .trace = arguments.trace.empty() ? 0 : kTraceVisits,
+                                  .stop = &stop_requested(),
+                                  .progress = [&](double share) { countdown.show(share); }});
+  }
+  if (!arguments.trace.empty()) write_file(arguments, arguments.trace, chrome_trace(profile));
+  if (!arguments.html.empty()) write_file(arguments, arguments.html, profile_html(profile));
+  if (arguments.json) {
+    fmt::print("{}\n", profile_json(profile).dump());
+  } else {
+    fmt::print("{}", profile_text(profile));
+  }
+  if (std::fflush(stdout) != 0) throw RunError("cannot write to standard output");
+  return 0;
+}
+
+}  // namespace hotloop
