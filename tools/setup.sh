@@ -1,5 +1,6 @@
 # What the two launchers share: whether the build is current, installing what is missing, building.
-# Sourced with $root set to the checkout, an absolute path without symbolic links.
+# Sourced with $root set to the checkout, an absolute path without symbolic links; $package_lists may
+# name more than the one list of packages.
 #
 # Invariants: nothing here writes to standard output, which belongs to the program; the stamp exists
 # only after a build that succeeded. It carries the moment at which that build began, so that a file
@@ -21,9 +22,9 @@ up_to_date() {
   )" ]
 }
 
-# Prints the packages of packages.txt that dpkg does not report as installed.
+# Prints the packages of the lists that dpkg does not report as installed.
 missing_packages() {
-  wanted=$(sed 's/#.*//' "$root/tools/packages.txt")
+  wanted=$(cd "$root/tools" && sed 's/#.*//' ${package_lists:-packages.txt})
   # $wanted is a list of words here and below.
   installed=" $(dpkg-query -W -f '${db:Status-Status}:${Package} ' $wanted 2>/dev/null)"
   for package in $wanted; do

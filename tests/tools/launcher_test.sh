@@ -27,7 +27,7 @@ later() { sleep 0.02; }
 rm -rf "$2"
 mkdir -p "$tree/src/core" "$tree/include" "$tree/cmake" "$tree/tools" "$bin" "$work/elsewhere"
 cp "$source/hotloop" "$source/test" "$tree/"
-cp "$source/tools/setup.sh" "$source/tools/packages.txt" "$tree/tools/"
+cp "$source/tools/setup.sh" "$source"/tools/*packages.txt "$tree/tools/"
 touch "$tree/CMakeLists.txt" "$tree/CMakePresets.json" "$tree/src/core/a.cpp" "$work/builds"
 
 cat >"$bin/cmake" <<'STUB'
@@ -93,6 +93,17 @@ echo libeigen3-dev >"$work/missing"
 expect "output after an installation" "$(cat "$work/stdout")" "ran [x]"
 contains "installation" "$(tail -n 1 "$work/installations")" "noninteractive install -q -y"
 contains "what is installed" "$(tail -n 1 "$work/installations")" "=300 libeigen3-dev"
+rm -r "$tree/build" && : >"$work/builds"
+
+# What only tests need, only they install.
+echo chromium >"$work/missing"
+(export USER_NUMBER=0 && "$tree/hotloop" x >/dev/null 2>&1)
+expect "needed by tests only" "$(cat "$work/missing" 2>/dev/null)" chromium
+said=$("$tree/test" 2>&1)
+expect "exit code of tests without packages" $? 1
+contains "advice for tests" "$said" "apt-get install -y --no-install-recommends chromium'"
+(export USER_NUMBER=0 && "$tree/test" >/dev/null 2>&1)
+contains "what tests install" "$(tail -n 1 "$work/installations")" "=300 chromium"
 rm -r "$tree/build" && : >"$work/builds"
 
 # Two simultaneous first calls share one build, and both run.
