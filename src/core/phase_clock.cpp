@@ -58,8 +58,9 @@ double PhaseClock::bucket_middle(int bucket) {
 std::array<PhaseStatistics, kPhaseCount> PhaseClock::statistics() const {
   const PhaseSeconds times = seconds();
   const double per_tick = seconds_per_tick();
-  // Counts of split rounds stand for all rounds as their times do.
-  const double scale = per_tick > 0 ? share_of_split() / per_tick : 1;
+  // Counts are weighted like times; that all rounds are known in number makes them exact.
+  const double scale =
+      stood_for_ > 0 ? static_cast<double>(rounds_) / static_cast<double>(stood_for_) : 1;
   std::array<PhaseStatistics, kPhaseCount> all{};
   for (std::size_t i = 0; i < kPhaseCount; ++i) {
     const auto& counts = histogram_[i];

@@ -108,6 +108,7 @@ class PhaseClock {
     if (chosen) {
       switch_to(static_cast<std::size_t>(Phase::other), mask_ + 1);
       round_began_ = since_;
+      stood_for_ += weight_;
       splitting_ = this;
     } else if (running_ != kUnsplit) {
       switch_to(kUnsplit, 0);
@@ -211,6 +212,7 @@ class PhaseClock {
   std::uint64_t weight_ = 0;  // 0 outside split rounds
   std::uint64_t mask_ = 0;    // one round in mask + 1 is split
   std::uint64_t rounds_ = 0;
+  std::uint64_t stood_for_ = 0;  // weights of the split ones
   std::uint64_t round_began_ = 0;
   std::int64_t switches_ = 0;
   std::int64_t allocations_then_ = Allocations::now();

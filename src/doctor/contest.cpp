@@ -59,6 +59,13 @@ class Runner {
 
   std::int64_t steps() const { return steps_before_ + counters().env_steps - warm_up_.env_steps; }
   std::int64_t updates() const { return updates_before_ + counters().updates - warm_up_.updates; }
+  // Without what is unaccounted: most of that is the other's turn.
+  PhaseSeconds phases() const {
+    PhaseSeconds sum = session_->trainer().clock().seconds();
+    for (std::size_t i = 0; i < kPhaseCount; ++i) sum[i] += phases_before_[i];
+    sum.back() = 0;
+    return sum;
+  }
   std::string parameters() {
     const LearntNetwork& network = session_->trainer().network();
     return parameters_hash(network.structure(), network.online());
@@ -75,6 +82,7 @@ class Runner {
       session_->advance();
     }
     warm_up_ = counters();
+    session_->trainer().clock() = PhaseClock();
     if (session_->finished()) {
       throw UsageError("the run ends before it learns: algo.learning_starts is beyond its end");
     }
@@ -82,6 +90,7 @@ class Runner {
   void next() {
     steps_before_ = steps();
     updates_before_ = updates();
+    phases_before_ = phases();
     session_.reset();
     ++spec_.run.seed;
     begin();
@@ -92,6 +101,7 @@ class Runner {
   std::unique_ptr<Session> session_;
   Counters warm_up_;
   std::int64_t steps_before_ = 0, updates_before_ = 0;
+  PhaseSeconds phases_before_{};
 };
 
 }  // namespace
@@ -165,6 +175,8 @@ Speed compare_speed(const TrainSpec& a, const TrainSpec& b, bool evaluations, do
       speed.same_parameters &= first.parameters() == second.parameters();
     }
     updates_a += static_cast<double>(first.updates());
+    const PhaseSeconds phases = first.phases();
+    for (std::size_t i = 0; i < kPhaseCount; ++i) speed.phases_a[i] += phases[i];
     updates_b += static_cast<double>(second.updates());
     speed.turns += static_cast<int>(turns.size());
     if (!turns.empty()) sessions.push_back(std::move(turns));

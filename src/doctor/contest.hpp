@@ -10,6 +10,7 @@
 #include <atomic>
 #include <vector>
 
+#include "core/phase_clock.hpp"
 #include "run/spec.hpp"
 
 namespace hotloop {
@@ -20,6 +21,7 @@ struct Speed {
   double low = 0, high = 0;  // 95 % interval: bootstrap over sessions, and turns within them
   double steps_per_second_a = 0, steps_per_second_b = 0;
   double updates_per_second_a = 0, updates_per_second_b = 0;
+  PhaseSeconds phases_a{};  // where the time of A went
   int turns = 0;
   bool same_parameters =
       true;  // after every pair of sessions, as far as both were at the same step

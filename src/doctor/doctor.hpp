@@ -30,6 +30,8 @@ struct Trial {
   double less_learning = 1;  // the baseline's learnt transitions per step, by the remedy's
   std::string failure{};     // why it could not be tried
 
+  // What its phases cost, in the runs that were compared if there were any.
+  double share() const { return speed ? share_of(speed->phases_a, remedy.phases) : remedy.share; }
   bool is_faster() const { return speed && speed->low > 1; }
   // Training is what it was, to the bit, and that was seen.
   bool is_free() const { return remedy.same_result && speed && speed->same_parameters; }

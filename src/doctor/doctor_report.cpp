@@ -130,7 +130,7 @@ std::string diagnosis_text(const Diagnosis& d) {
   for (std::size_t i = 0; i < d.trials.size(); ++i) {
     const Trial& t = d.trials[i];
     text += fmt::format("{:>3}. {:<52} {:>6.2f} x  {:<20} {}\n", i + 1, t.remedy.title,
-                        t.remedy.bound(), t.speed ? speed_text(*t.speed) : "-", effect_text(t));
+                        amdahl(t.share()), t.speed ? speed_text(*t.speed) : "-", effect_text(t));
     if (!t.failure.empty()) text += fmt::format("     {}\n", t.failure);
     if (const std::string said = verdict(t); !said.empty()) text += fmt::format("     {}\n", said);
     if (t.learning) text += fmt::format("     {}\n", learning_text(*t.learning));
@@ -167,9 +167,9 @@ nlohmann::ordered_json diagnosis_json(const Diagnosis& d) {
     json["remedies"].push_back(
         {{"title", t.remedy.title},
          {"overrides", t.remedy.overrides},
-         {"aim", t.remedy.aim},
-         {"share", t.remedy.share},
-         {"bound", t.remedy.bound()},
+         {"phases", t.remedy.phases},
+         {"share", t.share()},
+         {"bound", amdahl(t.share())},
          {"same_result", t.remedy.same_result},
          {"speed", t.speed ? speed_json(*t.speed) : Json(nullptr)},
          {"learning", t.learning ? learning_json(*t.learning) : Json(nullptr)},

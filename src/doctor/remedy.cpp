@@ -11,15 +11,19 @@
 #include <hotloop/error.hpp>
 
 #include "env/registry.hpp"
+#include "net/lanes.hpp"
 #include "run/learner.hpp"
 
 namespace hotloop {
 namespace {
 
 constexpr double kLeastShare = 0.02;
+const std::vector<std::string> kLearning = {"learn", "memory/draw", "memory/gather"};
 
 // Collects what could be tried, one rule after the other.
 class Proposals {
+  using Names = std::vector<std::string>;
+
  public:
   explicit Proposals(const Profile& profile) : p_(profile), s_(profile.spec) {}
 
@@ -34,19 +38,19 @@ class Proposals {
   double of(std::string_view group, std::string_view part = "") const {
     return p_.share(group, part);
   }
-  double learning() const { return of("learn") + of("memory", "draw") + of("memory", "gather"); }
-  double products() const {
-    return of("act", "forward") + of("learn", "target") + of("learn", "forward") +
-           of("learn", "backward") + of("learn", "optimiser");
-  }
-  void add(std::string title, std::vector<std::string> overrides, std::string aim, double share,
-           bool same_result = false) {
+  void add(std::string title, Names overrides, Names phases, bool same_result = false) {
+    double share = 0;
+    for (const std::string& name : phases) {
+      const std::size_t slash = name.find('/');
+      share +=
+          slash == std::string::npos ? of(name) : of(name.substr(0, slash), name.substr(slash + 1));
+    }
     // What changes training is compared without evaluations: see contest.hpp.
     if (!same_result) share /= std::max(1e-9, 1 - of("evaluate"));
     if (share < kLeastShare) return;
     remedies_.push_back({.title = std::move(title),
                          .overrides = std::move(overrides),
-                         .aim = std::move(aim),
+                         .phases = std::move(phases),
                          .share = share,
                          .same_result = same_result});
   }
@@ -62,75 +66,67 @@ class Proposals {
         if (c == chosen || option.choices[c].empty()) continue;
         add(fmt::format("{} by {} instead of {}", option.name, option.choices[c],
                         option.choices[chosen]),
-            {fmt::format("env.options.{}={}", option.name, option.choices[c])}, "env", of("env"),
+            {fmt::format("env.options.{}={}", option.name, option.choices[c])}, {"env", "evaluate"},
             true);
       }
     }
     const RunOptions& run = s_.run;
-    add("log a tenth as often", {fmt::format("run.log_every={}", 10 * run.log_every)}, "log",
-        of("log"), true);
+    const int seldom = of("log") > 0.2 ? 100 : 10;
+    add(fmt::format("log {} times less often", seldom),
+        {fmt::format("run.log_every={}", seldom * run.log_every)}, {"log"}, true);
     if (run.episode_log) {
-      add("no line for every episode", {"run.episode_log=false"}, "log", of("log"), true);
+      add("no line for every episode", {"run.episode_log=false"}, {"log"}, true);
     }
     if (s_.evaluation.every > 0) {
       add("evaluate a fifth as often",
-          {fmt::format("evaluation.every={}", 5 * s_.evaluation.every)}, "evaluate", of("evaluate"),
-          true);
+          {fmt::format("evaluation.every={}", 5 * s_.evaluation.every)}, {"evaluate"}, true);
     }
     add("checkpoints a tenth as often",
         {fmt::format("run.checkpoint_seconds={}", std::max(1.0, 10 * run.checkpoint_seconds))},
-        "checkpoint", of("checkpoint"), true);
+        {"checkpoint"}, true);
     threads();
   }
 
   void threads() {
     if (s_.run.threads > 1) {
-      // All of the team's time may go if its work is small; what it did must still be done.
-      double busy = 0;
-      for (const double share : p_.threads.busy) busy += share;
-      const double saved = p_.threads.span_seconds * (1 - std::min(1.0, busy)) / p_.wall_seconds;
-      add("one thread", {"run.threads=1"}, "threads", std::max({saved, of("wait"), kLeastShare}),
-          true);
+      add("one thread", {"run.threads=1"}, {"act", "env", "learn", "wait", "evaluate"}, true);
     } else if (std::thread::hardware_concurrency() > 1) {
-      const bool many_rows = s_.envs > 32, large_batch = s_.q.batch > 128;
-      const double parallel =
-          (many_rows ? of("act") + of("env") : 0) +
-          (large_batch ? of("learn") - of("learn", "clip") - of("learn", "optimiser") : 0);
-      add("two threads", {"run.threads=2"}, "act, env, learn", parallel, true);
+      Names phases;
+      if (s_.envs > kLanes) phases = {"act", "env"};
+      if (s_.q.batch > Shard::kRows) phases.push_back("learn");
+      if (s_.evaluation.episodes > kLanes) phases.push_back("evaluate");
+      add("two threads", {"run.threads=2"}, phases, true);
     }
   }
 
   void less_replay_learning() {
     const QOptions& q = s_.q;
     add("a quarter of the updates",
-        {fmt::format("algo.updates_per_step={}", q.updates_per_step / 4)}, "learn, memory",
-        learning());
+        {fmt::format("algo.updates_per_step={}", q.updates_per_step / 4)}, kLearning);
     if (q.batch >= 2) {
-      add("half the batch", {fmt::format("algo.batch={}", q.batch / 2)}, "learn, memory",
-          learning());
+      add("half the batch", {fmt::format("algo.batch={}", q.batch / 2)}, kLearning);
     }
     add("twice the batch, half the updates",
         {fmt::format("algo.batch={}", 2 * q.batch),
          fmt::format("algo.updates_per_step={}", q.updates_per_step / 2)},
-        "learn, memory", learning());
+        kLearning);
     add("rounds four times as long, updates drawn together",
-        {fmt::format("algo.train_every={}", 4 * q.train_every)}, "memory",
-        of("memory", "draw") + of("memory", "gather"));
+        {fmt::format("algo.train_every={}", 4 * q.train_every)}, {"memory/draw", "memory/gather"});
     if (q.prioritised) {
-      add("uniform replay", {"replay.prioritised=false"}, "memory", of("memory", "draw"));
+      add("uniform replay", {"replay.prioritised=false"}, {"memory/draw"});
     }
     if (q.double_q) {
-      add("no Double", {"algo.double=false"}, "learn/target", of("learn", "target"));
+      add("no Double", {"algo.double=false"}, {"learn/target"});
     }
   }
 
   void less_rollout_learning() {
     const QOptions& q = s_.q;
     if (q.epochs > 1) {
-      add("half the epochs", {fmt::format("algo.epochs={}", q.epochs / 2)}, "learn", of("learn"));
+      add("half the epochs", {fmt::format("algo.epochs={}", q.epochs / 2)}, {"learn"});
     }
-    add("twice the batch, half the updates", {fmt::format("algo.batch={}", 2 * q.batch)}, "learn",
-        of("learn"));
+    add("twice the batch, half the updates", {fmt::format("algo.batch={}", 2 * q.batch)},
+        {"learn"});
   }
 
   void other_shapes() {
@@ -142,14 +138,14 @@ class Proposals {
     } else {
       overrides.push_back(fmt::format("algo.rollout={}", std::max(1, s_.q.rollout / 4)));
     }
-    add("four times the environments, as many updates per step", overrides, "act, env, push",
-        of("act") + of("env") + of("memory", "push"));
+    add("four times the environments, as many updates per step", overrides,
+        {"act", "env", "memory/push"});
 
     std::vector<int> narrow = s_.net.hidden;
     for (int& width : narrow) width = std::max(8, width / 2);
     if (!narrow.empty() && narrow != s_.net.hidden) {
       add("hidden layers half as wide", {fmt::format("net.hidden=[{}]", fmt::join(narrow, ", "))},
-          "act/forward, learn", products());
+          {"act/forward", "learn"});
     }
     const EnvEntry& entry = find_env(s_.env);
     const std::vector<double> values = option_values(entry, s_.env_options);
@@ -158,8 +154,7 @@ class Proposals {
       // Choices stand in the order of what they show; the one before shows less.
       if (option.name != "obs" || !option.is_view || !(values[i] >= 1)) continue;
       const std::string_view less = option.choices[static_cast<std::size_t>(values[i]) - 1];
-      add(fmt::format("observe {}", less), {fmt::format("env.options.obs={}", less)}, "env/observe",
-          of("env", "observe"));
+      add(fmt::format("observe {}", less), {fmt::format("env.options.obs={}", less)}, {"env"});
     }
   }
 
@@ -183,6 +178,19 @@ std::vector<Remedy> propose(const Profile& profile, const SpecSource& source) {
   std::stable_sort(remedies.begin(), remedies.end(),
                    [](const Remedy& a, const Remedy& b) { return a.share > b.share; });
   return remedies;
+}
+
+double share_of(const PhaseSeconds& seconds, const std::vector<std::string>& phases) {
+  double all = 0, those = 0;
+  for (std::size_t i = 0; i < kPhaseCount; ++i) {
+    const std::string group(kPhases[i].group), name = group + "/" + std::string(kPhases[i].part);
+    all += seconds[i];
+    const bool counts = std::any_of(phases.begin(), phases.end(), [&](const std::string& phase) {
+      return phase == group || phase == name;
+    });
+    if (counts) those += seconds[i];
+  }
+  return all > 0 ? those / all : 0;
 }
 
 double learnt_per_step(const TrainSpec& spec) {

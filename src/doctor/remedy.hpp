@@ -1,6 +1,7 @@
 // What might help: changes of a spec, each aimed at phases that a profile shows to cost something.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -13,13 +14,16 @@ namespace hotloop {
 struct Remedy {
   std::string title;                   // "flood_fill bits instead of queue"
   std::vector<std::string> overrides;  // of the spec: "env.options.flood_fill=bits"
-  std::string aim;                     // the phases that it is about: "env"
-  double share = 0;          // of wall time that they cost; without evaluations if training changes
-  bool same_result = false;  // training is the same to the bit
-
-  // Amdahl: if those phases cost nothing, the run would be at most so many times as fast.
-  double bound() const { return 1 / (1 - std::min(share, 0.999)); }
+  std::vector<std::string> phases;     // that it is about: "env", "memory/draw"
+  double share = 0;                    // of wall time that they cost
+  bool same_result = false;            // training is the same to the bit
 };
+
+// Amdahl: if this share cost nothing, a run would be at most so many times as fast.
+inline double amdahl(double share) { return 1 / (1 - std::min(share, 0.999)); }
+
+// Of the whole, by the names of phases or groups.
+double share_of(const PhaseSeconds& seconds, const std::vector<std::string>& phases);
 
 // The spec with more overrides after its own. Throws UsageError where they make no sense.
 using SpecSource = std::function<TrainSpec(const std::vector<std::string>& overrides)>;

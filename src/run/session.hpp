@@ -58,6 +58,7 @@ class Session {
   TrainResult run();  // until it is finished or hooks.stop says so
 
   Trainer& trainer() { return trainer_; }
+  const Trainer& trainer() const { return trainer_; }
   const RunRecord& record() const { return record_; }
 
  private:

@@ -47,6 +47,7 @@ class Trainer {
   Window& window() { return window_; }
   const Window& window() const { return window_; }
   PhaseClock& clock() { return clock_; }
+  const PhaseClock& clock() const { return clock_; }
   Learner& learner() { return *learner_; }
   LearntNetwork& network() { return learner_->network(); }
   BatchEnv& env() { return env_; }

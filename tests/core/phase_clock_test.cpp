@@ -64,7 +64,7 @@ TEST(PhaseClock, RoundsAreSharedOutLikeThoseThatWereSplit) {
     EXPECT_GT(clock.switches(), kRounds / 16);
     const auto statistics = clock.statistics();
     const PhaseStatistics& visits = statistics[static_cast<std::size_t>(Phase::learn_loss)];
-    EXPECT_NEAR(visits.calls, kRounds, 0.3 * kRounds);
+    EXPECT_NEAR(visits.calls, kRounds, 1e-6 * kRounds);
     EXPECT_NEAR(visits.p50_us, 30, 4);
     EXPECT_GE(visits.p99_us, visits.p50_us);
     share = act / (act + learn);

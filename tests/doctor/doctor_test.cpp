@@ -48,14 +48,14 @@ TEST(Remedies, AimAtPhasesThatCostSomething) {
   profile.wall_seconds = 1;
   profile.phases = {row("env", "", 0.01), row("learn", "", 0.5), row("log", "", 0.4)};
   const std::vector<Remedy> remedies = propose(profile, source);
-  const Remedy* log = with_override(remedies, "run.log_every=10000");
+  const Remedy* log = with_override(remedies, "run.log_every=100000");
   ASSERT_NE(log, nullptr);
   EXPECT_TRUE(log->same_result);
-  EXPECT_NEAR(log->bound(), 1 / 0.6, 1e-9);
+  EXPECT_NEAR(amdahl(log->share), 1 / 0.6, 1e-9);
   const Remedy* updates = with_override(remedies, "algo.updates_per_step=0.0625");
   ASSERT_NE(updates, nullptr);
   EXPECT_FALSE(updates->same_result);
-  EXPECT_NEAR(updates->bound(), 2, 1e-9);
+  EXPECT_NEAR(amdahl(updates->share), 2, 1e-9);
   EXPECT_EQ(with_override(remedies, "env.count=16"), nullptr);  // env, act and push cost 1 %
   EXPECT_EQ(with_override(remedies, "evaluation.every=0"), nullptr);
 }
@@ -122,20 +122,24 @@ TEST(Doctor, LessLearningIsNeverRecommendedAndAlwaysSaid) {
 TEST(Doctor, FindsLoggingAndSeesThatTheCureIsFree) {
   const SpecSource source = source_of({"run.log_every=1"});
   std::vector<std::string> said;
-  const Diagnosis d = examine_spec(
-      source, {.minutes = 0.2, .progress = [&](const std::string& text) { said.push_back(text); }});
+  Diagnosis d;
+  // A busy machine may hide a speed-up of one attempt.
+  for (int attempt = 0; attempt < 3 && d.overrides.empty(); ++attempt) {
+    d = examine_spec(source, {.minutes = 0.2,
+                              .progress = [&](const std::string& text) { said.push_back(text); }});
+  }
   ASSERT_FALSE(d.trials.empty());
-  EXPECT_EQ(d.trials[0].remedy.overrides[0], "run.log_every=10");
+  EXPECT_EQ(d.trials[0].remedy.overrides[0], "run.log_every=100");
   EXPECT_TRUE(d.trials[0].is_free());
   EXPECT_GT(d.trials[0].speed->low, 1.1);
   EXPECT_FALSE(d.interrupted);
   EXPECT_FALSE(said.empty());
-  EXPECT_NE(std::find(d.overrides.begin(), d.overrides.end(), "run.log_every=10"),
+  EXPECT_NE(std::find(d.overrides.begin(), d.overrides.end(), "run.log_every=100"),
             d.overrides.end());
   EXPECT_NO_THROW(source(d.overrides));
   const auto json = diagnosis_json(d);
   EXPECT_EQ(json["remedies"][0]["recommended"], true);
-  EXPECT_NE(json["patch"].get<std::string>().find("log_every: 10"), std::string::npos);
+  EXPECT_NE(json["patch"].get<std::string>().find("log_every: 100"), std::string::npos);
   bool learning_shown = false;
   for (const Trial& t : d.trials) learning_shown |= t.learning.has_value();
   EXPECT_TRUE(learning_shown) << diagnosis_text(d);
