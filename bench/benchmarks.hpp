@@ -14,6 +14,7 @@ Json ppo_benchmark();        // PPO, collecting and learning
 Json durotaxis_benchmark();  // growing colonies, and learning from their graphs
 Json env_benchmark();        // environment steps with random actions
 Json snake_benchmark();      // Snake-RL's loop with one thing changed at a time
+Json seeds_benchmark();      // what the owners of the five systems claimed
 Json products_benchmark();   // matrix products by library
 Json kernels_benchmark();    // each fast kernel against its slow twin
 Json clock_benchmark();      // what the phase clock costs

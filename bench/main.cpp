@@ -1,4 +1,4 @@
-// hotloop bench [update|qloss|dag|ppo|durotaxis|env|snake|kernels|products|clock]... [--json]
+// hotloop bench [update|qloss|dag|ppo|durotaxis|env|snake|seeds|kernels|products|clock]... [--json]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,8 +18,9 @@ namespace {
 
 using hotloop::bench::Json;
 
-constexpr std::array<std::string_view, 10> kNames = {
-    "update", "qloss", "dag", "ppo", "durotaxis", "env", "snake", "kernels", "products", "clock"};
+constexpr std::array<std::string_view, 11> kNames = {"update",    "qloss",    "dag",   "ppo",
+                                                     "durotaxis", "env",      "snake", "seeds",
+                                                     "kernels",   "products", "clock"};
 
 std::string cell(const Json& value) {
   if (value.is_null()) return "-";
@@ -53,6 +54,7 @@ Json run(std::string_view name) {
   if (name == "durotaxis") return hotloop::bench::durotaxis_benchmark();
   if (name == "env") return hotloop::bench::env_benchmark();
   if (name == "snake") return hotloop::bench::snake_benchmark();
+  if (name == "seeds") return hotloop::bench::seeds_benchmark();
   if (name == "kernels") return hotloop::bench::kernels_benchmark();
   if (name == "products") return hotloop::bench::products_benchmark();
   return hotloop::bench::clock_benchmark();

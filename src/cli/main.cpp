@@ -231,8 +231,8 @@ int run(int argc, char** argv) {
 
   auto* bench_app =
       app.add_subcommand("bench",
-                         "run benchmarks: update, qloss, dag, ppo, durotaxis, env, snake, kernels, "
-                         "products, clock (all without a name)");
+                         "run benchmarks: update, qloss, dag, ppo, durotaxis, env, snake, seeds, "
+                         "kernels, products, clock (all without a name)");
   bench_app->allow_extras();
   bench_app->callback([&] { code = bench_command(bench_app->remaining()); });
 

@@ -7,6 +7,7 @@
 
 #include "envs/durotaxis_hull.hpp"
 #include "reference/durotaxis.hpp"
+#include "reference/reward_record.hpp"
 #include "tests/envs/durotaxis_worlds.hpp"
 
 namespace hotloop {
@@ -196,6 +197,21 @@ TEST(DurotaxisTwin, LeftmostIsThatOfAFullSort) {
     for (const int i : reference::leftmost(x, k)) expected[i] = 1;
     ASSERT_EQ(chosen, expected) << trial;
   }
+}
+
+// Each sum under its own name, and the number of cells not summed.
+TEST(DurotaxisTwin, RewardsAddUpAsInADictionary) {
+  const DurotaxisReward first{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
+  const DurotaxisReward second{.total = 0.5, .centroid = 20, .termination = -3, .cells = 14};
+  DurotaxisReward sums;
+  auto record = reference::reward_record(sums);
+  for (const DurotaxisReward& step : {first, second, first}) {
+    sums += step;
+    reference::add_record(reference::reward_record(step), record);
+  }
+  EXPECT_EQ(reference::reward_record(sums), record);
+  EXPECT_EQ(record.at("centroid_reward"), 34);
+  EXPECT_EQ(record.at("num_nodes"), 0);
 }
 
 // Random points, points on a coarse grid with many at the same place or on a line, all on a line.

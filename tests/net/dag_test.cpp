@@ -12,6 +12,7 @@
 
 #include "net/network.hpp"
 #include "reference/dag.hpp"
+#include "reference/string_dag.hpp"
 
 namespace hotloop {
 namespace {
@@ -329,6 +330,25 @@ TEST(Dag, TwinsGradientEqualsFiniteDifferences) {
     }
   }
   EXPECT_GT(largest, 1);  // there was something to compare
+}
+
+// The twin that benchmarks take: another implementation of the same sums.
+TEST(Dag, ForwardEqualsStringsAndDictionaries) {
+  Rng rng(28, Purpose::test, 0, 0);
+  constexpr int kBatch = 7;
+  for (int round = 0; round < 50; ++round) {
+    const RandomDag random(rng, 40);
+    const std::vector<float> rows = random_floats(std::size_t{kBatch} * random.net.inputs, rng);
+    Workspace workspace(random.net, kBatch, Use::inference);
+    forward(Plan(random.net), random.parameters, rows.data(), kBatch, workspace);
+    const auto y = reference::StringDag(dag_of(random.net), random.parameters).forward(rows);
+    for (int o = 0; o < random.net.outputs; ++o) {
+      for (int row = 0; row < kBatch; ++row) {
+        ASSERT_NEAR(workspace.outputs(0)[o * kLanes + row], y[o][row],
+                    1e-5 * (1 + std::abs(y[o][row])));
+      }
+    }
+  }
 }
 
 // For every edge: in = predecessors of its target, out = successors of its source.

@@ -1,0 +1,36 @@
+// The rewards of a step as durotaxis' owners keep them: a dictionary with a string for each, made anew in
+// every step and added to that of the episode. Twin of DurotaxisReward. Tests and benchmarks only.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+
+#include "envs/durotaxis_world.hpp"
+
+namespace hotloop::reference {
+
+using RewardRecord = std::unordered_map<std::string, double>;
+
+inline RewardRecord reward_record(const DurotaxisReward& reward) {
+  return {{"total_reward", reward.total},
+          {"graph_reward", reward.graph},
+          {"spawn_reward", reward.spawn},
+          {"delete_reward", reward.deletion},
+          {"deletion_efficiency_reward", reward.efficiency},
+          {"edge_reward", reward.edge},
+          {"centroid_reward", reward.centroid},
+          {"milestone_reward", reward.milestone},
+          {"total_node_reward", reward.node},
+          {"survival_reward", reward.survival},
+          {"empty_graph_recovery_penalty", reward.recovery},
+          {"termination_reward", reward.termination},
+          {"num_nodes", static_cast<double>(reward.cells)}};
+}
+
+inline void add_record(const RewardRecord& step, RewardRecord& episode) {
+  for (const auto& [key, value] : step) {
+    if (key != "num_nodes") episode[key] += value;
+  }
+}
+
+}  // namespace hotloop::reference
