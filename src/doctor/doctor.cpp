@@ -87,26 +87,29 @@ class Examination {
     const double until = (1 - kTogether) * budget();
     std::vector<ShortRun> before;
     std::vector<std::vector<ShortRun>> after(candidates.size());
-    // The first run of the baseline tells how long a whole run is.
-    const double runs = static_cast<double>(kFewestSeeds * (candidates.size() + 1));
-    const double most = 0.7 * std::max(0.0, until - elapsed()) / runs;  // evaluations come on top
-    double seconds = most;
-    for (int seed = 0; seed < kMostSeeds && !stopped(); ++seed) {
-      const auto began = elapsed();
+    const auto runs = static_cast<double>(kFewestSeeds * (candidates.size() + 1));
+    double seconds = std::max(0.0, until - elapsed()) / runs;
+    double took = 0;  // by a seed
+    for (int seed = 0; seed < kMostSeeds && !stopped() && seconds > 0; ++seed) {
+      if (seed > 0 && elapsed() + took > (seed < kFewestSeeds ? budget() : until)) break;
+      const double began = elapsed();
       say(fmt::format("learning, seed {}: the spec and {} remedies", seed + 1, candidates.size()));
       const ShortRun run = shortly(baseline_, seed, seconds);
-      if (seed == 0) seconds = std::min(most, run.back().seconds);
-      if (stopped() || seconds <= 0) break;
+      if (seed == 0) {
+        // It tells how long a whole run is, and what evaluations cost on top of training.
+        const double overhead = (elapsed() - began) / std::max(1e-9, run.back().seconds);
+        const double left = std::max(0.0, until - elapsed()) / (runs - 1) / overhead;
+        seconds = std::min(left, run.back().seconds);
+      }
       std::vector<ShortRun> others;
       for (const Trial* trial : candidates) {
-        others.push_back(shortly(source_(trial->remedy.overrides), seed, seconds));
         if (stopped()) break;
+        others.push_back(shortly(source_(trial->remedy.overrides), seed, seconds));
       }
-      if (others.size() < candidates.size() || stopped()) break;
+      if (stopped()) break;
       before.push_back(run);
       for (std::size_t i = 0; i < others.size(); ++i) after[i].push_back(std::move(others[i]));
-      const double took = elapsed() - began;
-      if (seed + 1 >= kFewestSeeds && elapsed() + took > until) break;
+      took = elapsed() - began;
     }
     if (before.size() < 2) return;
     for (std::size_t i = 0; i < candidates.size(); ++i) {

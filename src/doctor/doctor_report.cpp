@@ -16,6 +16,10 @@ std::string speed_text(const Speed& s) {
   return fmt::format("{:.2f} x [{:.2f}, {:.2f}]", s.ratio, s.low, s.high);
 }
 
+std::string bound_text(double bound) {
+  return bound < 100 ? fmt::format("{:.2f}", bound) : std::string("> 100");
+}
+
 // What the remedy does to learning, in a few words.
 std::string effect_text(const Trial& t) {
   if (!t.failure.empty()) return "could not be tried";
@@ -129,8 +133,9 @@ std::string diagnosis_text(const Diagnosis& d) {
                       "learning per second");
   for (std::size_t i = 0; i < d.trials.size(); ++i) {
     const Trial& t = d.trials[i];
-    text += fmt::format("{:>3}. {:<52} {:>6.2f} x  {:<20} {}\n", i + 1, t.remedy.title,
-                        amdahl(t.share()), t.speed ? speed_text(*t.speed) : "-", effect_text(t));
+    text += fmt::format("{:>3}. {:<52} {:>6} x  {:<20} {}\n", i + 1, t.remedy.title,
+                        bound_text(amdahl(t.share())), t.speed ? speed_text(*t.speed) : "-",
+                        effect_text(t));
     if (!t.failure.empty()) text += fmt::format("     {}\n", t.failure);
     if (const std::string said = verdict(t); !said.empty()) text += fmt::format("     {}\n", said);
     if (t.learning) text += fmt::format("     {}\n", learning_text(*t.learning));
