@@ -58,9 +58,10 @@ double PhaseClock::bucket_middle(int bucket) {
 std::array<PhaseStatistics, kPhaseCount> PhaseClock::statistics() const {
   const PhaseSeconds times = seconds();
   const double per_tick = seconds_per_tick();
-  // Counts are weighted like times; that all rounds are known in number makes them exact.
-  const double scale =
-      stood_for_ > 0 ? static_cast<double>(rounds_) / static_cast<double>(stood_for_) : 1;
+  // Counts of split rounds stand for all rounds; not as their times do, which a pause may distort.
+  const double scale = weighted_rounds_ > 0
+                           ? static_cast<double>(rounds_) / static_cast<double>(weighted_rounds_)
+                           : 1;
   std::array<PhaseStatistics, kPhaseCount> all{};
   for (std::size_t i = 0; i < kPhaseCount; ++i) {
     const auto& counts = histogram_[i];

@@ -104,11 +104,11 @@ class PhaseClock {
 
   void begin_round() {
     constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
-    const bool chosen = ((rounds_++ * kGoldenRatio) >> 60 & mask_) == 0;
+    const bool chosen = splits_ && ((rounds_++ * kGoldenRatio) >> 60 & mask_) == 0;
     if (chosen) {
       switch_to(static_cast<std::size_t>(Phase::other), mask_ + 1);
+      weighted_rounds_ += mask_ + 1;
       round_began_ = since_;
-      stood_for_ += weight_;
       splitting_ = this;
     } else if (running_ != kUnsplit) {
       switch_to(kUnsplit, 0);
@@ -120,6 +120,9 @@ class PhaseClock {
     splitting_ = nullptr;
     choose_rate(since_ - round_began_);
   }
+
+  // Between rounds. Off, no round is split any more: what the cost of the clock is measured against.
+  void set_splitting(bool on) { splits_ = on; }
 
   // The clock whose round is being split on this thread, or null.
   static PhaseClock* splitting() { return splitting_; }
@@ -211,8 +214,8 @@ class PhaseClock {
   std::size_t running_ = static_cast<std::size_t>(Phase::other);
   std::uint64_t weight_ = 0;  // 0 outside split rounds
   std::uint64_t mask_ = 0;    // one round in mask + 1 is split
-  std::uint64_t rounds_ = 0;
-  std::uint64_t stood_for_ = 0;  // weights of the split ones
+  bool splits_ = true;
+  std::uint64_t rounds_ = 0, weighted_rounds_ = 0;  // all of them; split ones times weight
   std::uint64_t round_began_ = 0;
   std::int64_t switches_ = 0;
   std::int64_t allocations_then_ = Allocations::now();
