@@ -1,9 +1,7 @@
 // hotloop bench kernels: each fast kernel beside its slow twin under reference/; the factor between
 // them is the proof of the optimisation.
-// hotloop bench clock: what the always-on phase clock costs.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -12,6 +10,8 @@
 
 #include "bench/benchmarks.hpp"
 #include "bench/measure.hpp"
+#include "core/thread_team.hpp"
+#include "env/batch_env.hpp"
 #include "env/registry.hpp"
 #include "memory/random_words.hpp"
 #include "memory/replay.hpp"
@@ -22,7 +22,6 @@
 #include "reference/optimiser.hpp"
 #include "reference/priority_tree.hpp"
 #include "reference/replay.hpp"
-#include "run/trainer.hpp"
 
 namespace hotloop::bench {
 namespace {
@@ -223,33 +222,6 @@ Json kernels_benchmark() {
       row["speedup"] = slow / fast;
     }
     rows.push_back(row);
-  }
-  return rows;
-}
-
-Json clock_benchmark() {
-  Measurement measurement;
-  const auto clock = std::make_shared<PhaseClock>();
-  measurement.add("two switches", [clock] {
-    clock->enter(Phase::act_forward);
-    clock->enter(Phase::env_step);
-  });
-  const double switch_us = measurement.run().at("two switches").median_us / 2;
-  Json rows = Json::array();
-  for (const char* name : {"cartpole_dqn", "cartpole_dqn_zoo", "cartpole_dqn_cleanrl"}) {
-    const std::vector<std::string> overrides = {"run.steps=20000", "evaluation.every=0",
-                                                "evaluation.stop_when_solved=false"};
-    Trainer trainer(load_spec(name, overrides));
-    const auto start = std::chrono::steady_clock::now();
-    while (!trainer.done()) trainer.round();
-    const double us =
-        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
-    const auto switches = static_cast<double>(trainer.clock().switches());
-    rows.push_back({{"name", name},
-                    {"switch_ns", switch_us * 1e3},
-                    {"switches", trainer.clock().switches()},
-                    {"training_us", us},
-                    {"clock_percent", 100 * switches * switch_us / us}});
   }
   return rows;
 }

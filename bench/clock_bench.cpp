@@ -1,0 +1,114 @@
+// hotloop bench clock: what the always-on phase clock costs, and what a profile adds to it.
+//
+// One trainer runs slices of rounds in three modes by turns: no round is split; the clock as it is in
+// every run; and as in a profile, which writes visits down and looks at the time after every round.
+// Slices that follow each other are compared, by the time of the CPU, so that neither what else the
+// machine does nor where the memory of a trainer happens to lie counts.
+#include <fmt/format.h>
+#include <time.h>
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/benchmarks.hpp"
+#include "bench/measure.hpp"
+#include "run/summary.hpp"
+#include "run/trainer.hpp"
+
+namespace hotloop::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+enum Mode { plain, clocked, profiled, kModes };
+
+double cpu_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+double switch_nanoseconds() {
+  Measurement measurement;
+  const auto clock = std::make_shared<PhaseClock>();
+  measurement.add("two switches", [clock] {
+    clock->enter(Phase::act_forward);
+    clock->enter(Phase::env_step);
+  });
+  return measurement.run().at("two switches").median_us / 2 * 1e3;
+}
+
+class Comparison {
+ public:
+  explicit Comparison(const std::string& spec) : trainer_(load_spec(spec, kOverrides)) {
+    while (trainer_.counters().updates < 1000) trainer_.round();
+    const double start = cpu_seconds();
+    int rounds = 0;
+    while (cpu_seconds() - start < 10 * kSliceSeconds) trainer_.round(), ++rounds;
+    rounds_ = std::max(1, rounds / 10);
+  }
+
+  // By how many percent the other modes are slower than the plain one: [mode] a value per turn.
+  std::array<std::vector<double>, kModes> run() {
+    std::array<std::vector<double>, kModes> percent;
+    for (int turn = 0; turn < kTurns; ++turn) {
+      std::array<double, kModes> times{};
+      for (int i = 0; i < kModes; ++i) {
+        const int place = turn % 2 == 0 ? i : kModes - 1 - i;  // there and back
+        const int mode = (place + turn) % kModes;
+        times[mode] = slice(static_cast<Mode>(mode));
+      }
+      for (int mode = 0; mode < kModes; ++mode) {
+        percent[mode].push_back(100 * (times[mode] / times[plain] - 1));
+      }
+    }
+    return percent;
+  }
+
+ private:
+  double slice(Mode mode) {
+    trainer_.clock().set_splitting(mode != plain);
+    trainer_.clock().trace(mode == profiled ? std::span(visits_) : std::span<PhaseVisit>());
+    const double start = cpu_seconds();
+    Clock::time_point now;
+    for (int i = 0; i < rounds_; ++i) {
+      trainer_.round();
+      if (mode == profiled) now = std::max(now, Clock::now());
+    }
+    asm volatile("" : : "r"(now.time_since_epoch().count()));  // it is wanted
+    return cpu_seconds() - start;
+  }
+
+  static constexpr int kTurns = 101;
+  static constexpr double kSliceSeconds = 0.005;
+  inline static const std::vector<std::string> kOverrides = {fmt::format("run.steps={}", kNoLimit),
+                                                             "evaluation.every=0",
+                                                             "evaluation.stop_when_solved=false"};
+  Trainer trainer_;
+  int rounds_ = 1;  // of a slice
+  std::vector<PhaseVisit> visits_ = std::vector<PhaseVisit>(1'000'000);
+};
+
+}  // namespace
+
+Json clock_benchmark() {
+  const double switch_ns = switch_nanoseconds();
+  Json rows = Json::array();
+  for (const char* name : {"cartpole_dqn", "cartpole_dqn_zoo", "cartpole_dqn_cleanrl"}) {
+    const auto percent = Comparison(name).run();
+    const auto between = [](const std::vector<double>& values) {
+      return fmt::format("{:.2f} to {:.2f}", quantile(values, 0.25), quantile(values, 0.75));
+    };
+    rows.push_back({{"name", name},
+                    {"switch_ns", switch_ns},
+                    {"clock_percent", quantile(percent[clocked], 0.5)},
+                    {"clock_quartiles", between(percent[clocked])},
+                    {"profile_percent", quantile(percent[profiled], 0.5)},
+                    {"profile_quartiles", between(percent[profiled])}});
+  }
+  return rows;
+}
+
+}  // namespace hotloop::bench
