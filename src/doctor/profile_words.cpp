@@ -32,7 +32,8 @@ std::string measured(const Profile& p) {
   return fmt::format(
       "{:.2f} s: {} env steps/s, {} updates/s, {:.4g} updates per step; {} steps, {} episodes",
       p.wall_seconds, short_number(p.steps_per_second()), short_number(p.updates_per_second()),
-      per_step, p.env_steps, p.episodes);
+      per_step, short_number(static_cast<double>(p.env_steps)),
+      short_number(static_cast<double>(p.episodes)));
 }
 
 // Empty if it did not run so far.
@@ -118,8 +119,9 @@ std::vector<NamedLine> lines_below(const Profile& p) {
                    static_cast<double>(p.resident_end) / 0x1p20,
                    p.trend.growing_memory ? ", and growing" : "", p.bytes_per_transition)}};
   if (p.threads.threads > 1) lines.push_back({"threads", thread_words(p.threads)});
-  lines.push_back({"on the CPU", fmt::format("{} of the time; it slept {} times per vector step",
-                                             percent(p.cpu_share), figure(p.sleeps_per_step))});
+  lines.push_back(
+      {"on the CPU", fmt::format("{} of the time; the thread slept {} times per vector step",
+                                 percent(p.cpu_share), figure(p.sleeps_per_step))});
   lines.push_back({"throughput", p.trend.text});
   if (const std::string words = episode_words(p.trend); !words.empty()) {
     lines.push_back({"episodes", words});
