@@ -46,6 +46,26 @@ expect 0 "cartpole_dqn_zoo" "$hotloop" list specs
 expect 0 "cartpole" "$hotloop" list envs --json
 expect 0 "gelu" "$hotloop" list activations
 
+# Profiles.
+expect 2 "did you mean profile?" "$hotloop" profil cartpole_dqn
+expect 2 "did you mean cartpole_dqn?" "$hotloop" profile cartpole_dnq
+expect 2 "--seconds" "$hotloop" profile cartpole_dqn --seconds 0
+expect 2 "the page is written as .html" "$hotloop" profile cartpole_dqn --html page.txt
+expect 2 "missing" "$hotloop" profile cartpole_dqn --html missing/page.html
+expect 2 "missing" "$hotloop" profile cartpole_dqn --trace missing/trace.json
+expect 0 "of wall time" "$hotloop" profile cartpole_dqn --seconds 0.2 --seed 3 --trace trace.json
+head -c 15 trace.json | grep -qF '{"traceEvents":' || { echo "FAILED: no trace"; failures=$((failures + 1)); }
+output=$("$hotloop" profile cartpole_dqn --seconds 0.2 --json --html page.html 2>/dev/null)
+[[ "$output" == '{"spec":"cartpole_dqn"'*'"unaccounted_share":'*'}' && "$output" != *$'\n'* ]] ||
+  { echo "FAILED: more than one JSON object: $output"; failures=$((failures + 1)); }
+"$hotloop" profile cartpole_dqn --seconds 300 --json >stopped.json 2>/dev/null &
+profile=$!
+sleep 1 && kill -TERM "$profile" && wait "$profile"
+code=$?
+[ "$code" -eq 0 ] && grep -qF '"phases":[{' stopped.json ||
+  { echo "FAILED: a stopped profile ended with $code: $(cat stopped.json)"; failures=$((failures + 1)); }
+[ -z "$(ls runs 2>/dev/null)" ] || { echo "FAILED: a profile left a run folder"; failures=$((failures + 1)); }
+
 # Snake: options, scores, scripts, other boards, pictures.
 expect 2 "did you mean grid?" "$hotloop" train snake_dqn_basic --set env.options.gird=8
 expect 2 "did you mean env.options.grid?" "$hotloop" train snake_dqn_basic --set env.gird=8
