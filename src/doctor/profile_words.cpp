@@ -29,11 +29,10 @@ std::string plural(double count, std::string_view noun) {
 std::string measured(const Profile& p) {
   const double per_step =
       static_cast<double>(p.updates) / static_cast<double>(std::max<std::int64_t>(1, p.env_steps));
-  return fmt::format(
-      "{:.2f} s: {} env steps/s, {} updates/s, {:.4g} updates per step; {} steps, {} episodes",
-      p.wall_seconds, short_number(p.steps_per_second()), short_number(p.updates_per_second()),
-      per_step, short_number(static_cast<double>(p.env_steps)),
-      short_number(static_cast<double>(p.episodes)));
+  return fmt::format("{:.2f} s: {} env steps/s, {} updates/s, {:.4g} updates per step; {} episodes",
+                     p.wall_seconds, short_number(p.steps_per_second()),
+                     short_number(p.updates_per_second()), per_step,
+                     short_number(static_cast<double>(p.episodes)));
 }
 
 // Empty if it did not run so far.
