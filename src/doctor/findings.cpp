@@ -32,11 +32,14 @@ void find_longer_episodes(const Profile& p, Findings& findings) {
 }
 
 // What is known of the health of learning, in figures.
-std::string figures(const Health& h) {
-  std::string text;
+std::string figures(const Profile& p) {
+  const Health& h = p.health;
+  const std::int64_t steps = p.warm_up_steps + p.env_steps;
+  std::string text = fmt::format("after {} steps", steps);
+  if (steps > p.spec.run.steps)
+    text += fmt::format(", where the run would end at {}", p.spec.run.steps);
   const auto add = [&](std::string_view what, double value) {
-    if (!std::isnan(value))
-      text += fmt::format("{}{} {:.3g}", text.empty() ? "" : ", ", what, value);
+    if (!std::isnan(value)) text += fmt::format(", {} {:.3g}", what, value);
   };
   add("largest |Q|", h.largest_q);
   add("bound", h.q_bound);
@@ -139,10 +142,8 @@ std::vector<Finding> find_causes(const Profile& p) {
     }
   }
   for (const std::string& warning : p.warnings) {
-    findings.push_back({.cause = Cause::health,
-                        .share = 0,
-                        .text = warning,
-                        .evidence = p.failure.empty() ? figures(p.health) : std::string()});
+    findings.push_back(
+        {.cause = Cause::health, .share = 0, .text = warning, .evidence = figures(p)});
   }
   std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
     return rank(a) != rank(b) ? rank(a) < rank(b) : a.share > b.share;

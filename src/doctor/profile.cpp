@@ -110,13 +110,16 @@ class Profiler {
 
   void take_sample(double now) {
     const Counters& c = trainer().counters();
+    const PhaseClock& clock = trainer().clock();
+    const double scale = clock.estimate_seconds(1);
     profile_.samples.push_back({.seconds = now,
                                 .env_steps = c.env_steps - before_.env_steps,
                                 .updates = c.updates - before_.updates,
                                 .episodes = c.episodes - before_.episodes,
                                 .resident_bytes = resident_bytes(),
                                 .allocations = Allocations::now(),
-                                .phases = trainer().clock().seconds()});
+                                .phases = clock.seconds(),
+                                .split_scale = scale > 0 ? clock.seconds_per_tick() / scale : 1});
   }
 
   void end() {

@@ -80,10 +80,13 @@ void find_evaluating(const Profile& p, Findings& findings) {
        .share = habit.share(),
        .text = fmt::format(
            "Evaluation takes {:.0f} % of the time. With evaluation.every: {:.0f} (now {}) it would "
-           "take "
-           "less than {:.0f} %; fewer evaluation.episodes (now {}) make it cheaper, and less sure.",
+           "take less than {:.0f} %; fewer evaluation.episodes (now {}) make it cheaper, and less "
+           "sure.{}",
            percent(habit.share()), better, p.spec.evaluation.every, percent(kWanted),
-           p.spec.evaluation.episodes),
+           p.spec.evaluation.episodes,
+           p.spec.evaluation.stop_when_solved
+               ? " But it also ends the run (evaluation.stop_when_solved): rarer, it ends it later."
+               : ""),
        .evidence = fmt::format(
            "{:.0f} evaluations of {} episodes, {:.3g} ms each, one every {:.3g} ms "
            "of training",
@@ -108,7 +111,7 @@ void find_checkpointing(const Profile& p, Findings& findings) {
       {.cause = Cause::checkpointing,
        .share = habit.share(),
        .text = fmt::format(
-           "Saving takes {:.0f} % of the time. With run.checkpoint_seconds: {:.2g} (now "
+           "Saving takes {:.0f} % of the time. With run.checkpoint_seconds: {:g} (now "
            "{:g}) it would take less than {:.0f} %{}.",
            percent(habit.share()), better, p.spec.run.checkpoint_seconds, percent(kWanted),
            has_snapshots ? fmt::format("; or take snapshots more rarely than "

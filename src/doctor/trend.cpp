@@ -33,17 +33,20 @@ struct Window {
 
 std::vector<Window> windows_of(const std::vector<Sample>& samples) {
   std::vector<Window> windows;
+  std::size_t last = 0;
   for (std::size_t i = 1; i < samples.size(); ++i) {
-    const Sample &a = samples[i - 1], &b = samples[i];
+    const Sample &a = samples[last], &b = samples[i];
     Window w{.env_steps = 0.5 * static_cast<double>(a.env_steps + b.env_steps),
              .steps = static_cast<double>(b.env_steps - a.env_steps),
              .episodes = static_cast<double>(b.episodes - a.episodes)};
     if (w.steps <= 0) continue;
-    for (std::size_t p = 0; p < kPhaseCount; ++p) {
-      w.phases[p] = 1e6 * (b.phases[p] - a.phases[p]) / w.steps;
-      if (in_rounds(p)) w.us_per_step += w.phases[p];
+    for (std::size_t p = 0; p < kPhaseCount && in_rounds(p); ++p) {
+      w.phases[p] = 1e6 * (b.phases[p] * b.split_scale - a.phases[p] * a.split_scale) / w.steps;
+      w.us_per_step += w.phases[p];
     }
+    if (w.us_per_step <= 0) continue;  // no round was split: the next window takes this one in
     windows.push_back(w);
+    last = i;
   }
   return windows;
 }

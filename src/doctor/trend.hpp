@@ -20,6 +20,9 @@ struct Sample {
   std::int64_t resident_bytes = 0;
   std::int64_t allocations = 0;
   PhaseSeconds phases{};
+  // Phases of rounds, times this, are what the rounds that the clock split took, each counted as often
+  // as it stands for. Few of these are interrupted even where another process has half of the CPU.
+  double split_scale = 1;
 };
 
 // A line through points that minds no outliers.

@@ -67,7 +67,7 @@ struct Slowing : Walk {
   std::int64_t lived = 0;
   Step step(int action, Rng& rng) {
     ++lived;
-    for (std::int64_t i = 0; i < lived / 32; ++i) work.store(i, std::memory_order_relaxed);
+    for (std::int64_t i = 0; i < lived / 8; ++i) work.store(i, std::memory_order_relaxed);
     return Walk::step(action, rng);
   }
 };
