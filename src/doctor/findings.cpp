@@ -16,8 +16,8 @@ void find_longer_episodes(const Profile& p, Findings& findings) {
   if (!p.trend.longer_episodes) return;
   const Slope& s = p.trend.episode_length;
   const Slope& time = p.trend.us_per_step;
-  std::string text = fmt::format("Episodes got longer, from {:.3g} to {:.3g} steps. ",
-                                 std::max(1.0, s.first), s.last);
+  std::string text =
+      fmt::format("Episodes got longer, from {:.3g} to {:.3g} steps. ", s.first, s.last);
   text += p.trend.slower
               ? "Steps became slower as well, which is another matter."
               : "Fewer of them end in a second, but nothing became slower: a step costs what "

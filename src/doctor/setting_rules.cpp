@@ -149,7 +149,8 @@ void find_many_updates(const Profile& p, Findings& findings) {
 }
 
 void find_early_greed(const Profile& p, Findings& findings) {
-  constexpr double kEarly = 0.02;  // of the run
+  // Of the run. The ready-made specs that learn fastest stop exploring after 2 % of theirs.
+  constexpr double kEarly = 0.01;
   constexpr double kGreedy = 0.1;  // share of random actions
   const QOptions& q = p.spec.q;
   const Schedule& epsilon = q.epsilon;

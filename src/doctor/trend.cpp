@@ -130,9 +130,13 @@ void find_episode_trend(const std::vector<Window>& windows, Trend& trend) {
     steps = episodes = 0;
   }
   trend.episode_length = robust_slope(x, y);
-  const Slope& s = trend.episode_length;
-  trend.longer_episodes =
-      y.size() >= kFewestWindows && s.z > kSure && s.last > kLonger * std::max(s.first, 1e-9);
+  Slope& s = trend.episode_length;
+  if (y.size() < kFewestWindows) return;
+  // Lengths often rise at once and then stay at their limit: a line would leave what was seen.
+  const auto quarter = static_cast<std::ptrdiff_t>(y.size() / 4);
+  s.first = quantile({y.begin(), y.begin() + quarter}, 0.5);
+  s.last = quantile({y.end() - quarter, y.end()}, 0.5);
+  trend.longer_episodes = s.z > kSure && s.last > kLonger * s.first;
 }
 
 // Memory grows if it does so all the time, in each quarter of the second half, not once and for all:

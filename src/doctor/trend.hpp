@@ -40,7 +40,7 @@ struct Trend {
   // The phase that changed most, "env/step", or the group, "env"; empty if all changed alike.
   std::string because;
   double because_first = 0, because_last = 0;  // its us per step
-  Slope episode_length;
+  Slope episode_length;  // first, last: medians of the first and the last quarter
   bool longer_episodes = false;
   Slope resident;  // bytes over env steps
   bool growing_memory = false;

@@ -261,10 +261,10 @@ TEST(Findings, ManyUpdates) {
 }
 
 TEST(Findings, EarlyGreed) {
-  Profile p = healthy();  // 200,000 steps, 2 % of them are 4,000
-  p.spec.q.epsilon = linear(1, 0.05, 4'000);
-  EXPECT_TRUE(has(words(p, Cause::early_greed), "5 % of the actions are random after 4000 steps"));
-  p.spec.q.epsilon = linear(1, 0.2, 4'000);
+  Profile p = healthy();  // 200,000 steps, 1 % of them are 2,000
+  p.spec.q.epsilon = linear(1, 0.05, 2'000);
+  EXPECT_TRUE(has(words(p, Cause::early_greed), "5 % of the actions are random after 2000 steps"));
+  p.spec.q.epsilon = linear(1, 0.2, 2'000);
   EXPECT_FALSE(names(p, Cause::early_greed));  // enough is left
   p.spec.q.epsilon = linear(1, 0.05, 10'000);
   EXPECT_FALSE(names(p, Cause::early_greed));
@@ -288,8 +288,8 @@ TEST(Findings, EarlyGreedByEpisodes) {
                       .factor = 0.995,
                       .every = 1,
                       .count = Count::episodes};
-  EXPECT_FALSE(names(p, Cause::early_greed));  // 0.995^60 = 0.74
-  p.spec.q.epsilon.factor = 0.9;               // 0.9^60 = 0.002
+  EXPECT_FALSE(names(p, Cause::early_greed));  // 0.995^30 = 0.86
+  p.spec.q.epsilon.factor = 0.9;               // 0.9^30 = 0.04
   EXPECT_TRUE(names(p, Cause::early_greed));
   p.spec.q.epsilon = constant(0.1);  // never over
   EXPECT_FALSE(names(p, Cause::early_greed));
