@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <utility>
+#include <vector>
 
 #include "doctor/rules.hpp"
+#include "run/summary.hpp"
 
 namespace hotloop {
 namespace {
@@ -19,15 +21,21 @@ double excused(const Profile& p) {
   return p.share("wait") + p.share("evaluate") + p.share("log") + p.share("checkpoint");
 }
 
-// The share of wall time that the environment would take if every visit were like the median one: that
-// leaves out the visits in which another process had the CPU.
-double usual_env_share(const Profile& p) {
-  double seconds = 0;
-  for (const PhaseRow& row : p.phases) {
-    if (row.group == "env" && !row.part.empty() && row.calls > 0)
-      seconds += 1e-6 * row.p50_us * row.calls;
+// What sharing work among threads took, and what all of them did in it: seconds per env step. Medians
+// over windows, since a thread that is interrupted at work looks busy.
+struct Shared {
+  double span = 0, work = 0;
+};
+Shared shared_work(const Profile& p) {
+  std::vector<double> spans, works;
+  for (std::size_t i = 1; i < p.samples.size(); ++i) {
+    const Sample &a = p.samples[i - 1], &b = p.samples[i];
+    const auto steps = static_cast<double>(b.env_steps - a.env_steps);
+    if (steps <= 0) continue;
+    spans.push_back((b.team_span - a.team_span) / steps);
+    works.push_back((b.team_work - a.team_work) / steps);
   }
-  return seconds / p.wall_seconds;
+  return {.span = quantile(spans, 0.5), .work = quantile(works, 0.5)};
 }
 
 // Share of random actions when the profile began, and when it ended.
@@ -63,15 +71,13 @@ std::string advice_on_slowing(const Profile& p) {
 }  // namespace
 
 void find_sleeping(const Profile& p, Findings& findings) {
-  // A wait that is worth a word; small enough for the median sleeper, above what interrupts take.
-  constexpr double kLeastShare = 0.15;
-  // A busy machine takes the CPU away, but then nobody gave it up. The learner never does: what is left
-  // is one log or checkpoint in many steps.
+  constexpr double kLeastShare = 0.15;  // less is not worth a word
+  // Where the system does not say how long a thread waited for a CPU: a busy machine takes the CPU away,
+  // but then nobody gave it up. One log or checkpoint in many steps does.
   constexpr double kLeastSleeps = 0.1;
   const double env = p.share("env");
-  double waiting = std::min(1 - p.cpu_share - excused(p), env);
-  // A team gives up the CPU whenever it waits long, so sleeps alone prove nothing.
-  if (p.threads.threads > 1) waiting = std::min(waiting, usual_env_share(p));
+  // The learner never sleeps, so what is left of the time happens in the environment.
+  const double waiting = std::min(1 - p.cpu_share - p.queue_share - excused(p), env);
   if (p.sleeps_per_step < kLeastSleeps || !(waiting >= kLeastShare)) return;
   const PhaseRow* step = find_row(p, "env", "step");
   findings.push_back(
@@ -179,15 +185,17 @@ void find_threads(const Profile& p, Findings& findings) {
          .evidence = fmt::format("{} threads, and nothing was handed out to them", t.threads)});
     return;
   }
-  constexpr double kLeastShare = 0.02;
+  constexpr double kLeastShare = 0.02, kBusyMachine = 0.1;
   // If all the work of all threads together is less than the time it took, one would have been faster.
-  const double work = std::accumulate(t.busy.begin(), t.busy.end(), 0.0);
-  const double saved = t.span_seconds / p.wall_seconds * (1 - work);
-  if (saved < kLeastShare) return;
+  const Shared shared = shared_work(p);
+  const double per_step = static_cast<double>(p.env_steps) / p.wall_seconds;
+  const double saved = (shared.span - shared.work) * per_step;
+  if (!(saved >= kLeastShare)) return;
   const PhaseRow* waits = find_row(p, "wait");  // one visit for each time that work was handed out
   std::string size;
   if (waits != nullptr && waits->calls > 0) {
-    size = fmt::format(", {:.2g} us of work each time", 1e6 * t.span_seconds * work / waits->calls);
+    size = fmt::format(", {:.2g} us of work each time",
+                       1e6 * shared.work * static_cast<double>(p.env_steps) / waits->calls);
   }
   findings.push_back(
       {.cause = Cause::threads,
@@ -198,11 +206,15 @@ void find_threads(const Profile& p, Findings& findings) {
            "than doing them. Set run.threads: 1, or give the threads more at a time: env.count, "
            "algo.batch, a larger net.hidden.",
            t.threads),
-       .evidence =
-           fmt::format("shared work took {:.0f} % of the time{}; in it all {} threads together "
-                       "were busy for {:.0f} % of its duration, so one alone would have needed "
-                       "less",
-                       percent(t.span_seconds / p.wall_seconds), size, t.threads, percent(work))});
+       .evidence = fmt::format(
+           "shared work took {:.0f} % of the time{}; in it all {} threads together were busy for "
+           "{:.0f} % of its duration, so one alone would have needed less{}",
+           percent(shared.span * per_step), size, t.threads, percent(shared.work / shared.span),
+           p.queue_share < kBusyMachine
+               ? ""
+               : fmt::format("; but the machine was busy elsewhere: for {:.0f} % of the time there "
+                             "was no CPU for the training thread",
+                             percent(p.queue_share)))});
 }
 
 }  // namespace hotloop

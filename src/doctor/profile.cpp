@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <fstream>
 #include <numeric>
 
 #include <hotloop/error.hpp>
@@ -28,15 +29,23 @@ double seconds_since(Clock::time_point start) {
 // What the system knows of the calling thread.
 struct ThreadTimes {
   double cpu_seconds = 0;
-  std::int64_t sleeps = 0;  // times it gave up the CPU by itself
+  double queue_seconds = 0;  // ready to run, without a CPU
+  std::int64_t sleeps = 0;   // times it gave up the CPU by itself
 
   static ThreadTimes now() {
     timespec time{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     rusage usage{};
     getrusage(RUSAGE_THREAD, &usage);
-    return {static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec),
+    return {static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec), queued(),
             usage.ru_nvcsw};
+  }
+
+  static double queued() {
+    std::ifstream file(
+        "/proc/thread-self/schedstat");  // nanoseconds on a CPU, waiting for one; turns
+    double running = 0, waiting = 0;
+    return file >> running >> waiting ? 1e-9 * waiting : 0;
   }
 };
 
@@ -111,15 +120,22 @@ class Profiler {
   void take_sample(double now) {
     const Counters& c = trainer().counters();
     const PhaseClock& clock = trainer().clock();
-    const double scale = clock.estimate_seconds(1);
-    profile_.samples.push_back({.seconds = now,
-                                .env_steps = c.env_steps - before_.env_steps,
-                                .updates = c.updates - before_.updates,
-                                .episodes = c.episodes - before_.episodes,
-                                .resident_bytes = resident_bytes(),
-                                .allocations = Allocations::now(),
-                                .phases = clock.seconds(),
-                                .split_scale = scale > 0 ? clock.seconds_per_tick() / scale : 1});
+    const double scale = clock.estimate_seconds(1), per_tick = clock.seconds_per_tick();
+    Sample sample{.seconds = now,
+                  .env_steps = c.env_steps - before_.env_steps,
+                  .updates = c.updates - before_.updates,
+                  .episodes = c.episodes - before_.episodes,
+                  .resident_bytes = resident_bytes(),
+                  .allocations = Allocations::now(),
+                  .phases = clock.seconds(),
+                  .split_scale = scale > 0 ? per_tick / scale : 1};
+    if (trainer().team().size() > 1) {
+      const ThreadTeam::Use use = trainer().team().use();
+      sample.team_span = static_cast<double>(use.span - use_before_.span) * per_tick;
+      for (std::size_t i = 0; i < use.busy.size(); ++i)
+        sample.team_work += static_cast<double>(use.busy[i] - use_before_.busy[i]) * per_tick;
+    }
+    profile_.samples.push_back(sample);
   }
 
   void end() {
@@ -136,6 +152,8 @@ class Profiler {
     const double vector_steps = std::max(
         1.0, static_cast<double>(profile_.env_steps) / static_cast<double>(profile_.spec.envs));
     profile_.cpu_share = (thread.cpu_seconds - thread_before_.cpu_seconds) / profile_.wall_seconds;
+    profile_.queue_share =
+        (thread.queue_seconds - thread_before_.queue_seconds) / profile_.wall_seconds;
     profile_.sleeps_per_step =
         static_cast<double>(thread.sleeps - thread_before_.sleeps) / vector_steps;
     profile_.visits.resize(clock.traced());

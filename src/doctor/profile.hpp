@@ -60,7 +60,8 @@ struct Profile {
   double allocations_per_step = 0;                    // in rounds; NaN if nobody counts
   std::int64_t resident_begin = 0, resident_end = 0;  // bytes
   double bytes_per_transition = 0;                    // of the memory or the rollout
-  double cpu_share = 0;        // of wall time that the first thread was on a CPU
+  double cpu_share = 0;    // of wall time that the first thread was on a CPU
+  double queue_share = 0;  // that it waited for one, others having them; 0 if the system is silent
   double sleeps_per_step = 0;  // times it gave up the CPU, per vector step
   ThreadUse threads;
   std::vector<Sample> samples;

@@ -50,7 +50,6 @@ Profile healthy() {
   set(p, "log", "", 0.1, 100);
   p.trend.known = true;
   p.trend.us_per_step = {.first = 99, .last = 99};
-  p.threads.busy = {};
   return p;
 }
 
@@ -116,17 +115,21 @@ TEST(Findings, WaitingForTheDiskIsNotSleeping) {
 TEST(Findings, WaitingForThreadsIsNotSleeping) {
   Profile p = healthy();
   p.sleeps_per_step = 3;
-  p.cpu_share = 0.4;
-  p.threads.threads = 2;
-  p.threads.runs = 100;
-  p.threads.span_seconds = 5;
-  p.threads.busy = {0.7, 0.6};
+  p.cpu_share = 0.75;
+  p.threads = {.threads = 2, .runs = 100, .span_seconds = 5, .busy = {0.7, 0.6}};
+  EXPECT_NEAR(share(p, Cause::sleeping), 0.24, 1e-9);
   set(p, "wait", "", 2, 50'000);
-  // What remains may be the work of other processes: then the median visit is short.
-  row(p, "env", "step").p50_us = 20;
   EXPECT_FALSE(names(p, Cause::sleeping));
-  row(p, "env", "step").p50_us = 150;
-  EXPECT_TRUE(names(p, Cause::sleeping));
+}
+
+TEST(Findings, WaitingForACpuIsNotSleeping) {
+  Profile p = healthy();
+  p.sleeps_per_step = 3;
+  p.cpu_share = 0.5;
+  p.queue_share = 0.45;
+  EXPECT_FALSE(names(p, Cause::sleeping));
+  p.queue_share = 0.25;
+  EXPECT_NEAR(share(p, Cause::sleeping), 0.24, 1e-9);
 }
 
 TEST(Findings, Slowing) {
@@ -195,11 +198,26 @@ TEST(Findings, Threads) {
   Profile p = healthy();
   p.threads = {.threads = 2, .runs = 100, .span_seconds = 5, .busy = {0.7, 0.6}};
   set(p, "wait", "", 0.1, 100'000);
+  // Ten windows; in one of them a thread was interrupted for a second.
+  const auto share_work = [&](double span, double work) {
+    p.samples = {{}};
+    for (int i = 0; i < 10; ++i) {
+      Sample next = p.samples.back();
+      next.env_steps += 10'000;
+      next.team_span += span + (i == 5);
+      next.team_work += work + (i == 5);
+      p.samples.push_back(next);
+    }
+  };
+  share_work(0.5, 0.65);
   EXPECT_FALSE(names(p, Cause::threads));
-  p.threads.busy = {0.5, 0.3};
+  share_work(0.5, 0.4);
   EXPECT_NEAR(share(p, Cause::threads), 0.1, 1e-9);  // a fifth of five seconds of ten
   EXPECT_TRUE(has(words(p, Cause::threads), "40 us of work each time"));
   EXPECT_TRUE(has(words(p, Cause::threads), "busy for 80 % of its duration"));
+  EXPECT_FALSE(has(words(p, Cause::threads), "the machine was busy"));
+  p.queue_share = 0.3;
+  EXPECT_TRUE(has(words(p, Cause::threads), "the machine was busy"));
   p.threads.busy = {};
   p.threads.runs = 0;
   EXPECT_EQ(share(p, Cause::threads), 0);
