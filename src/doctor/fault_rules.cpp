@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -21,21 +22,29 @@ double excused(const Profile& p) {
   return p.share("wait") + p.share("evaluate") + p.share("log") + p.share("checkpoint");
 }
 
-// What sharing work among threads took, and what all of them did in it: seconds per env step. Medians
-// over windows, since a thread that is interrupted at work looks busy.
+// Work that threads share, and what all of them did in it: shares of the time of a round. Medians over
+// windows, since a thread that is interrupted at work looks busy.
 struct Shared {
   double span = 0, work = 0;
 };
 Shared shared_work(const Profile& p) {
+  const auto rounds = [](const Sample& s) {
+    const auto end = s.phases.begin() + static_cast<std::ptrdiff_t>(Phase::evaluate);
+    return std::accumulate(s.phases.begin(), end, 0.0) * s.split_scale;
+  };
   std::vector<double> spans, works;
   for (std::size_t i = 1; i < p.samples.size(); ++i) {
     const Sample &a = p.samples[i - 1], &b = p.samples[i];
-    const auto steps = static_cast<double>(b.env_steps - a.env_steps);
-    if (steps <= 0) continue;
-    spans.push_back((b.team_span - a.team_span) / steps);
-    works.push_back((b.team_work - a.team_work) / steps);
+    const double time = rounds(b) - rounds(a);
+    if (time <= 0) continue;
+    spans.push_back((b.team_span - a.team_span) / time);
+    works.push_back((b.team_work - a.team_work) / time);
   }
   return {.span = quantile(spans, 0.5), .work = quantile(works, 0.5)};
+}
+
+double rounds_share(const Profile& p) {
+  return 1 - p.share("evaluate") - p.share("log") - p.share("checkpoint");
 }
 
 // Share of random actions when the profile began, and when it ended.
@@ -101,7 +110,7 @@ void find_slowing(const Profile& p, Findings& findings) {
   if (!t.slower || t.because.empty() || t.because == "wait") return;
   const double before = std::max(0.0, t.because_first), mean = 0.5 * (before + t.because_last);
   const double whole = 0.5 * (std::max(0.0, t.us_per_step.first) + t.us_per_step.last);
-  const double rounds = 1 - p.share("evaluate") - p.share("log") - p.share("checkpoint");
+  const double rounds = rounds_share(p);
   Finding finding;
   finding.cause = Cause::slowing;
   finding.share = std::clamp(rounds * (mean - before) / whole, 0.0, 1.0);
@@ -186,17 +195,15 @@ void find_threads(const Profile& p, Findings& findings) {
     return;
   }
   constexpr double kLeastShare = 0.02, kBusyMachine = 0.1;
+  // Waking a thread takes 5 to 50 us. Where pieces take longer, threads wait for other reasons.
+  constexpr double kLargeWork = 200e-6;
   // If all the work of all threads together is less than the time it took, one would have been faster.
   const Shared shared = shared_work(p);
-  const double per_step = static_cast<double>(p.env_steps) / p.wall_seconds;
-  const double saved = (shared.span - shared.work) * per_step;
-  if (!(saved >= kLeastShare)) return;
+  const double saved = (shared.span - shared.work) * rounds_share(p);
   const PhaseRow* waits = find_row(p, "wait");  // one visit for each time that work was handed out
-  std::string size;
-  if (waits != nullptr && waits->calls > 0) {
-    size = fmt::format(", {:.2g} us of work each time",
-                       1e6 * shared.work * static_cast<double>(p.env_steps) / waits->calls);
-  }
+  if (waits == nullptr || waits->calls <= 0 || !(saved >= kLeastShare)) return;
+  const double seconds = rounds_share(p) * p.wall_seconds * shared.work / waits->calls;
+  if (seconds > kLargeWork) return;
   findings.push_back(
       {.cause = Cause::threads,
        .share = saved,
@@ -207,9 +214,11 @@ void find_threads(const Profile& p, Findings& findings) {
            "algo.batch, a larger net.hidden.",
            t.threads),
        .evidence = fmt::format(
-           "shared work took {:.0f} % of the time{}; in it all {} threads together were busy for "
+           "shared work took {:.0f} % of the time, {:.2g} us of work each time; in it all {} "
+           "threads together were busy for "
            "{:.0f} % of its duration, so one alone would have needed less{}",
-           percent(shared.span * per_step), size, t.threads, percent(shared.work / shared.span),
+           percent(shared.span * rounds_share(p)), 1e6 * seconds, t.threads,
+           percent(shared.work / shared.span),
            p.queue_share < kBusyMachine
                ? ""
                : fmt::format("; but the machine was busy elsewhere: for {:.0f} % of the time there "

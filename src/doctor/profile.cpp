@@ -128,7 +128,8 @@ class Profiler {
                   .resident_bytes = resident_bytes(),
                   .allocations = Allocations::now(),
                   .phases = clock.seconds(),
-                  .split_scale = scale > 0 ? per_tick / scale : 1};
+                  .split_scale = scale > 0 ? per_tick / scale : 1,
+                  .queue_seconds = ThreadTimes::queued() - thread_before_.queue_seconds};
     if (trainer().team().size() > 1) {
       const ThreadTeam::Use use = trainer().team().use();
       sample.team_span = static_cast<double>(use.span - use_before_.span) * per_tick;

@@ -28,6 +28,7 @@ struct Window {
   double steps = 0;
   double episodes = 0;
   double us_per_step = 0;  // of rounds
+  double own_us = 0;       // likewise, without the time in which there was no CPU
   PhaseSeconds phases{};   // us per step
 };
 
@@ -40,6 +41,11 @@ std::vector<Window> windows_of(const std::vector<Sample>& samples) {
              .steps = static_cast<double>(b.env_steps - a.env_steps),
              .episodes = static_cast<double>(b.episodes - a.episodes)};
     if (w.steps <= 0) continue;
+    double own = (b.seconds - a.seconds) - (b.queue_seconds - a.queue_seconds);
+    for (std::size_t p = 0; p < kPhaseCount; ++p) {
+      if (!in_rounds(p)) own -= b.phases[p] - a.phases[p];
+    }
+    w.own_us = 1e6 * own / w.steps;
     for (std::size_t p = 0; p < kPhaseCount && in_rounds(p); ++p) {
       w.phases[p] = 1e6 * (b.phases[p] * b.split_scale - a.phases[p] * a.split_scale) / w.steps;
       w.us_per_step += w.phases[p];
@@ -60,6 +66,8 @@ Slope slope_of(const std::vector<Window>& windows, Get&& get) {
   }
   return robust_slope(x, y);
 }
+
+bool is_slower(const Slope& s) { return s.z > kSure && s.last > (1 + kLeastChange) * s.first; }
 
 // What may be blamed for a change: a phase, or a group of them.
 struct Suspect {
@@ -211,9 +219,11 @@ Trend find_trend(const std::vector<Sample>& samples) {
   if (!trend.known) return trend;
   trend.us_per_step = slope_of(windows, [](const Window& w) { return w.us_per_step; });
   const Slope& s = trend.us_per_step;
-  trend.slower = s.z > kSure && s.last > (1 + kLeastChange) * s.first;
+  trend.slower = is_slower(s);
   trend.faster = s.z < -kSure && s.first > (1 + kLeastChange) * s.last;
-  if (trend.slower || trend.faster) find_cause(windows, trend);
+  const bool is_machine =
+      trend.slower && !is_slower(slope_of(windows, [](const Window& w) { return w.own_us; }));
+  if ((trend.slower || trend.faster) && !is_machine) find_cause(windows, trend);
   find_episode_trend(windows, trend);
   find_memory_trend(samples, trend);
   trend.text = describe(trend, static_cast<double>(samples.back().env_steps));

@@ -23,8 +23,9 @@ struct Sample {
   // Phases of rounds, times this, are what the rounds that the clock split took, each counted as often
   // as it stands for. Few of these are interrupted even where another process has half of the CPU.
   double split_scale = 1;
-  double team_span = 0;  // seconds that work shared among threads took, in those rounds
-  double team_work = 0;  // of all threads in it
+  double queue_seconds = 0;  // in which there was no CPU for the first thread
+  double team_span = 0;      // seconds that work shared among threads took, in those rounds
+  double team_work = 0;      // of all threads in it
 };
 
 // A line through points that minds no outliers.

@@ -204,6 +204,7 @@ TEST(Findings, Threads) {
     for (int i = 0; i < 10; ++i) {
       Sample next = p.samples.back();
       next.env_steps += 10'000;
+      next.phases[0] += 1 + (i == 5);
       next.team_span += span + (i == 5);
       next.team_work += work + (i == 5);
       p.samples.push_back(next);
@@ -212,12 +213,15 @@ TEST(Findings, Threads) {
   share_work(0.5, 0.65);
   EXPECT_FALSE(names(p, Cause::threads));
   share_work(0.5, 0.4);
-  EXPECT_NEAR(share(p, Cause::threads), 0.1, 1e-9);  // a fifth of five seconds of ten
+  // A fifth of half the time of rounds, which is 99 %.
+  EXPECT_NEAR(share(p, Cause::threads), 0.099, 1e-9);
   EXPECT_TRUE(has(words(p, Cause::threads), "40 us of work each time"));
   EXPECT_TRUE(has(words(p, Cause::threads), "busy for 80 % of its duration"));
   EXPECT_FALSE(has(words(p, Cause::threads), "the machine was busy"));
   p.queue_share = 0.3;
   EXPECT_TRUE(has(words(p, Cause::threads), "the machine was busy"));
+  row(p, "wait").calls = 10'000;  // 400 us each time is not too small
+  EXPECT_FALSE(names(p, Cause::threads));
   p.threads.busy = {};
   p.threads.runs = 0;
   EXPECT_EQ(share(p, Cause::threads), 0);

@@ -151,6 +151,20 @@ TEST(Trend, AllPhasesAlikeIsTheMachine) {
   EXPECT_NE(trend.text.find("the machine is busy elsewhere"), std::string::npos) << trend.text;
 }
 
+TEST(Trend, WaitingForACpuIsTheMachine) {
+  const Course course{.us_per_step = [&](Phase p, double share) {
+    return usual(p) * (p == Phase::env_step ? 1 + 2 * share : 1);
+  }};
+  std::vector<Sample> samples = course.samples();
+  EXPECT_EQ(find_trend(samples).because, "env/step");
+  // All that it grew by was time without a CPU.
+  for (Sample& sample : samples) {
+    sample.queue_seconds = sample.seconds - 1e-5 * static_cast<double>(sample.env_steps);
+  }
+  EXPECT_TRUE(find_trend(samples).slower);
+  EXPECT_EQ(find_trend(samples).because, "");
+}
+
 TEST(Trend, SmallChangesAreNone) {
   const Course course{
       .us_per_step = [&](Phase p, double share) { return usual(p) * (1 + 0.1 * share); }};
