@@ -136,8 +136,8 @@ std::vector<Finding> find_causes(const Profile& p) {
   if (p.wall_seconds > 0 && p.env_steps > 0) {
     for (const auto rule :
          {find_sleeping, find_slowing, find_allocating, find_growing_memory, find_threads,
-          find_logging, find_evaluating, find_checkpointing, find_many_updates, find_early_greed,
-          find_longer_episodes, find_bounds}) {
+          find_logging, find_evaluating, find_checkpointing, find_many_updates, find_slow_option,
+          find_early_greed, find_longer_episodes, find_bounds}) {
       rule(p, findings);
     }
   }

@@ -24,13 +24,14 @@ enum class Cause {
   evaluating,       // takes much of the time
   checkpointing,    // likewise
   many_updates,     // so many updates per env step that little else happens
+  slow_option,      // the environment could compute the same numbers faster
   health,           // a warning about learning: values beyond their bound, no endings, ...
   early_greed,      // exploration is over before much was learnt
   longer_episodes,  // episodes per second fall, steps per second do not
   env_bound,        // where the time goes, if nothing is wrong
   learner_bound
 };
-inline constexpr std::array<std::string_view, 15> kCauseNames = {"failure",
+inline constexpr std::array<std::string_view, 16> kCauseNames = {"failure",
                                                                  "sleeping environment",
                                                                  "slowing down",
                                                                  "allocations",
@@ -40,6 +41,7 @@ inline constexpr std::array<std::string_view, 15> kCauseNames = {"failure",
                                                                  "evaluation",
                                                                  "checkpoints",
                                                                  "many updates per step",
+                                                                 "slower option of the environment",
                                                                  "health",
                                                                  "exploration over early",
                                                                  "longer episodes",

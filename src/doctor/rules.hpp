@@ -22,6 +22,7 @@ void find_logging(const Profile& profile, Findings& findings);
 void find_evaluating(const Profile& profile, Findings& findings);
 void find_checkpointing(const Profile& profile, Findings& findings);
 void find_many_updates(const Profile& profile, Findings& findings);
+void find_slow_option(const Profile& profile, Findings& findings);
 void find_early_greed(const Profile& profile, Findings& findings);
 
 // null if the profile has none of that name.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "doctor/rules.hpp"
+#include "env/registry.hpp"
 
 namespace hotloop {
 namespace {
@@ -146,6 +147,29 @@ void find_many_updates(const Profile& p, Findings& findings) {
            fmt::format("{} updates on {} env steps; learning and memory take {:.0f} % of the "
                        "time",
                        p.updates, p.env_steps, percent(learning))});
+}
+
+// Choices that change the speed only begin with the fast one; another must have been asked for.
+void find_slow_option(const Profile& p, Findings& findings) {
+  constexpr double kWorthIt = 0.05;
+  if (p.share("env") < kWorthIt) return;
+  const EnvEntry& entry = find_env(p.spec.env);
+  const std::vector<double> values = option_values(entry, p.spec.env_options);
+  const PhaseRow* observe = find_row(p, "env", "observe");
+  for (std::size_t i = 0; i < entry.options.size(); ++i) {
+    const EnvOption& option = entry.options[i];
+    if (!option.is_speed || values[i] == option.initial) continue;
+    const auto word = [&](double value) { return option.choices[static_cast<std::size_t>(value)]; };
+    findings.push_back(
+        {.cause = Cause::slow_option,
+         .share = p.share("env"),
+         .text = fmt::format("env.{0}: {1} gives the same numbers as {2}, which is faster. Try "
+                             "env.{0}={2}.",
+                             option.name, word(values[i]), word(option.initial)),
+         .evidence = fmt::format("env takes {:.0f} % of the time, observing alone {:.0f} %",
+                                 percent(p.share("env")),
+                                 percent(observe != nullptr ? observe->share : 0))});
+  }
 }
 
 void find_early_greed(const Profile& p, Findings& findings) {

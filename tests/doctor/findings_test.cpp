@@ -33,6 +33,7 @@ void set(Profile& profile, const std::string& group, const std::string& part, do
 Profile healthy() {
   Profile p;
   p.spec.name = "x";
+  p.spec.env = "cartpole";
   p.spec.envs = 4;
   p.spec.q.epsilon = linear(1, 0.05, 10'000);
   p.spec.q.train_every = 4;
@@ -280,6 +281,17 @@ TEST(Findings, ManyUpdates) {
   p.updates = 3 * p.env_steps;
   EXPECT_FALSE(names(p, Cause::many_updates));
   EXPECT_TRUE(names(p, Cause::learner_bound));
+}
+
+TEST(Findings, SlowOption) {
+  Profile p = healthy();
+  p.spec.env = "snake";
+  EXPECT_FALSE(names(p, Cause::slow_option));
+  p.spec.env_options = {{"flood_fill", "queue"}, {"obs", "flood"}};
+  EXPECT_NE(words(p, Cause::slow_option).find("env.flood_fill=bits"), std::string::npos);
+  EXPECT_DOUBLE_EQ(share(p, Cause::slow_option), 0.4);
+  row(p, "env").share = 0.01;  // not worth a word
+  EXPECT_FALSE(names(p, Cause::slow_option));
 }
 
 TEST(Findings, EarlyGreed) {
