@@ -9,6 +9,7 @@
 #include <hotloop/error.hpp>
 
 #include "cli/commands.hpp"
+#include "core/system.hpp"
 #include "core/text.hpp"
 
 namespace {
@@ -46,7 +47,7 @@ int run(int argc, char** argv) {
       "hotloop: a reinforcement-learning trainer whose hot loop contains nothing but the maths",
       "hotloop"};
   app.require_subcommand(1);
-  app.set_version_flag("--version", HOTLOOP_VERSION);
+  app.set_version_flag("--version", version());
   int code = 0;
 
   TrainArguments train;

@@ -10,6 +10,8 @@
 
 namespace hotloop {
 
+std::string version() { return HOTLOOP_VERSION; }
+
 std::string cpu_name() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {

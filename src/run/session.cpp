@@ -53,7 +53,7 @@ void Session::start() {
     throw RunError(fmt::format("cannot create '{}/checkpoints': {}", run_dir_, error.message()));
   }
   write_file_atomically(run_dir_ + "/spec.yaml", to_yaml(spec));
-  const Json about = {{"version", HOTLOOP_VERSION}, {"cpu", cpu_name()}, {"seed", spec.run.seed}};
+  const Json about = {{"version", version()}, {"cpu", cpu_name()}, {"seed", spec.run.seed}};
   write_file_atomically(run_dir_ + "/run.json", about.dump(2) + "\n");
   if (const DagLayer* dag = graph_of(trainer_.network().structure())) {
     write_file_atomically(run_dir_ + "/graph.json", describe_graph(*dag->graph).dump() + "\n");

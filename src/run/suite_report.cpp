@@ -142,8 +142,7 @@ std::string suite_markdown(const Suite& suite, const SuiteResults& results,
       "not "
       "counted; wall times and \"solved after\" include them; {} run{} at a time on {}; hotloop "
       "{}.\n",
-      suite.seeds, suite.seeds, suite.figure_y, jobs, jobs == 1 ? "" : "s", cpu_name(),
-      HOTLOOP_VERSION);
+      suite.seeds, suite.seeds, suite.figure_y, jobs, jobs == 1 ? "" : "s", cpu_name(), version());
   return text;
 }
 

@@ -16,8 +16,7 @@ Profile odd_profile() {
   p.spec.name = "<odd> & \"quoted\"";
   p.spec.env = "cartpole";
   p.spec.run.threads = 2;
-  p.spec.run.steps = kNoLimit;
-  p.spec_steps = 5000;
+  p.spec.run.steps = 5000;
   p.wall_seconds = 2;
   p.env_steps = 10'000;
   p.updates = 100;
@@ -72,7 +71,7 @@ TEST(ProfileText, FitsAHundredColumnsAndSaysWhatHappened) {
 
 TEST(ProfileText, SaysNothingOfWhatDidNotHappen) {
   Profile p = odd_profile();
-  p.spec_steps = 1'000'000;
+  p.spec.run.steps = 1'000'000;
   p.threads.threads = 1;
   p.trend = {};
   p.trend.text = "steady";

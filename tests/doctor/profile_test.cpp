@@ -73,7 +73,7 @@ TEST(Profile, StepsAndUpdatesAreCounted) {
   EXPECT_LE(p.samples.back().env_steps, p.env_steps);
   EXPECT_GT(p.samples.size(), 20u);
   EXPECT_GE(p.warm_up_steps, 1000);  // algo.learning_starts
-  EXPECT_EQ(p.spec_steps, 100'000);
+  EXPECT_EQ(p.spec.run.steps, 100'000);
   EXPECT_GT(p.peak_gflops, 1);
   // The clock sees as many updates as the trainer counts, as far as split rounds stand for all.
   for (const PhaseRow& row : p.phases) {

@@ -93,7 +93,8 @@ TEST(PpoLearner, AdvantagesOfEveryPartEqualTheListBasedTwin) {
       for (int t = 0; t < steps; ++t) {
         const std::size_t place = static_cast<std::size_t>(t) * lanes + lane;
         EXPECT_NEAR(learner.returns()[head * places + place], advantages[t] + list[t].value, 1e-5);
-        if (head == 0) EXPECT_NEAR(learner.advantages()[place], advantages[t], 1e-5);
+        if (head > 0) continue;
+        EXPECT_NEAR(learner.advantages()[place], advantages[t], 1e-5);
       }
     }
   }
