@@ -28,7 +28,7 @@ struct Window {
   double steps = 0;
   double episodes = 0;
   double us_per_step = 0;  // of rounds
-  double own_us = 0;       // likewise, without the time in which there was no CPU
+  double queue_share = 0;  // of its time, in which there was no CPU
   PhaseSeconds phases{};   // us per step
 };
 
@@ -41,11 +41,7 @@ std::vector<Window> windows_of(const std::vector<Sample>& samples) {
              .steps = static_cast<double>(b.env_steps - a.env_steps),
              .episodes = static_cast<double>(b.episodes - a.episodes)};
     if (w.steps <= 0) continue;
-    double own = (b.seconds - a.seconds) - (b.queue_seconds - a.queue_seconds);
-    for (std::size_t p = 0; p < kPhaseCount; ++p) {
-      if (!in_rounds(p)) own -= b.phases[p] - a.phases[p];
-    }
-    w.own_us = 1e6 * own / w.steps;
+    w.queue_share = (b.queue_seconds - a.queue_seconds) / (b.seconds - a.seconds);
     for (std::size_t p = 0; p < kPhaseCount && in_rounds(p); ++p) {
       w.phases[p] = 1e6 * (b.phases[p] * b.split_scale - a.phases[p] * a.split_scale) / w.steps;
       w.us_per_step += w.phases[p];
@@ -67,8 +63,6 @@ Slope slope_of(const std::vector<Window>& windows, Get&& get) {
   return robust_slope(x, y);
 }
 
-bool is_slower(const Slope& s) { return s.z > kSure && s.last > (1 + kLeastChange) * s.first; }
-
 // What may be blamed for a change: a phase, or a group of them.
 struct Suspect {
   std::string name;
@@ -81,6 +75,15 @@ struct Suspect {
 double growth(const Slope& slope, double whole) {
   const double least = 1e-3 * whole;
   return std::log(std::max(slope.last, least) / std::max(slope.first, least));
+}
+
+// Whether most of the change is that other processes take more of the CPU, or less: everything takes
+// 1 / (1 - their share) times as long.
+bool is_machine(const std::vector<Window>& windows, const Trend& trend) {
+  const Slope queue = slope_of(windows, [](const Window& w) { return w.queue_share; });
+  const auto factor = [](double share) { return 1 / (1 - std::clamp(share, 0.0, 0.95)); };
+  const double change = std::log(factor(queue.last) / factor(queue.first));
+  return change / growth(trend.us_per_step, trend.us_per_step.first) > kMostOfChange;
 }
 
 Suspect examine(const std::vector<Window>& windows, const Trend& trend, std::string name,
@@ -219,11 +222,10 @@ Trend find_trend(const std::vector<Sample>& samples) {
   if (!trend.known) return trend;
   trend.us_per_step = slope_of(windows, [](const Window& w) { return w.us_per_step; });
   const Slope& s = trend.us_per_step;
-  trend.slower = is_slower(s);
+  trend.slower = s.z > kSure && s.last > (1 + kLeastChange) * s.first;
   trend.faster = s.z < -kSure && s.first > (1 + kLeastChange) * s.last;
-  const bool is_machine =
-      trend.slower && !is_slower(slope_of(windows, [](const Window& w) { return w.own_us; }));
-  if ((trend.slower || trend.faster) && !is_machine) find_cause(windows, trend);
+  const bool has_cause = (trend.slower || trend.faster) && !is_machine(windows, trend);
+  if (has_cause) find_cause(windows, trend);
   find_episode_trend(windows, trend);
   find_memory_trend(samples, trend);
   trend.text = describe(trend, static_cast<double>(samples.back().env_steps));

@@ -161,11 +161,6 @@ TEST(PlantedFaults, AnEnvironmentThatSleeps) {
   expect_first(planted("test_planted_sleep", {"algo.learning_starts=0"}), Cause::sleeping);
 }
 
-TEST(PlantedFaults, AnEnvironmentThatSleepsOnTwoThreads) {
-  expect_first(planted("test_planted_sleep", {"algo.learning_starts=0", "run.threads=2"}),
-               Cause::sleeping);
-}
-
 TEST(PlantedFaults, AnEnvironmentThatAllocates) {
   if (!kCountsAllocations) GTEST_SKIP() << "a sanitizer counts allocations itself";
   expect_first(planted("test_planted_allocate"), Cause::allocating);
