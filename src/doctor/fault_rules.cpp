@@ -197,13 +197,18 @@ void find_threads(const Profile& p, Findings& findings) {
   constexpr double kLeastShare = 0.02, kBusyMachine = 0.1;
   // Waking a thread takes 5 to 50 us. Where pieces take longer, threads wait for other reasons.
   constexpr double kLargeWork = 200e-6;
-  // If all the work of all threads together is less than the time it took, one would have been faster.
+  // Even where the other thread is awake, what it works on must come to its core and back, which makes
+  // all of a round slower: with 0.5 us at a time, two threads had half the speed of one.
+  constexpr double kSmallWork = 2e-6, kLeastShared = 0.05;
   const Shared shared = shared_work(p);
-  const double saved = (shared.span - shared.work) * rounds_share(p);
   const PhaseRow* waits = find_row(p, "wait");  // one visit for each time that work was handed out
-  if (waits == nullptr || waits->calls <= 0 || !(saved >= kLeastShare)) return;
-  const double seconds = rounds_share(p) * p.wall_seconds * shared.work / waits->calls;
-  if (seconds > kLargeWork) return;
+  if (waits == nullptr || waits->calls <= 0) return;
+  const double rounds = rounds_share(p);
+  const double seconds = rounds * p.wall_seconds * shared.work / waits->calls;
+  const bool is_small = seconds < kSmallWork && shared.span * rounds >= kLeastShared;
+  // If all the work of all threads together is less than the time it took, one would have been faster.
+  const double saved = is_small ? shared.span * rounds : (shared.span - shared.work) * rounds;
+  if (!(saved >= kLeastShare) || seconds > kLargeWork) return;
   findings.push_back(
       {.cause = Cause::threads,
        .share = saved,
@@ -216,9 +221,10 @@ void find_threads(const Profile& p, Findings& findings) {
        .evidence = fmt::format(
            "shared work took {:.0f} % of the time, {:.2g} us of work each time; in it all {} "
            "threads together were busy for "
-           "{:.0f} % of its duration, so one alone would have needed less{}",
-           percent(shared.span * rounds_share(p)), 1e6 * seconds, t.threads,
+           "{:.0f} % of its duration{}{}",
+           percent(shared.span * rounds), 1e6 * seconds, t.threads,
            percent(shared.work / shared.span),
+           shared.work < shared.span ? ", so one alone would have needed less" : "",
            p.queue_share < kBusyMachine
                ? ""
                : fmt::format("; but the machine was busy elsewhere: for {:.0f} % of the time there "

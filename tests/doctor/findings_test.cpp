@@ -213,6 +213,10 @@ TEST(Findings, Threads) {
   };
   share_work(0.5, 0.65);
   EXPECT_FALSE(names(p, Cause::threads));
+  row(p, "wait").calls = 6'500'000;  // 1 us of work each time
+  EXPECT_NEAR(share(p, Cause::threads), 0.495, 1e-9);
+  EXPECT_FALSE(has(words(p, Cause::threads), "one alone would have needed less"));
+  row(p, "wait").calls = 100'000;
   share_work(0.5, 0.4);
   // A fifth of half the time of rounds, which is 99 %.
   EXPECT_NEAR(share(p, Cause::threads), 0.099, 1e-9);
