@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
-#include <memory>
+#include <cmath>
+#include <optional>
 
 #include <hotloop/error.hpp>
 #include <hotloop/rng.hpp>
@@ -18,53 +18,67 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kSessions = 4;  // fresh pairs
+constexpr int kSessions = 4;  // fresh pairs, where whole runs would take too long
+constexpr int kTurns = 12;    // of each of them
 constexpr int kDraws = 2000;  // of the bootstrap
+// What the same program, started twice, may differ by on a machine that does nothing else: where its
+// memory lies decides. Sessions within one process show only part of it.
+constexpr double kBetweenProcesses = 0.015;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Runs of one spec, one after the other, each with the next seed.
+// A run of one spec, from where it begins to learn.
 class Runner {
  public:
-  Runner(TrainSpec spec, std::uint64_t seed, bool evaluations) : spec_(std::move(spec)) {
-    spec_.run.seed = seed;
-    spec_.evaluation.stop_when_solved = false;
-    if (!evaluations) {  // one step at the end of a run
-      spec_.evaluation.every = 0;
-      spec_.evaluation.episodes = 1;
-      spec_.evaluation.max_steps = 1;
+  Runner(TrainSpec spec, std::uint64_t seed, bool evaluations) {
+    spec.run.seed = seed;
+    spec.evaluation.stop_when_solved = false;
+    if (!evaluations) {  // one step at the end of the run
+      spec.evaluation.every = 0;
+      spec.evaluation.episodes = 1;
+      spec.evaluation.max_steps = 1;
     }
-    begin();
+    session_.emplace(spec, folder_.path(), SessionHooks{});
+    session_->start();
+    while (counters().env_steps <= spec.q.learning_starts && !finished()) session_->advance();
+    if (finished()) {
+      throw UsageError("the run ends before it learns: algo.learning_starts is beyond its end");
+    }
+    warm_up_ = counters();
+    session_->trainer().clock() = PhaseClock();
   }
 
-  // Until `steps` env steps of all runs together, warm-ups left out; returns the seconds.
+  // Until `steps` env steps, or the end; returns the seconds.
   double advance_to(std::int64_t steps) {
-    double seconds = 0;
-    while (this->steps() < steps) {
-      const auto start = Clock::now();
-      session_->advance();
-      seconds += seconds_since(start);
-      if (session_->finished()) next();
-    }
-    return seconds;
+    const auto start = Clock::now();
+    while (this->steps() < steps && !finished()) session_->advance();
+    return seconds_since(start);
   }
-  // For so long.
   double advance_for(double seconds) {
-    double spent = 0;
-    while (spent < seconds) spent += advance_to(steps() + 1);
-    return spent;
+    const auto start = Clock::now();
+    while (seconds_since(start) < seconds && !finished()) session_->advance();
+    return seconds_since(start);
   }
 
-  std::int64_t steps() const { return steps_before_ + counters().env_steps - warm_up_.env_steps; }
-  std::int64_t updates() const { return updates_before_ + counters().updates - warm_up_.updates; }
+  bool finished() const { return session_->finished(); }
+  // How much of the run is done.
+  double progress() const {
+    const RunOptions& run = session_->trainer().spec().run;
+    const auto share = [](std::int64_t done, std::int64_t all) {
+      return static_cast<double>(done) / static_cast<double>(all);
+    };
+    const double steps = share(counters().env_steps, run.steps);
+    return run.episodes > 0 ? std::max(steps, share(counters().episodes, run.episodes)) : steps;
+  }
+  std::int64_t steps() const { return counters().env_steps - warm_up_.env_steps; }
+  std::int64_t updates() const { return counters().updates - warm_up_.updates; }
   // Without what is unaccounted: most of that is the other's turn.
   PhaseSeconds phases() const {
-    PhaseSeconds sum = session_->trainer().clock().seconds();
-    for (std::size_t i = 0; i < kPhaseCount; ++i) sum[i] += phases_before_[i];
-    sum.back() = 0;
-    return sum;
+    PhaseSeconds seconds = session_->trainer().clock().seconds();
+    seconds.back() = 0;
+    return seconds;
   }
   std::string parameters() {
     const LearntNetwork& network = session_->trainer().network();
@@ -74,35 +88,26 @@ class Runner {
  private:
   const Counters& counters() const { return session_->trainer().counters(); }
 
-  void begin() {
-    folder_ = std::make_unique<ScratchFolder>();
-    session_ = std::make_unique<Session>(spec_, folder_->path(), SessionHooks{});
-    session_->start();
-    while (counters().env_steps <= spec_.q.learning_starts && !session_->finished()) {
-      session_->advance();
-    }
-    warm_up_ = counters();
-    session_->trainer().clock() = PhaseClock();
-    if (session_->finished()) {
-      throw UsageError("the run ends before it learns: algo.learning_starts is beyond its end");
-    }
-  }
-  void next() {
-    steps_before_ = steps();
-    updates_before_ = updates();
-    phases_before_ = phases();
-    session_.reset();
-    ++spec_.run.seed;
-    begin();
-  }
-
-  TrainSpec spec_;
-  std::unique_ptr<ScratchFolder> folder_;
-  std::unique_ptr<Session> session_;
+  ScratchFolder folder_;
+  std::optional<Session> session_;
   Counters warm_up_;
-  std::int64_t steps_before_ = 0, updates_before_ = 0;
-  PhaseSeconds phases_before_{};
 };
+
+// Both advance over the same env steps, one after the other, the first being first every other time.
+Turn take_turn(Runner& a, Runner& b, double slice, const std::vector<Turn>& before) {
+  const std::int64_t begin_a = a.steps(), begin_b = b.steps();
+  Turn turn;
+  if (before.size() % 2 == 0) {
+    turn.seconds_a = a.advance_for(slice);
+    turn.seconds_b = b.advance_to(a.steps());
+  } else {
+    turn.seconds_b = b.advance_to(begin_b + static_cast<std::int64_t>(before.back().steps_a));
+    turn.seconds_a = a.advance_to(b.steps());
+  }
+  turn.steps_a = static_cast<double>(a.steps() - begin_a);
+  turn.steps_b = static_cast<double>(b.steps() - begin_b);
+  return turn;
+}
 
 }  // namespace
 
@@ -135,51 +140,51 @@ void estimate_ratio(const std::vector<std::vector<Turn>>& sessions, Speed& speed
     }
     ratios.push_back(ratio_of(sum));
   }
-  speed.low = quantile(ratios, 0.025);
-  speed.high = quantile(ratios, 0.975);
+  const auto widened = [&](double share, double sign) {
+    const double off = quantile(ratios, share) / speed.ratio - 1;
+    return speed.ratio * (1 + sign * std::hypot(off, kBetweenProcesses));
+  };
+  speed.low = widened(0.025, -1);
+  speed.high = widened(0.975, 1);
 }
 
 Speed compare_speed(const TrainSpec& a, const TrainSpec& b, bool evaluations, double seconds,
                     const std::atomic<bool>* stop) {
-  constexpr int kTurns = 12;  // of a session; each as long for A
-  const auto stopped = [&] { return stop != nullptr && stop->load(); };
   const auto start = Clock::now();
-  std::vector<std::vector<Turn>> sessions;
+  const auto out_of_time = [&](double needed) {
+    return (stop != nullptr && stop->load()) || seconds_since(start) + needed > seconds;
+  };
+  const double slice = std::max(0.002, seconds / (2 * kTurns * kSessions));
   Speed speed;
+  std::vector<std::vector<Turn>> sessions;
   double updates_a = 0, updates_b = 0, seconds_a = 0, seconds_b = 0;
-  for (int session = 0; session < kSessions && !stopped(); ++session) {
-    const double until = seconds * (session + 1) / kSessions;
-    const std::uint64_t seed = a.run.seed + 100 * static_cast<std::uint64_t>(session);
+  double took = 0;     // by the last pair
+  bool whole = false;  // runs go to their end, as there is time for it
+  for (std::uint64_t seed = a.run.seed; !out_of_time(0.8 * took); ++seed) {
+    const double began = seconds_since(start);
     Runner first(a, seed, evaluations), second(b, seed, evaluations);
-    const double slice = std::max(0.002, (until - seconds_since(start)) / (2 * kTurns));
     std::vector<Turn> turns;
-    for (int i = 0; i < kTurns && !stopped(); ++i) {
-      if (i >= 2 && seconds_since(start) > until) break;
-      const std::int64_t begin_a = first.steps(), begin_b = second.steps();
-      Turn turn;
-      if (i % 2 == 0) {
-        turn.seconds_a = first.advance_for(slice);
-        turn.seconds_b = second.advance_to(first.steps());
-      } else {
-        turn.seconds_b =
-            second.advance_to(begin_b + static_cast<std::int64_t>(turns.back().steps_a));
-        turn.seconds_a = first.advance_to(second.steps());
-      }
-      turn.steps_a = static_cast<double>(first.steps() - begin_a);
-      turn.steps_b = static_cast<double>(second.steps() - begin_b);
-      seconds_a += turn.seconds_a;
-      seconds_b += turn.seconds_b;
-      turns.push_back(turn);
+    // A whole run that was begun is brought to its end.
+    const double grace = whole ? 0.3 * took : 0;
+    while (!first.finished() && !second.finished() && !out_of_time(-grace)) {
+      const double spent = seconds_since(start) - began;
+      if (turns.size() == 2 && sessions.empty()) whole = spent / first.progress() < seconds;
+      if (turns.size() > 1 && !whole && spent > seconds / kSessions) break;
+      turns.push_back(take_turn(first, second, slice, turns));
+      seconds_a += turns.back().seconds_a;
+      seconds_b += turns.back().seconds_b;
     }
+    if (turns.empty()) break;
+    took = seconds_since(start) - began;
     if (first.steps() == second.steps()) {
       speed.same_parameters &= first.parameters() == second.parameters();
     }
-    updates_a += static_cast<double>(first.updates());
     const PhaseSeconds phases = first.phases();
     for (std::size_t i = 0; i < kPhaseCount; ++i) speed.phases_a[i] += phases[i];
+    updates_a += static_cast<double>(first.updates());
     updates_b += static_cast<double>(second.updates());
     speed.turns += static_cast<int>(turns.size());
-    if (!turns.empty()) sessions.push_back(std::move(turns));
+    sessions.push_back(std::move(turns));
   }
   if (sessions.empty()) return speed;
   estimate_ratio(sessions, speed);

@@ -1,7 +1,8 @@
 // Which of two specs trains faster? Two real sessions, with logs and checkpoints as their specs say,
-// advance in turns over the same env steps, A B, B A, A B, ...; several times from fresh sessions, because
-// where memory happens to lie matters too. Runs go to the end of the spec, solved or not, and then begin
-// again with the next seed.
+// advance in turns over the same env steps, A B, B A, A B, ...; again and again from fresh sessions with
+// the next seed, because where memory happens to lie matters too. Runs go to the end of the spec, solved
+// or not, if there is time for it; otherwise only the beginning of them is compared, and evaluations at
+// the end are not.
 //
 // Evaluations count only if both train the same: otherwise a policy that plays worse would seem faster
 // because its games are over sooner.
@@ -18,7 +19,8 @@ namespace hotloop {
 // B against A: the time of A per env step, divided by that of B.
 struct Speed {
   double ratio = 0;
-  double low = 0, high = 0;  // 95 % interval: bootstrap over sessions, and turns within them
+  double low = 0, high = 0;  // 95 % interval: bootstrap over sessions and their turns, and 1.5 %
+                             // for what differs between processes
   double steps_per_second_a = 0, steps_per_second_b = 0;
   double updates_per_second_a = 0, updates_per_second_b = 0;
   PhaseSeconds phases_a{};  // where the time of A went

@@ -15,8 +15,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Shares of the budget.
-constexpr double kProfile = 0.08, kContests = 0.42, kTogether = 0.06;
-constexpr double kLongestProfile = 15, kLongestContest = 20, kShortestContest = 1.5;  // seconds
+constexpr double kProfile = 0.06, kContests = 0.44, kTogether = 0.1;
+constexpr double kLongestProfile = 15, kLongestContest = 30, kShortestContest = 1.5;  // seconds
 constexpr int kFewestSeeds = 3, kMostSeeds = 30;
 
 class Examination {
@@ -58,23 +58,32 @@ class Examination {
   void try_speed() {
     auto& trials = diagnosis_.trials;
     const double until = (kProfile + kContests) * budget();
+    // Where training must be the same, whole runs are compared, if they can be.
+    const auto weight = [](const Trial& trial) { return trial.remedy.same_result ? 2.0 : 1.0; };
+    double weights = 0;
+    for (const Trial& trial : trials) weights += weight(trial);
     for (std::size_t i = 0; i < trials.size() && !stopped(); ++i) {
       Trial& trial = trials[i];
       const double left = until - elapsed();
-      const double seconds = left / static_cast<double>(trials.size() - i);
       if (left < kShortestContest) break;
+      const double seconds =
+          std::clamp(left * weight(trial) / weights, kShortestContest, kLongestContest);
+      weights -= weight(trial);
       say(fmt::format("speed, {} of {}: {}", i + 1, trials.size(), trial.remedy.title));
       try {
         const TrainSpec changed = source_(trial.remedy.overrides);
         trial.less_learning = learnt_per_step(baseline_) / learnt_per_step(changed);
-        const Speed speed =
-            compare_speed(baseline_, changed, trial.remedy.same_result,
-                          std::clamp(seconds, kShortestContest, kLongestContest), options_.stop);
-        if (speed.turns > 0) trial.speed = speed;
+        trial.speed = contest(baseline_, changed, trial.remedy.same_result, seconds);
       } catch (const std::exception& error) {
         trial.failure = error.what();
       }
     }
+  }
+
+  std::optional<Speed> contest(const TrainSpec& a, const TrainSpec& b, bool same_result,
+                               double seconds) const {
+    const Speed speed = compare_speed(a, b, same_result, seconds, options_.stop);
+    return speed.turns > 0 ? std::optional(speed) : std::nullopt;
   }
 
   // Those that change the algorithm and are faster, and the baseline, seed by seed.
@@ -122,32 +131,40 @@ class Examination {
                          options_.stop);
   }
 
+  // The best one, and of the others those that still help after it.
   void recommend() {
-    int count = 0;
+    auto& kept = diagnosis_.overrides;
+    std::vector<const Trial*> others;
     for (const Trial& trial : diagnosis_.trials) {
       if (!trial.is_recommended()) continue;
-      // Two that set the same key cannot both be followed; the better one is.
-      const auto key = [](const std::string& text) { return text.substr(0, text.find('=')); };
-      const bool clashes = std::any_of(
-          trial.remedy.overrides.begin(), trial.remedy.overrides.end(), [&](const auto& mine) {
-            return std::any_of(diagnosis_.overrides.begin(), diagnosis_.overrides.end(),
-                               [&](const auto& other) { return key(mine) == key(other); });
-          });
-      if (clashes) continue;
+      if (kept.empty()) {
+        kept = trial.remedy.overrides;
+      } else {
+        others.push_back(&trial);
+      }
+    }
+    bool all_free = !diagnosis_.trials.empty() && diagnosis_.trials.front().is_free();
+    int count = 1;
+    for (const Trial* trial : others) {
+      if (stopped()) return;
+      std::vector<std::string> more = kept;
+      more.insert(more.end(), trial->remedy.overrides.begin(), trial->remedy.overrides.end());
+      const double seconds = kTogether * budget() / static_cast<double>(others.size() + 1);
+      say(fmt::format("together: {}", trial->remedy.title));
+      try {
+        const auto speed = contest(source_(kept), source_(more), trial->is_free(), seconds);
+        if (!speed || speed->low <= 1) continue;
+      } catch (const std::exception&) {
+        continue;  // they do not go together
+      }
+      kept = more;
+      all_free &= trial->is_free();
       ++count;
-      diagnosis_.overrides.insert(diagnosis_.overrides.end(), trial.remedy.overrides.begin(),
-                                  trial.remedy.overrides.end());
     }
     if (count < 2 || stopped()) return;
-    say("speed: all that is recommended, together");
-    try {
-      const Speed speed = compare_speed(baseline_, source_(diagnosis_.overrides), true,
-                                        kTogether * budget(), options_.stop);
-      if (speed.turns > 0) diagnosis_.together = speed;
-    } catch (const UsageError&) {
-      // They cannot be followed together: the best one alone, then.
-      diagnosis_.overrides = diagnosis_.trials.front().remedy.overrides;
-    }
+    say("together: all that is recommended");
+    diagnosis_.together =
+        contest(baseline_, source_(kept), all_free, kTogether * budget() / (others.size() + 1.0));
   }
 
   const SpecSource& source_;
