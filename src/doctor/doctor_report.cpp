@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/text.hpp"
 #include "doctor/doctor.hpp"
 #include "run/progress.hpp"
 
@@ -53,10 +54,12 @@ std::string verdict(const Trial& t) {
   if (!t.is_faster() || t.is_free()) return "";
   std::string text;
   if (t.learns_less()) {
+    const double before = t.speed->updates_per_second_a / t.speed->steps_per_second_a;
+    const double after = t.speed->updates_per_second_b / t.speed->steps_per_second_b;
     text = fmt::format(
-        "Not a free speed-up: gradients see {:.3g} times fewer transitions per env "
-        "step ({:.3g} -> {:.3g} updates/s).",
-        t.less_learning, t.speed->updates_per_second_a, t.speed->updates_per_second_b);
+        "Not a free speed-up: gradients see {:.3g} times fewer transitions per env step "
+        "(updates per step: {:.3g} -> {:.3g}).",
+        t.less_learning, before, after);
   }
   if (!t.learning) return text;
   const char* said[] = {
@@ -110,7 +113,7 @@ Json learning_json(const LearningEffect& e) {
 std::string diagnosis_text(const Diagnosis& d) {
   const Profile& p = d.profile;
   std::string text = fmt::format(
-      "{}: {} on {}, {} environments, {} thread{}, {}\n{:.3g} env steps/s, {:.3g} "
+      "{}: {} on {}, {} environment{}, {} thread{}, {}\n{} env steps/s, {} "
       "updates/s; throughput {}; {:.1f} minutes{}\n",
       p.spec.name, describe_algorithm(p.spec), p.spec.env, p.spec.envs, p.spec.run.threads,
       p.spec.run.threads == 1 ? "" : "s", p.cpu, p.steps_per_second(), p.updates_per_second(),
