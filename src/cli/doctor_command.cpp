@@ -52,14 +52,12 @@ int doctor_command(const DoctorArguments& arguments) {
   const Diagnosis diagnosis = examine_spec(source, options);
   if (terminal && !arguments.quiet) fmt::print(stderr, "\r\x1b[K");
 
-  const bool applies = !arguments.apply.empty() && !diagnosis.overrides.empty();
-  if (applies) write_file_atomically(arguments.apply, to_yaml(source(diagnosis.overrides)));
-  if (arguments.json) {
-    fmt::print("{}\n", diagnosis_json(diagnosis).dump());
-    return 0;
-  }
-  fmt::print("{}", diagnosis_text(diagnosis));
-  if (applies) fmt::print("\n{} has them: hotloop train {}\n", arguments.apply, arguments.apply);
+  fmt::print("{}",
+             arguments.json ? diagnosis_json(diagnosis).dump() + "\n" : diagnosis_text(diagnosis));
+  std::fflush(stdout);
+  if (arguments.apply.empty() || diagnosis.overrides.empty()) return 0;
+  write_file_atomically(arguments.apply, to_yaml(source(diagnosis.overrides)));
+  fmt::print(stderr, "{0} has what is recommended: hotloop train {0}\n", arguments.apply);
   return 0;
 }
 

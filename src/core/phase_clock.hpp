@@ -49,13 +49,14 @@ enum class Phase : std::uint8_t {
   evaluate,
   log,
   checkpoint,
+  start,  // before the first round
   other
 };
 
 struct PhaseName {
   std::string_view group, part;  // part is empty where the group has only one phase
 };
-inline constexpr std::array<PhaseName, 24> kPhases = {{
+inline constexpr std::array<PhaseName, 25> kPhases = {{
     {"act", "noise"},      {"act", "forward"},   {"act", "choose"},
     {"env", "step"},       {"env", "observe"},   {"env", "reset"},
     {"env", "check"},      {"memory", "push"},   {"memory", "draw"},
@@ -63,14 +64,16 @@ inline constexpr std::array<PhaseName, 24> kPhases = {{
     {"learn", "target"},   {"learn", "forward"}, {"learn", "loss"},
     {"learn", "backward"}, {"learn", "clip"},    {"learn", "optimiser"},
     {"learn", "sync"},     {"wait", ""},         {"evaluate", ""},
-    {"log", ""},           {"checkpoint", ""},   {"unaccounted", ""},
+    {"log", ""},           {"checkpoint", ""},   {"start", ""},
+    {"unaccounted", ""},
 }};
 inline constexpr std::size_t kPhaseCount = kPhases.size();
 static_assert(kPhaseCount == static_cast<std::size_t>(Phase::other) + 1);
 
 // The groups in the order of their first phases.
-inline constexpr std::array<std::string_view, 9> kPhaseGroups = {
-    "act", "env", "memory", "learn", "wait", "evaluate", "log", "checkpoint", "unaccounted"};
+inline constexpr std::array<std::string_view, 10> kPhaseGroups = {
+    "act",      "env", "memory",     "learn", "wait",
+    "evaluate", "log", "checkpoint", "start", "unaccounted"};
 
 using PhaseSeconds = std::array<double, kPhaseCount>;
 using GroupShares = std::array<double, kPhaseGroups.size()>;
@@ -91,6 +94,7 @@ struct PhaseVisit {
 
 class PhaseClock {
  public:
+  explicit PhaseClock(Phase first = Phase::start) : running_(static_cast<std::size_t>(first)) {}
   ~PhaseClock() {
     if (splitting_ == this) splitting_ = nullptr;
   }
@@ -127,6 +131,11 @@ class PhaseClock {
   // The clock whose round is being split on this thread, or null.
   static PhaseClock* splitting() { return splitting_; }
   void part(Phase phase) { switch_to(static_cast<std::size_t>(phase), weight_); }
+  // Back to a phase that was only interrupted: no new visit.
+  void resume(Phase phase) {
+    part(phase);
+    is_visit_ = false;
+  }
   Phase running() const { return static_cast<Phase>(running_); }
   std::uint64_t weight() const { return weight_; }  // rounds that the split one stands for
 
@@ -173,6 +182,7 @@ class PhaseClock {
     close(now);
     running_ = slot;
     weight_ = weight;
+    is_visit_ = true;
     ++switches_;
   }
 
@@ -180,12 +190,15 @@ class PhaseClock {
     const std::uint64_t spent = now - since_;
     const std::int64_t allocations = Allocations::now();
     (weight_ > 0 ? weighted_ : exact_)[running_] += spent * (weight_ > 0 ? weight_ : 1);
-    if (weight_ > 0) split_ += spent;
+    if (weight_ > 0) {
+      split_ += spent;
+      switched_[running_] += weight_;
+    }
     if (running_ < kPhaseCount) {
       const std::uint64_t count = weight_ > 0 ? weight_ : 1;
       allocations_[running_] +=
           static_cast<double>(allocations - allocations_then_) * static_cast<double>(count);
-      histogram_[running_][bucket(spent)] += count;
+      if (is_visit_) histogram_[running_][bucket(spent)] += count;
     }
     if (traced_ < trace_.size()) {
       trace_[traced_++] = {since_ - start_ticks_, now - start_ticks_, running_};
@@ -200,18 +213,23 @@ class PhaseClock {
     mask_ = round_ticks > kLong ? 0 : round_ticks > kShort ? 7 : 15;
   }
 
-  double share_of_split() const;  // seconds that a weighted tick stands for
+  // Weighted ticks of a phase in split rounds, without what the switches themselves cost.
+  double net_ticks(std::size_t slot) const;
+  double share_of_split() const;  // seconds that a net weighted tick stands for
 
   inline static constinit thread_local PhaseClock* splitting_ = nullptr;
 
   std::array<std::uint64_t, kPhaseCount + 1> exact_{};     // ticks outside split rounds
   std::array<std::uint64_t, kPhaseCount + 1> weighted_{};  // ticks in split rounds, times weight
-  std::uint64_t split_ = 0;                                // ticks in split rounds
+  std::array<std::uint64_t, kPhaseCount + 1>
+      switched_{};           // switches out of it in split rounds, likewise
+  std::uint64_t split_ = 0;  // ticks in split rounds
   std::array<double, kPhaseCount> allocations_{};
   std::array<std::array<std::uint64_t, kBuckets>, kPhaseCount> histogram_{};
   std::span<PhaseVisit> trace_{};
   std::size_t traced_ = 0;
-  std::size_t running_ = static_cast<std::size_t>(Phase::other);
+  std::size_t running_;
+  bool is_visit_ = true;
   std::uint64_t weight_ = 0;  // 0 outside split rounds
   std::uint64_t mask_ = 0;    // one round in mask + 1 is split
   bool splits_ = true;

@@ -78,7 +78,7 @@ void ThreadTeam::run_timed(PhaseClock& clock) {
   const Phase phase = clock.running();
   clock.part(Phase::wait);
   wait_for_helpers();
-  clock.part(phase);
+  clock.resume(phase);
   ++runs_;
   span_ += (PhaseClock::ticks() - begin) * weight_;
 }

@@ -1,13 +1,14 @@
 #include "doctor/contest.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+#include <functional>
 #include <optional>
 
 #include <hotloop/error.hpp>
 #include <hotloop/rng.hpp>
 
+#include "core/stopwatch.hpp"
 #include "doctor/scratch_folder.hpp"
 #include "run/model_file.hpp"
 #include "run/session.hpp"
@@ -16,8 +17,6 @@
 namespace hotloop {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int kSessions = 4;  // fresh pairs, where whole runs would take too long
 constexpr int kTurns = 12;    // of each of them
 constexpr int kDraws = 2000;  // of the bootstrap
@@ -25,14 +24,12 @@ constexpr int kDraws = 2000;  // of the bootstrap
 // memory lies decides. Sessions within one process show only part of it.
 constexpr double kBetweenProcesses = 0.015;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 // A run of one spec, from where it begins to learn.
 class Runner {
  public:
-  Runner(TrainSpec spec, std::uint64_t seed, bool evaluations) {
+  // Not ready if `out_of_time` says so before it learns.
+  Runner(TrainSpec spec, std::uint64_t seed, bool evaluations,
+         const std::function<bool()>& out_of_time) {
     spec.run.seed = seed;
     spec.evaluation.stop_when_solved = false;
     if (!evaluations) {  // one step at the end of the run
@@ -42,26 +39,31 @@ class Runner {
     }
     session_.emplace(spec, folder_.path(), SessionHooks{});
     session_->start();
-    while (counters().env_steps <= spec.q.learning_starts && !finished()) session_->advance();
+    while (counters().env_steps <= spec.q.learning_starts && !finished()) {
+      if (out_of_time()) return;
+      session_->advance();
+    }
     if (finished()) {
       throw UsageError("the run ends before it learns: algo.learning_starts is beyond its end");
     }
+    ready_ = true;
     warm_up_ = counters();
-    session_->trainer().clock() = PhaseClock();
+    session_->trainer().clock() = PhaseClock(Phase::other);
   }
 
   // Until `steps` env steps, or the end; returns the seconds.
   double advance_to(std::int64_t steps) {
-    const auto start = Clock::now();
+    const Stopwatch watch;
     while (this->steps() < steps && !finished()) session_->advance();
-    return seconds_since(start);
+    return leave(watch);
   }
   double advance_for(double seconds) {
-    const auto start = Clock::now();
-    while (seconds_since(start) < seconds && !finished()) session_->advance();
-    return seconds_since(start);
+    const Stopwatch watch;
+    while (watch.seconds() < seconds && !finished()) session_->advance();
+    return leave(watch);
   }
 
+  bool ready() const { return ready_; }
   bool finished() const { return session_->finished(); }
   // How much of the run is done.
   double progress() const {
@@ -74,7 +76,7 @@ class Runner {
   }
   std::int64_t steps() const { return counters().env_steps - warm_up_.env_steps; }
   std::int64_t updates() const { return counters().updates - warm_up_.updates; }
-  // Without what is unaccounted: most of that is the other's turn.
+  // Without what is unaccounted: that is mostly the other's turns.
   PhaseSeconds phases() const {
     PhaseSeconds seconds = session_->trainer().clock().seconds();
     seconds.back() = 0;
@@ -87,10 +89,17 @@ class Runner {
 
  private:
   const Counters& counters() const { return session_->trainer().counters(); }
+  // What follows is the other's turn.
+  double leave(const Stopwatch& watch) {
+    const double seconds = watch.seconds();
+    session_->trainer().clock().enter(Phase::other);
+    return seconds;
+  }
 
   ScratchFolder folder_;
   std::optional<Session> session_;
   Counters warm_up_;
+  bool ready_ = false;
 };
 
 // Both advance over the same env steps, one after the other, the first being first every other time.
@@ -150,9 +159,9 @@ void estimate_ratio(const std::vector<std::vector<Turn>>& sessions, Speed& speed
 
 Speed compare_speed(const TrainSpec& a, const TrainSpec& b, bool evaluations, double seconds,
                     const std::atomic<bool>* stop) {
-  const auto start = Clock::now();
+  const Stopwatch watch;
   const auto out_of_time = [&](double needed) {
-    return (stop != nullptr && stop->load()) || seconds_since(start) + needed > seconds;
+    return (stop != nullptr && stop->load()) || watch.seconds() + needed > seconds;
   };
   const double slice = std::max(0.002, seconds / (2 * kTurns * kSessions));
   Speed speed;
@@ -161,13 +170,15 @@ Speed compare_speed(const TrainSpec& a, const TrainSpec& b, bool evaluations, do
   double took = 0;     // by the last pair
   bool whole = false;  // runs go to their end, as there is time for it
   for (std::uint64_t seed = a.run.seed; !out_of_time(0.8 * took); ++seed) {
-    const double began = seconds_since(start);
-    Runner first(a, seed, evaluations), second(b, seed, evaluations);
+    const double began = watch.seconds();
+    const auto late = [&] { return out_of_time(0); };
+    Runner first(a, seed, evaluations, late), second(b, seed, evaluations, late);
+    if (!first.ready() || !second.ready()) break;
     std::vector<Turn> turns;
     // A whole run that was begun is brought to its end.
     const double grace = whole ? 0.3 * took : 0;
     while (!first.finished() && !second.finished() && !out_of_time(-grace)) {
-      const double spent = seconds_since(start) - began;
+      const double spent = watch.seconds() - began;
       if (turns.size() == 2 && sessions.empty()) whole = spent / first.progress() < seconds;
       if (turns.size() > 1 && !whole && spent > seconds / kSessions) break;
       turns.push_back(take_turn(first, second, slice, turns));
@@ -175,7 +186,7 @@ Speed compare_speed(const TrainSpec& a, const TrainSpec& b, bool evaluations, do
       seconds_b += turns.back().seconds_b;
     }
     if (turns.empty()) break;
-    took = seconds_since(start) - began;
+    took = watch.seconds() - began;
     if (first.steps() == second.steps()) {
       speed.same_parameters &= first.parameters() == second.parameters();
     }

@@ -3,16 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <tuple>
 
 #include <hotloop/error.hpp>
 
+#include "core/stopwatch.hpp"
+#include "core/system.hpp"
+#include "run/trainer.hpp"
+
 namespace hotloop {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // Shares of the budget.
 constexpr double kProfile = 0.06, kContests = 0.44, kTogether = 0.1;
@@ -33,7 +34,9 @@ class Examination {
     diagnosis_.findings = find_causes(diagnosis_.profile);
     if (diagnosis_.profile.failure.empty()) {
       for (Remedy& remedy : propose(diagnosis_.profile, source_)) {
-        diagnosis_.trials.push_back({.remedy = std::move(remedy)});
+        const double learnt = learnt_per_step(source_(remedy.overrides));
+        diagnosis_.trials.push_back(
+            {.remedy = std::move(remedy), .less_learning = learnt_per_step(baseline_) / learnt});
       }
       try_speed();
       try_learning();
@@ -46,8 +49,13 @@ class Examination {
   }
 
  private:
+  struct Candidate {
+    Trial* trial;
+    std::vector<ShortRun> runs;  // by seed
+  };
+
   double budget() const { return 60 * options_.minutes; }
-  double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  double elapsed() const { return watch_.seconds(); }
   bool stopped() const { return options_.stop != nullptr && options_.stop->load(); }
   void say(const std::string& what) const {
     if (options_.progress) {
@@ -72,7 +80,6 @@ class Examination {
       say(fmt::format("speed, {} of {}: {}", i + 1, trials.size(), trial.remedy.title));
       try {
         const TrainSpec changed = source_(trial.remedy.overrides);
-        trial.less_learning = learnt_per_step(baseline_) / learnt_per_step(changed);
         trial.speed = contest(baseline_, changed, trial.remedy.same_result, seconds);
       } catch (const std::exception& error) {
         trial.failure = error.what();
@@ -82,47 +89,68 @@ class Examination {
 
   std::optional<Speed> contest(const TrainSpec& a, const TrainSpec& b, bool same_result,
                                double seconds) const {
+    const auto bytes = [](const TrainSpec& spec) {
+      const MemoryNeed need = memory_need(spec);
+      return need.experience + need.network;
+    };
+    if (bytes(a) + bytes(b) > kMostOfMemory * static_cast<double>(memory_bytes())) {
+      throw RunError("the memories of two runs at once do not fit into this machine's");
+    }
+    if (2 * diagnosis_.profile.warm_up_seconds > seconds) {
+      throw RunError(
+          fmt::format("collecting before the first update takes {:.3g} s in each of two "
+                      "runs; there were {:.3g} s. More --minutes would do",
+                      diagnosis_.profile.warm_up_seconds, seconds));
+    }
     const Speed speed = compare_speed(a, b, same_result, seconds, options_.stop);
     return speed.turns > 0 ? std::optional(speed) : std::nullopt;
   }
 
   // Those that change the algorithm and are faster, and the baseline, seed by seed.
   void try_learning() {
-    std::vector<Trial*> candidates;
+    std::vector<Candidate> candidates;
     for (Trial& trial : diagnosis_.trials) {
-      if (trial.is_faster() && !trial.is_free()) candidates.push_back(&trial);
+      if (trial.is_faster() && !trial.is_free()) candidates.push_back({&trial, {}});
     }
     if (candidates.empty()) return;
     const double until = (1 - kTogether) * budget();
-    std::vector<ShortRun> before;
-    std::vector<std::vector<ShortRun>> after(candidates.size());
     const auto runs = static_cast<double>(kFewestSeeds * (candidates.size() + 1));
     double seconds = std::max(0.0, until - elapsed()) / runs;
     double took = 0;  // by a seed
+    std::vector<ShortRun> before;
     for (int seed = 0; seed < kMostSeeds && !stopped() && seconds > 0; ++seed) {
-      if (seed > 0 && elapsed() + took > (seed < kFewestSeeds ? budget() : until)) break;
+      if (seed > 0 && elapsed() + took > until + (seed < kFewestSeeds ? 0.5 * took : 0)) break;
       const double began = elapsed();
       say(fmt::format("learning, seed {}: the spec and {} remedies", seed + 1, candidates.size()));
-      const ShortRun run = shortly(baseline_, seed, seconds);
+      try {
+        before.push_back(shortly(baseline_, seed, seconds));
+      } catch (const RunError& error) {
+        diagnosis_.profile.warnings.push_back(error.what());
+        break;
+      }
       if (seed == 0) {
         // It tells how long a whole run is, and what evaluations cost on top of training.
-        const double overhead = (elapsed() - began) / std::max(1e-9, run.back().seconds);
-        const double left = std::max(0.0, until - elapsed()) / (runs - 1) / overhead;
-        seconds = std::min(left, run.back().seconds);
+        const double trained = before[0].back().seconds;
+        const double overhead = (elapsed() - began) / std::max(1e-9, trained);
+        seconds = std::min(trained, std::max(0.0, until - elapsed()) / (runs - 1) / overhead);
       }
-      std::vector<ShortRun> others;
-      for (const Trial* trial : candidates) {
-        if (stopped()) break;
-        others.push_back(shortly(source_(trial->remedy.overrides), seed, seconds));
+      for (Candidate& candidate : candidates) {
+        if (stopped() || !candidate.trial->failure.empty()) continue;
+        try {
+          candidate.runs.push_back(
+              shortly(source_(candidate.trial->remedy.overrides), seed, seconds));
+        } catch (const RunError& error) {
+          candidate.trial->failure = error.what();  // it does not learn: that is a verdict
+        }
       }
-      if (stopped()) break;
-      before.push_back(run);
-      for (std::size_t i = 0; i < others.size(); ++i) after[i].push_back(std::move(others[i]));
       took = elapsed() - began;
     }
-    if (before.size() < 2) return;
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      candidates[i]->learning = compare_learning(before, after[i], seconds);
+    if (stopped() && !before.empty()) before.pop_back();  // the last one was cut short
+    if (before.size() < static_cast<std::size_t>(kFewestSeeds)) return;
+    for (Candidate& candidate : candidates) {
+      if (candidate.runs.size() < before.size() || !candidate.trial->failure.empty()) continue;
+      candidate.trial->learning =
+          compare_learning(before, candidate.runs, seconds, static_cast<int>(candidates.size()));
     }
   }
 
@@ -131,52 +159,59 @@ class Examination {
                          options_.stop);
   }
 
-  // The best one, and of the others those that still help after it.
+  // The best one, and of the others those that still help after it. Only one of them may change the
+  // algorithm: what two such changes do together was not seen.
   void recommend() {
-    auto& kept = diagnosis_.overrides;
-    std::vector<const Trial*> others;
-    for (const Trial& trial : diagnosis_.trials) {
-      if (!trial.is_recommended()) continue;
-      if (kept.empty()) {
-        kept = trial.remedy.overrides;
-      } else {
-        others.push_back(&trial);
-      }
+    std::vector<Trial*> good;
+    for (Trial& trial : diagnosis_.trials) {
+      if (trial.is_good()) good.push_back(&trial);
     }
-    bool all_free = !diagnosis_.trials.empty() && diagnosis_.trials.front().is_free();
-    int count = 1;
-    for (const Trial* trial : others) {
-      if (stopped()) return;
+    if (good.empty()) return;
+    auto& kept = diagnosis_.overrides;
+    const double seconds = kTogether * budget() / static_cast<double>(good.size());
+    bool all_free = true;
+    int count = 0;
+    for (Trial* trial : good) {
+      if (!all_free && !trial->is_free()) continue;
       std::vector<std::string> more = kept;
       more.insert(more.end(), trial->remedy.overrides.begin(), trial->remedy.overrides.end());
-      const double seconds = kTogether * budget() / static_cast<double>(others.size() + 1);
-      say(fmt::format("together: {}", trial->remedy.title));
-      try {
-        const auto speed = contest(source_(kept), source_(more), trial->is_free(), seconds);
-        if (!speed || speed->low <= 1) continue;
-      } catch (const std::exception&) {
-        continue;  // they do not go together
-      }
+      if (count > 0 && !helps(kept, more, trial->is_free(), seconds, trial->remedy.title)) continue;
       kept = more;
+      trial->recommended = true;
       all_free &= trial->is_free();
       ++count;
     }
     if (count < 2 || stopped()) return;
     say("together: all that is recommended");
-    diagnosis_.together =
-        contest(baseline_, source_(kept), all_free, kTogether * budget() / (others.size() + 1.0));
+    try {
+      diagnosis_.together = contest(baseline_, source_(kept), all_free, seconds);
+    } catch (const std::exception&) {
+      // It stays unmeasured.
+    }
+  }
+
+  bool helps(const std::vector<std::string>& before, const std::vector<std::string>& after,
+             bool same_result, double seconds, const std::string& title) const {
+    if (stopped()) return false;
+    say(fmt::format("together: {}", title));
+    try {
+      const auto speed = contest(source_(before), source_(after), same_result, seconds);
+      return speed && speed->turns >= Speed::kFewestTurns && speed->low > 1;
+    } catch (const std::exception&) {
+      return false;  // they do not go together
+    }
   }
 
   const SpecSource& source_;
   DoctorOptions options_;
   TrainSpec baseline_;
   Diagnosis diagnosis_;
-  Clock::time_point start_ = Clock::now();
+  Stopwatch watch_;
 };
 
 }  // namespace
 
-bool Trial::is_recommended() const {
+bool Trial::is_good() const {
   if (!is_faster()) return false;
   if (is_free()) return true;
   return learning && learning->per_second == Effect::better && !learns_less();

@@ -29,22 +29,23 @@ struct Trial {
   std::optional<LearningEffect> learning{};  // of those that change the algorithm and are faster
   double less_learning = 1;  // the baseline's learnt transitions per step, by the remedy's
   std::string failure{};     // why it could not be tried
+  bool recommended = false;  // by itself, or on top of those before it
 
   // What its phases cost, in the runs that were compared if there were any.
   double share() const { return speed ? share_of(speed->phases_a, remedy.phases) : remedy.share; }
-  bool is_faster() const { return speed && speed->low > 1; }
+  bool is_faster() const { return speed && speed->turns >= Speed::kFewestTurns && speed->low > 1; }
   // Training is what it was, to the bit, and that was seen.
   bool is_free() const { return remedy.same_result && speed && speed->same_parameters; }
   bool learns_less() const { return less_learning > 1.001; }
   // Faster and free, or better at learning without learning less.
-  bool is_recommended() const;
+  bool is_good() const;
 };
 
 struct Diagnosis {
   Profile profile;
   std::vector<Finding> findings;       // the most important first
   std::vector<Trial> trials;           // the best first
-  std::vector<std::string> overrides;  // of all that are recommended
+  std::vector<std::string> overrides;  // of all that are recommended, the best first
   std::optional<Speed> together;       // measured if there are several
   double minutes = 0;                  // that it took
   bool interrupted = false;

@@ -23,8 +23,10 @@ std::string bound_text(double bound) {
 
 // What the remedy does to learning, in a few words.
 std::string effect_text(const Trial& t) {
-  if (!t.failure.empty()) return "could not be tried";
-  if (!t.speed) return "not tried: no time left";
+  const std::string less =
+      t.learns_less() ? fmt::format("; {:.3g} x LESS LEARNING", t.less_learning) : std::string();
+  if (!t.failure.empty()) return "failed" + less;
+  if (!t.speed) return "not tried: no time left" + less;
   if (t.remedy.same_result) {
     return t.is_free() ? "the same, to the bit" : "NOT the same parameters";
   }
@@ -32,10 +34,9 @@ std::string effect_text(const Trial& t) {
   if (t.learning) {
     text = std::string(kEffectNames[static_cast<std::size_t>(t.learning->per_second)]);
   } else {
-    text = t.is_faster() ? "not shown" : "not tried: no faster";
+    text = t.is_faster() ? "not shown" : "not tried: not faster";
   }
-  if (t.learns_less()) text += fmt::format("; {:.3g} x LESS LEARNING", t.less_learning);
-  return text;
+  return text + less;
 }
 
 std::string learning_text(const LearningEffect& e) {
@@ -184,7 +185,7 @@ nlohmann::ordered_json diagnosis_json(const Diagnosis& d) {
          {"learning", t.learning ? learning_json(*t.learning) : Json(nullptr)},
          {"less_learning", t.less_learning},
          {"verdict", effect_text(t)},
-         {"recommended", t.is_recommended()},
+         {"recommended", t.recommended},
          {"failure", t.failure.empty() ? Json(nullptr) : Json(t.failure)},
          {"patch", yaml_patch(t.remedy.overrides)}});
   }

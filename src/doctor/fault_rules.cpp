@@ -14,8 +14,6 @@
 namespace hotloop {
 namespace {
 
-double percent(double share) { return 100 * share; }
-
 // The share of wall time in phases where waiting is no fault of the environment: for other threads, for
 // the disk.
 double excused(const Profile& p) {

@@ -10,8 +10,6 @@
 namespace hotloop {
 namespace {
 
-double percent(double share) { return 100 * share; }
-
 void find_longer_episodes(const Profile& p, Findings& findings) {
   if (!p.trend.longer_episodes) return;
   const Slope& s = p.trend.episode_length;

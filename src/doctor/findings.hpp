@@ -56,7 +56,7 @@ struct Finding {
 
   std::string_view name() const { return kCauseNames[static_cast<std::size_t>(cause)]; }
   // If that share cost nothing, the run would be at most so many times as fast.
-  double bound() const { return share < 1 ? 1 / (1 - share) : 1e9; }
+  double bound() const { return amdahl(share); }
 };
 
 std::vector<Finding> find_causes(const Profile& profile);

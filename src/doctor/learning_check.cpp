@@ -1,26 +1,20 @@
 #include "doctor/learning_check.hpp"
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <cmath>
+#include <numbers>
 
+#include "core/stopwatch.hpp"
 #include "run/evaluation.hpp"
 #include "run/trainer.hpp"
 
 namespace hotloop {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int kMostPoints = 10;
 constexpr int kMostEpisodes = 30;     // of an evaluation
 constexpr double kEvaluations = 0.5;  // of the time of training, at most
 constexpr double kLittle = 0.1;       // of what the baseline learnt: no difference worth the name
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 template <class X>
 double mean_over(const ShortRun& run, double end, X&& x) {
@@ -32,34 +26,48 @@ double mean_over(const ShortRun& run, double end, X&& x) {
   return area / end;
 }
 
-// Student's t for a 95 % interval.
-double t_quantile(int degrees) {
-  constexpr std::array<double, 10> kTable = {12.71, 4.303, 3.182, 2.776, 2.571,
-                                             2.447, 2.365, 2.306, 2.262, 2.228};
-  return degrees <= static_cast<int>(kTable.size()) ? kTable[degrees - 1] : 1.96 + 2.6 / degrees;
+// The probability that Student's t lies within +-x: Simpson's rule over its density.
+double probability_within(double x, int degrees) {
+  constexpr int kSteps = 2000;
+  const double n = degrees;
+  const double scale =
+      std::exp(std::lgamma((n + 1) / 2) - std::lgamma(n / 2)) / std::sqrt(n * std::numbers::pi);
+  const auto density = [&](double t) { return std::pow(1 + t * t / n, -(n + 1) / 2); };
+  double sum = density(0) + density(x);
+  for (int i = 1; i < kSteps; ++i) sum += (i % 2 == 1 ? 4 : 2) * density(x * i / kSteps);
+  return 2 * scale * sum * x / kSteps / 3;
 }
 
 struct Interval {
   double mean = 0, low = 0, high = 0;
 };
-Interval interval_of(const std::vector<double>& values) {
+Interval interval_of(const std::vector<double>& values, double confidence) {
   const auto n = static_cast<double>(values.size());
   double mean = 0, squares = 0;
   for (const double v : values) mean += v / n;
   for (const double v : values) squares += (v - mean) * (v - mean);
   if (values.size() < 2) return {mean, -HUGE_VAL, HUGE_VAL};
-  const double half =
-      t_quantile(static_cast<int>(values.size()) - 1) * std::sqrt(squares / (n - 1) / n);
+  const double half = t_quantile(confidence, static_cast<int>(values.size()) - 1) *
+                      std::sqrt(squares / (n - 1) / n);
   return {mean, mean - half, mean + half};
 }
 
-// `scale` is what the baseline learnt; without anything learnt nothing can be shown.
+// `scale` is what was learnt; without anything learnt nothing can be shown.
 Effect judge(const Interval& difference, double scale) {
   if (!(scale > 0)) return Effect::not_shown;
   const double little = kLittle * scale;
+  if (difference.low > -little && difference.high < little) return Effect::same;
   if (difference.low > 0) return Effect::better;
   if (difference.high < 0) return Effect::worse;
-  return difference.low > -little && difference.high < little ? Effect::same : Effect::not_shown;
+  return Effect::not_shown;
+}
+
+// What a run had reached after so many seconds.
+const LearningPoint& reached(const ShortRun& run, double seconds) {
+  const auto later = std::find_if(run.begin() + 1, run.end(), [&](const LearningPoint& p) {
+    return p.seconds > 1.05 * seconds;  // rounds are not cut
+  });
+  return *(later - 1);
 }
 
 }  // namespace
@@ -77,20 +85,20 @@ ShortRun train_shortly(const TrainSpec& spec, std::uint64_t seed, double seconds
   ShortRun run;
   double trained = 0, evaluated = 0;
   const auto evaluate = [&] {
-    const auto start = Clock::now();
+    const Stopwatch watch;
     const LearntNetwork& network = trainer.network();
     const double mean = evaluator.run(network.online(), network.scale(), trainer.team()).mean;
     run.push_back({trained, static_cast<double>(trainer.counters().updates), mean});
-    evaluated += seconds_since(start);
+    evaluated += watch.seconds();
   };
   evaluate();
   const double points =
       std::clamp(kEvaluations * seconds / std::max(evaluated, 1e-9), 2.0, double{kMostPoints});
   double next = seconds / points;
   while (trained < seconds && !trainer.done() && !(stop != nullptr && stop->load())) {
-    const auto start = Clock::now();
+    const Stopwatch watch;
     trainer.round();
-    trained += seconds_since(start);
+    trained += watch.seconds();
     if (trained < next) continue;
     // A network that became slower to evaluate is evaluated less often.
     next = trained +
@@ -101,6 +109,15 @@ ShortRun train_shortly(const TrainSpec& spec, std::uint64_t seed, double seconds
   return run;
 }
 
+double t_quantile(double confidence, int degrees) {
+  double low = 0, high = 1e3;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (probability_within(middle, degrees) < confidence ? low : high) = middle;
+  }
+  return high;
+}
+
 double mean_over_seconds(const ShortRun& run, double end) {
   return mean_over(run, end, [](const LearningPoint& p) { return p.seconds; });
 }
@@ -109,7 +126,8 @@ double mean_over_updates(const ShortRun& run, double end) {
 }
 
 LearningEffect compare_learning(const std::vector<ShortRun>& baseline,
-                                const std::vector<ShortRun>& changed, double seconds) {
+                                const std::vector<ShortRun>& changed, double seconds,
+                                int comparisons) {
   LearningEffect effect;
   effect.seeds = static_cast<int>(std::min(baseline.size(), changed.size()));
   effect.seconds = seconds;
@@ -118,25 +136,27 @@ LearningEffect compare_learning(const std::vector<ShortRun>& baseline,
   const double n = effect.seeds;
   for (int i = 0; i < effect.seeds; ++i) {
     const ShortRun &a = baseline[i], &b = changed[i];
+    const LearningPoint &before = reached(a, seconds), &after = reached(b, seconds);
     in_time.push_back(mean_over_seconds(b, seconds) - mean_over_seconds(a, seconds));
-    const double updates = std::min(a.back().updates, b.back().updates);
+    const double updates = std::min(before.updates, after.updates);
     if (updates > 0) {
       in_updates.push_back(mean_over_updates(b, updates) - mean_over_updates(a, updates));
     }
     effect.return_start += a.front().greedy_return / n;
-    effect.return_before += a.back().greedy_return / n;
-    effect.return_after += b.back().greedy_return / n;
-    effect.updates_before += a.back().updates / n;
-    effect.updates_after += b.back().updates / n;
+    effect.return_before += before.greedy_return / n;
+    effect.return_after += after.greedy_return / n;
+    effect.updates_before += before.updates / n;
+    effect.updates_after += after.updates / n;
   }
   const double scale = std::max(effect.return_before, effect.return_after) - effect.return_start;
-  const Interval time = interval_of(in_time);
+  const double confidence = 1 - 0.05 / comparisons;
+  const Interval time = interval_of(in_time, confidence);
   effect.difference = time.mean;
   effect.low = time.low;
   effect.high = time.high;
   effect.per_second = judge(time, scale);
   if (in_updates.size() == in_time.size()) {
-    const Interval updates = interval_of(in_updates);
+    const Interval updates = interval_of(in_updates, confidence);
     effect.difference_per_update = updates.mean;
     effect.per_update = judge(updates, scale);
   }

@@ -38,13 +38,19 @@ struct LearningEffect {
   int seeds = 0;
   double seconds = 0;  // of each run
   Effect per_second = Effect::not_shown, per_update = Effect::not_shown;
-  double difference = 0, low = 0, high = 0;      // of the mean return over time, 95 % (t) interval
+  double difference = 0, low = 0, high = 0;      // of the mean return over time, with its interval
   double return_start = 0;                       // before training, mean over seeds
   double return_before = 0, return_after = 0;    // in the end: baseline, changed
   double updates_before = 0, updates_after = 0;  // in the end, mean over seeds
   double difference_per_update = 0;              // over the updates that both made
 };
+// Intervals are Student's t, each at 1 - 5 % / comparisons (Bonferroni): of all that is compared in a
+// diagnosis, one in twenty says something that is not there.
 LearningEffect compare_learning(const std::vector<ShortRun>& baseline,
-                                const std::vector<ShortRun>& changed, double seconds);
+                                const std::vector<ShortRun>& changed, double seconds,
+                                int comparisons = 1);
+
+// Student's t lies within +- this with such a probability.
+double t_quantile(double confidence, int degrees);
 
 }  // namespace hotloop

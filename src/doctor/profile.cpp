@@ -4,13 +4,13 @@
 #include <time.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <numeric>
 
 #include <hotloop/error.hpp>
 
+#include "core/stopwatch.hpp"
 #include "core/system.hpp"
 #include "doctor/peak.hpp"
 #include "doctor/phase_work.hpp"
@@ -19,12 +19,6 @@
 
 namespace hotloop {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // What the system knows of the calling thread.
 struct ThreadTimes {
@@ -63,6 +57,7 @@ class Profiler {
 
   Profile run() {
     session_.start();
+    begin();  // and again when it learns: training may fail before
     try {
       warm_up();
       begin();
@@ -71,7 +66,7 @@ class Profiler {
       double now = 0;
       while (now < options_.seconds && !stopped()) {
         session_.advance();
-        now = seconds_since(start_);
+        now = clock_.seconds();
         if (now < next) continue;
         next = now + every;
         take_sample(now);
@@ -95,25 +90,26 @@ class Profiler {
 
   // Collecting without learning tells nothing about training; at most half of the time goes to it.
   void warm_up() {
-    const auto start = Clock::now();
-    while (trainer().counters().updates == 0 && seconds_since(start) < options_.seconds / 2 &&
+    const Stopwatch watch;
+    while (trainer().counters().updates == 0 && watch.seconds() < options_.seconds / 2 &&
            !stopped()) {
       session_.advance();
     }
     profile_.learnt = trainer().counters().updates > 0;
     if (!profile_.learnt || trainer().spec().q.learning_starts == 0) return;
-    profile_.warm_up_seconds = seconds_since(start);
+    profile_.warm_up_seconds = watch.seconds();
     profile_.warm_up_steps = trainer().counters().env_steps;
   }
 
   void begin() {
-    trainer().clock() = PhaseClock();
+    trainer().clock() = PhaseClock(Phase::other);
     trainer().clock().trace(profile_.visits);
-    start_ = Clock::now();
+    clock_ = Stopwatch();
     before_ = trainer().counters();
     use_before_ = trainer().team().use();
     thread_before_ = ThreadTimes::now();
     profile_.resident_begin = resident_bytes();
+    profile_.samples.clear();
     take_sample(0);
   }
 
@@ -141,7 +137,7 @@ class Profiler {
 
   void end() {
     PhaseClock& clock = trainer().clock();
-    profile_.wall_seconds = seconds_since(start_);
+    profile_.wall_seconds = clock_.seconds();
     const ThreadTimes thread = ThreadTimes::now();
     const Counters& c = trainer().counters();
     profile_.env_steps = c.env_steps - before_.env_steps;
@@ -243,7 +239,7 @@ class Profiler {
   ScratchFolder folder_;
   Profile profile_;
   Session session_;
-  Clock::time_point start_ = Clock::now();
+  Stopwatch clock_;
   Counters before_;
   ThreadTeam::Use use_before_;
   ThreadTimes thread_before_;

@@ -5,6 +5,7 @@
 // end: limits on steps and episodes are lifted.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -35,6 +36,9 @@ struct PhaseRow {
 
   std::string name() const { return part.empty() ? group : group + "/" + part; }
 };
+
+// Amdahl: if this share cost nothing, a run would be at most so many times as fast.
+inline double amdahl(double share) { return 1 / (1 - std::min(share, 1 - 1e-9)); }
 
 struct ThreadUse {
   int threads = 1;

@@ -19,7 +19,7 @@ const std::string_view kPageStyle = R"css(
   }
 }
 .act { --hue: 210 } .env { --hue: 140 } .memory { --hue: 40 } .learn { --hue: 265 }
-.wait { --hue: 0 } .evaluate { --hue: 180 } .log { --hue: 320 } .checkpoint { --hue: 85 }
+.wait { --hue: 0 } .evaluate { --hue: 180 } .log { --hue: 320 } .checkpoint { --hue: 85 } .start { --hue: 60 }
 .run, .unaccounted { --hue: 215; --fill: 12% 82%; --fill-part: 12% 82% }
 @media (prefers-color-scheme: dark) {
   .run, .unaccounted { --fill: 8% 28%; --fill-part: 8% 28% }

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <thread>
+#include <utility>
 
 #include <hotloop/error.hpp>
 
@@ -77,7 +77,8 @@ class Proposals {
     if (run.episode_log) {
       add("no line for every episode", {"run.episode_log=false"}, {"log"}, true);
     }
-    if (s_.evaluation.every > 0) {
+    // Where the run ends with the evaluation that solves it, rarer ones make it longer.
+    if (s_.evaluation.every > 0 && !s_.evaluation.stop_when_solved) {
       add("evaluate a fifth as often",
           {fmt::format("evaluation.every={}", 5 * s_.evaluation.every)}, {"evaluate"}, true);
     }
@@ -198,27 +199,37 @@ double learnt_per_step(const TrainSpec& spec) {
 }
 
 std::string yaml_patch(const std::vector<std::string>& overrides) {
-  // Groups in the order in which they first appear; two levels are enough for what is proposed.
-  std::vector<std::string> order;
-  std::map<std::string, std::string> groups;
+  // Groups as a tree: "env.options.obs=flood" is env -> options -> obs. Of two values the last counts.
+  struct Node {
+    std::string value;
+    std::vector<std::pair<std::string, Node>> children;
+    Node& child(const std::string& name) {
+      for (auto& [key, node] : children) {
+        if (key == name) return node;
+      }
+      return children.emplace_back(name, Node{}).second;
+    }
+    std::string text() const {
+      if (children.empty()) return value;
+      std::string inside;
+      for (const auto& [key, node] : children) {
+        inside += fmt::format("{}{}: {}", inside.empty() ? "" : ", ", key, node.text());
+      }
+      return "{" + inside + "}";
+    }
+  };
+  Node root;
   for (const std::string& text : overrides) {
-    const std::size_t equals = text.find('='), dot = text.rfind('.', equals);
-    const std::string group = text.substr(0, dot);
-    if (groups.find(group) == groups.end()) order.push_back(group);
-    std::string& keys = groups[group];
-    keys += fmt::format("{}{}: {}", keys.empty() ? "" : ", ",
-                        text.substr(dot + 1, equals - dot - 1), text.substr(equals + 1));
+    const std::size_t equals = text.find('=');
+    Node* node = &root;
+    for (std::size_t begin = 0, end; begin < equals; begin = end + 1) {
+      end = std::min(text.find('.', begin), equals);
+      node = &node->child(text.substr(begin, end - begin));
+    }
+    node->value = text.substr(equals + 1);
   }
   std::string yaml;
-  for (const std::string& group : order) {
-    const std::size_t dot = group.find('.');
-    if (dot == std::string::npos) {
-      yaml += fmt::format("{}: {{{}}}\n", group, groups[group]);
-    } else {
-      yaml += fmt::format("{}: {{{}: {{{}}}}}\n", group.substr(0, dot), group.substr(dot + 1),
-                          groups[group]);
-    }
-  }
+  for (const auto& [key, node] : root.children) yaml += fmt::format("{}: {}\n", key, node.text());
   return yaml;
 }
 

@@ -1,7 +1,6 @@
 // What might help: changes of a spec, each aimed at phases that a profile shows to cost something.
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -18,9 +17,6 @@ struct Remedy {
   double share = 0;                    // of wall time that they cost
   bool same_result = false;            // training is the same to the bit
 };
-
-// Amdahl: if this share cost nothing, a run would be at most so many times as fast.
-inline double amdahl(double share) { return 1 / (1 - std::min(share, 0.999)); }
 
 // Of the whole, by the names of phases or groups.
 double share_of(const PhaseSeconds& seconds, const std::vector<std::string>& phases);

@@ -25,6 +25,8 @@ void find_many_updates(const Profile& profile, Findings& findings);
 void find_slow_option(const Profile& profile, Findings& findings);
 void find_early_greed(const Profile& profile, Findings& findings);
 
+inline double percent(double share) { return 100 * share; }
+
 // null if the profile has none of that name.
 const PhaseRow* find_row(const Profile& profile, std::string_view group,
                          std::string_view part = "");

@@ -11,8 +11,6 @@
 namespace hotloop {
 namespace {
 
-double percent(double share) { return 100 * share; }
-
 // Something that is done now and then. Its share of a short profile depends on how many happen to fall
 // into it; what one costs and how far they are apart does not.
 struct Habit {

@@ -81,32 +81,37 @@ void check_feasible(const TrainSpec& spec) {
   }
   check_reward_parts(spec, env);
   check_box_keys(spec, env);
-  const Structure structure =
-      network_structure(spec);  // throws if the network does not fit the environment
   const double available = static_cast<double>(memory_bytes());
-  constexpr double kShare = 0.9;
+  const MemoryNeed need = memory_need(spec);  // throws if the network does not fit the environment
+  if (need.experience + need.network <= kMostOfMemory * available) return;
   if (spec.algorithm != Algorithm::dqn) {
-    const auto rollout = static_cast<double>(Rollout::bytes_needed(rollout_shape(spec)));
-    const auto learning =
-        static_cast<double>(Workspace::bytes_needed(structure, spec.envs, Use::training) +
-                            Workspace::bytes_needed(structure, spec.q.batch, Use::training));
-    if (rollout + learning <= kShare * available) return;
     throw UsageError(fmt::format(
         "{}: {} vector steps of {} environments need {:.1f} GiB, and the network in batches of {} "
         "{:.1f} GiB, but this machine has {:.1f} GiB of memory",
-        rollout > learning ? "algo.rollout" : "algo.batch", spec.q.rollout, spec.envs,
-        rollout / 0x1p30, spec.q.batch, learning / 0x1p30, available / 0x1p30));
+        need.experience > need.network ? "algo.rollout" : "algo.batch", spec.q.rollout, spec.envs,
+        need.experience / 0x1p30, spec.q.batch, need.network / 0x1p30, available / 0x1p30));
   }
   const ReplayShape shape = replay_shape(spec);
   const double bytes = Replay::bytes_per_transition(shape);
-  const double needed = bytes * static_cast<double>(shape.capacity);
-  if (needed <= kShare * available) return;
   throw UsageError(
       fmt::format("replay.capacity: {} transitions of {:.1f} bytes need {:.1f} GiB, but this "
                   "machine has {:.1f} GiB of memory; "
                   "at most {} fit",
-                  shape.capacity, bytes, needed / 0x1p30, available / 0x1p30,
-                  static_cast<std::int64_t>(kShare * available / bytes)));
+                  shape.capacity, bytes, need.experience / 0x1p30, available / 0x1p30,
+                  static_cast<std::int64_t>(kMostOfMemory * available / bytes)));
+}
+
+MemoryNeed memory_need(const TrainSpec& spec) {
+  const Structure structure = network_structure(spec);
+  if (spec.algorithm == Algorithm::dqn) {
+    const ReplayShape shape = replay_shape(spec);
+    return {.experience =
+                Replay::bytes_per_transition(shape) * static_cast<double>(shape.capacity)};
+  }
+  return {.experience = static_cast<double>(Rollout::bytes_needed(rollout_shape(spec))),
+          .network =
+              static_cast<double>(Workspace::bytes_needed(structure, spec.envs, Use::training) +
+                                  Workspace::bytes_needed(structure, spec.q.batch, Use::training))};
 }
 
 std::int64_t declared_updates(const TrainSpec& spec, std::int64_t env_steps) {

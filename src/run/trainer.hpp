@@ -83,6 +83,15 @@ class Trainer {
 // The mean return that counts as solved; NaN if neither spec nor environment says.
 double solved_threshold(const TrainSpec& spec);
 
+// Bytes that training takes, the large parts of them: what it learns from, and the network at work
+// (counted for on-policy algorithms only, whose batches may be large).
+struct MemoryNeed {
+  double experience = 0;
+  double network = 0;
+};
+MemoryNeed memory_need(const TrainSpec& spec);
+inline constexpr double kMostOfMemory = 0.9;  // of the machine's
+
 // Throws UsageError if the environment is unknown or not for this algorithm, or if the replay cannot
 // fit into memory; the trainer asks this first.
 void check_feasible(const TrainSpec& spec);

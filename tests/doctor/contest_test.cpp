@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "doctor/remedy.hpp"
+
 namespace hotloop {
 namespace {
 
@@ -57,6 +59,7 @@ TEST(Contest, LoggingEveryStepIsSlowerAndTrainsTheSame) {
       compare_speed(spec_with({"run.log_every=1"}), spec_with({}), true, 1, nullptr);
   EXPECT_GT(speed.low, 1.2);
   EXPECT_TRUE(speed.same_parameters);
+  EXPECT_GT(share_of(speed.phases_a, {"log"}), 0.5);
 }
 
 TEST(Contest, AnotherAlgorithmIsNoticed) {

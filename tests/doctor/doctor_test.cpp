@@ -57,7 +57,6 @@ TEST(Remedies, AimAtPhasesThatCostSomething) {
   EXPECT_FALSE(updates->same_result);
   EXPECT_NEAR(amdahl(updates->share), 2, 1e-9);
   EXPECT_EQ(with_override(remedies, "env.count=16"), nullptr);  // env, act and push cost 1 %
-  EXPECT_EQ(with_override(remedies, "evaluation.every=0"), nullptr);
 }
 
 // A quarter of the updates would not be whole repeats: the spec says so, and nothing is proposed.
@@ -74,7 +73,24 @@ TEST(Remedies, ThoseThatTheSpecCannotBearAreLeftOut) {
   }
 }
 
+// Where the evaluation that solves a run ends it, rarer ones would change it.
+TEST(Remedies, EvaluationsAreLeftAloneWhereTheyEndTheRun) {
+  for (const bool stops : {false, true}) {
+    const SpecSource source =
+        source_of({"evaluation.every=1000",
+                   std::string("evaluation.stop_when_solved=") + (stops ? "true" : "false")});
+    Profile profile;
+    profile.spec = source({});
+    profile.wall_seconds = 1;
+    profile.phases = {row("evaluate", "", 0.6)};
+    const std::vector<Remedy> remedies = propose(profile, source);
+    EXPECT_EQ(with_override(remedies, "evaluation.every=5000") == nullptr, stops);
+  }
+}
+
 TEST(Remedies, ThePatchIsYaml) {
+  EXPECT_EQ(yaml_patch({"env.options.obs=basic", "env.count=8", "algo.batch=1", "algo.batch=2"}),
+            "env: {options: {obs: basic}, count: 8}\nalgo: {batch: 2}\n");
   EXPECT_EQ(yaml_patch({"algo.batch=64", "env.options.flood_fill=bits", "algo.train_every=4"}),
             "algo: {batch: 64, train_every: 4}\nenv: {options: {flood_fill: bits}}\n");
 }
@@ -83,7 +99,7 @@ Trial trial(const char* title, bool same, double ratio, Effect effect, double le
   Trial t;
   t.remedy.title = title;
   t.remedy.same_result = same;
-  t.speed = Speed{.ratio = ratio, .low = ratio - 0.05, .high = ratio + 0.05, .turns = 1};
+  t.speed = Speed{.ratio = ratio, .low = ratio - 0.05, .high = ratio + 0.05, .turns = 20};
   if (!same) {
     t.learning = LearningEffect{};
     t.learning->per_second = effect;
@@ -102,16 +118,16 @@ TEST(Doctor, RanksWhatIsFreeFirstAndWhatHurtsLast) {
   const std::vector<std::string> expected = {"free",      "better", "same",     "less",
                                              "not shown", "worse",  "no faster"};
   for (std::size_t i = 0; i < trials.size(); ++i) EXPECT_EQ(trials[i].remedy.title, expected[i]);
-  EXPECT_TRUE(trials[0].is_recommended());
-  EXPECT_TRUE(trials[1].is_recommended());
-  for (std::size_t i = 2; i < trials.size(); ++i) EXPECT_FALSE(trials[i].is_recommended());
+  EXPECT_TRUE(trials[0].is_good());
+  EXPECT_TRUE(trials[1].is_good());
+  for (std::size_t i = 2; i < trials.size(); ++i) EXPECT_FALSE(trials[i].is_good());
 }
 
 TEST(Doctor, LessLearningIsNeverRecommendedAndAlwaysSaid) {
   Diagnosis d;
   d.profile.wall_seconds = 1;
   d.trials = {trial("a quarter of the updates", false, 3, Effect::better, 4)};
-  EXPECT_FALSE(d.trials[0].is_recommended());
+  EXPECT_FALSE(d.trials[0].is_good());
   const std::string text = diagnosis_text(d);
   EXPECT_NE(text.find("4 x LESS LEARNING"), std::string::npos) << text;
   EXPECT_NE(text.find("Not a free speed-up"), std::string::npos);
@@ -143,6 +159,30 @@ TEST(Doctor, FindsLoggingAndSeesThatTheCureIsFree) {
   bool learning_shown = false;
   for (const Trial& t : d.trials) learning_shown |= t.learning.has_value();
   EXPECT_TRUE(learning_shown) << diagnosis_text(d);
+}
+
+// A learning rate that breaks training: the diagnosis says so and survives.
+TEST(Doctor, ARunThatFailsIsAFinding) {
+  const Diagnosis d = examine_spec(
+      source_of({"optimiser.name=sgd", "optimiser.learning_rate=10", "optimiser.clip_norm=0",
+                 "algo.loss=mse", "algo.updates_per_step=16", "run.threads=2"}),
+      {.minutes = 0.1});
+  ASSERT_FALSE(d.findings.empty());
+  EXPECT_EQ(d.findings[0].cause, Cause::failure);
+  EXPECT_TRUE(d.trials.empty());
+}
+
+TEST(Doctor, StopsInTheMiddleWithWhatIsKnown) {
+  std::atomic<bool> stop{false};
+  int said = 0;
+  const Diagnosis d = examine_spec(source_of({"run.log_every=1"}),
+                                   {.minutes = 0.5, .stop = &stop, .progress = [&](const auto&) {
+                                      if (++said == 4) stop = true;
+                                    }});
+  EXPECT_TRUE(d.interrupted);
+  EXPECT_LT(d.minutes, 0.4);
+  EXPECT_FALSE(d.trials.empty());
+  EXPECT_NE(diagnosis_text(d).find("partial results"), std::string::npos);
 }
 
 TEST(Doctor, StopsAtOnceWithWhatIsKnown) {

@@ -65,6 +65,32 @@ TEST(LearningCheck, UpdatesAreCountedByThemselves) {
   EXPECT_DOUBLE_EQ(e.updates_after, 200);
 }
 
+// Values of the usual tables.
+TEST(LearningCheck, StudentsT) {
+  EXPECT_NEAR(t_quantile(0.95, 2), 4.3027, 1e-3);
+  EXPECT_NEAR(t_quantile(0.95, 10), 2.2281, 1e-3);
+  EXPECT_NEAR(t_quantile(0.99, 4), 4.6041, 1e-3);
+}
+
+// One of many comparisons must be surer.
+TEST(LearningCheck, ManyComparisonsAskForMore) {
+  const std::vector<ShortRun> a = {learns_at(6), learns_at(7), learns_at(6.5)};
+  const std::vector<ShortRun> b = {learns_at(4), learns_at(4.4), learns_at(5.1)};
+  const LearningEffect one = compare_learning(a, b, 10), many = compare_learning(a, b, 10, 20);
+  EXPECT_EQ(one.per_second, Effect::better);
+  EXPECT_EQ(many.per_second, Effect::not_shown);
+  EXPECT_LT(many.low, one.low);
+}
+
+// A run that went on for longer is taken as it was at the end of the time.
+TEST(LearningCheck, TheEndIsTheSameForAll) {
+  ShortRun longer = learns_at(2);
+  longer.push_back({20, 200, 500});
+  const LearningEffect e = compare_learning({longer, longer}, {learns_at(2), learns_at(2)}, 10);
+  EXPECT_DOUBLE_EQ(e.return_before, 100);
+  EXPECT_DOUBLE_EQ(e.updates_before, 100);
+}
+
 TEST(LearningCheck, AShortTrainingLearns) {
   const TrainSpec spec = load_spec("cartpole_dqn");
   const ShortRun run = train_shortly(spec, 1, 1.0, nullptr);
