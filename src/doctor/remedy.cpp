@@ -139,7 +139,7 @@ class Proposals {
     } else {
       overrides.push_back(fmt::format("algo.rollout={}", std::max(1, s_.q.rollout / 4)));
     }
-    add("four times the environments, as many updates per step", overrides,
+    add("four times the environments, same updates per step", overrides,
         {"act", "env", "memory/push"});
 
     std::vector<int> narrow = s_.net.hidden;

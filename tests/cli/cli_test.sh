@@ -66,6 +66,26 @@ code=$?
   { echo "FAILED: a stopped profile ended with $code: $(cat stopped.json)"; failures=$((failures + 1)); }
 [ -z "$(ls runs 2>/dev/null)" ] || { echo "FAILED: a profile left a run folder"; failures=$((failures + 1)); }
 
+# The doctor. Logging every step costs most of the time, whatever else the machine does.
+expect 2 "did you mean doctor?" "$hotloop" docter cartpole_dqn
+expect 2 "must end in .yaml" "$hotloop" doctor cartpole_dqn --apply out.txt
+expect 2 "there is no folder" "$hotloop" doctor cartpole_dqn --apply missing/out.yaml
+touch taken.yaml
+expect 2 "exists already" "$hotloop" doctor cartpole_dqn --apply taken.yaml
+expect 0 "log 100 times less often" "$hotloop" doctor cartpole_dqn --set run.log_every=1 --minutes 0.3 --quiet --apply cured.yaml
+expect 0 "log_every: 100" cat cured.yaml
+expect 0 "greedy return" "$hotloop" train cured.yaml "${small[@]}"
+rm -r runs
+output=$("$hotloop" doctor cartpole_dqn --minutes 0.05 --json --quiet 2>/dev/null)
+[[ "$output" == '{"spec":"cartpole_dqn"'*'"remedies":['*'}' && "$output" != *$'\n'* ]] ||
+  { echo "FAILED: more than one JSON object: $output"; failures=$((failures + 1)); }
+"$hotloop" doctor cartpole_dqn --minutes 5 --quiet >stopped.txt 2>/dev/null &
+doctor=$!
+sleep 22 && kill -TERM "$doctor" && wait "$doctor"
+code=$?
+[ "$code" -eq 0 ] && grep -qF 'partial results' stopped.txt ||
+  { echo "FAILED: a stopped doctor ended with $code: $(cat stopped.txt)"; failures=$((failures + 1)); }
+
 # Snake: options, scores, scripts, other boards, pictures.
 expect 2 "did you mean grid?" "$hotloop" train snake_dqn_basic --set env.options.gird=8
 expect 2 "did you mean env.options.grid?" "$hotloop" train snake_dqn_basic --set env.gird=8
