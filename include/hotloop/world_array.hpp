@@ -10,6 +10,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -64,7 +65,8 @@ class WorldArray {
 // has one, `make_one_by_one` never does. `values` has one number for each of the options; none at all
 // means the initial ones, for which `spec` is true: with others, ask the array.
 struct EnvEntry {
-  using Maker = std::unique_ptr<WorldArray> (*)(int count, std::span<const double> values);
+  using Maker =
+      std::function<std::unique_ptr<WorldArray>(int count, std::span<const double> values)>;
 
   const EnvSpec* spec = nullptr;
   Maker batch_maker = nullptr;
@@ -344,7 +346,7 @@ constexpr void check_contract() {
 }  // namespace detail
 
 template <class W>
-constexpr EnvEntry env_entry() {
+EnvEntry env_entry() {
   detail::check_contract<W>();
   if constexpr (World<W>) {
     return {&W::spec, &detail::make_array<W>, &detail::make_one_by_one<W>, {}};

@@ -10,7 +10,7 @@
 #include <hotloop/error.hpp>
 
 #include "cli/commands.hpp"
-#include "cli/saved_model.hpp"
+#include "run/saved_model.hpp"
 #include "core/file.hpp"
 #include "env/registry.hpp"
 #include "run/chart.hpp"

@@ -8,7 +8,7 @@
 #include <hotloop/error.hpp>
 
 #include "cli/commands.hpp"
-#include "cli/stop_signal.hpp"
+#include "core/stop_signal.hpp"
 #include "core/file.hpp"
 #include "doctor/doctor.hpp"
 

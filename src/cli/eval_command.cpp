@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
-#include "cli/saved_model.hpp"
+#include "run/saved_model.hpp"
 #include "run/evaluation.hpp"
 #include "run/summary.hpp"
 #include "run/table_text.hpp"

@@ -9,7 +9,7 @@
 
 #include <hotloop/error.hpp>
 
-#include "cli/saved_model.hpp"
+#include "run/saved_model.hpp"
 #include "core/file.hpp"
 #include "run/graph_picture.hpp"
 #include "run/graph_report.hpp"

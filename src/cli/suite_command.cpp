@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "cli/commands.hpp"
-#include "cli/stop_signal.hpp"
+#include "core/stop_signal.hpp"
 #include "core/file.hpp"
 #include "run/chart.hpp"
 #include "run/suite.hpp"

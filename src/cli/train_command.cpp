@@ -9,7 +9,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/progress_bar.hpp"
-#include "cli/stop_signal.hpp"
+#include "core/stop_signal.hpp"
 #include "core/system.hpp"
 #include "core/text.hpp"
 #include "run/session.hpp"

@@ -11,7 +11,7 @@
 #include <hotloop/error.hpp>
 
 #include "cli/commands.hpp"
-#include "cli/saved_model.hpp"
+#include "run/saved_model.hpp"
 #include "run/action_strips.hpp"
 #include "run/evaluation.hpp"
 #include "run/picture_file.hpp"

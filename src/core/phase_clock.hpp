@@ -33,6 +33,7 @@ enum class Phase : std::uint8_t {
   env_observe,
   env_reset,
   env_check,
+  python,  // an environment that is Python's
   memory_push,
   memory_draw,
   memory_gather,
@@ -56,24 +57,24 @@ enum class Phase : std::uint8_t {
 struct PhaseName {
   std::string_view group, part;  // part is empty where the group has only one phase
 };
-inline constexpr std::array<PhaseName, 25> kPhases = {{
-    {"act", "noise"},      {"act", "forward"},   {"act", "choose"},
-    {"env", "step"},       {"env", "observe"},   {"env", "reset"},
-    {"env", "check"},      {"memory", "push"},   {"memory", "draw"},
-    {"memory", "gather"},  {"learn", "returns"}, {"learn", "noise"},
-    {"learn", "target"},   {"learn", "forward"}, {"learn", "loss"},
-    {"learn", "backward"}, {"learn", "clip"},    {"learn", "optimiser"},
-    {"learn", "sync"},     {"wait", ""},         {"evaluate", ""},
-    {"log", ""},           {"checkpoint", ""},   {"start", ""},
-    {"unaccounted", ""},
+inline constexpr std::array<PhaseName, 26> kPhases = {{
+    {"act", "noise"},       {"act", "forward"},    {"act", "choose"},
+    {"env", "step"},        {"env", "observe"},    {"env", "reset"},
+    {"env", "check"},       {"python", ""},        {"memory", "push"},
+    {"memory", "draw"},     {"memory", "gather"},  {"learn", "returns"},
+    {"learn", "noise"},     {"learn", "target"},   {"learn", "forward"},
+    {"learn", "loss"},      {"learn", "backward"}, {"learn", "clip"},
+    {"learn", "optimiser"}, {"learn", "sync"},     {"wait", ""},
+    {"evaluate", ""},       {"log", ""},           {"checkpoint", ""},
+    {"start", ""},          {"unaccounted", ""},
 }};
 inline constexpr std::size_t kPhaseCount = kPhases.size();
 static_assert(kPhaseCount == static_cast<std::size_t>(Phase::other) + 1);
 
 // The groups in the order of their first phases.
-inline constexpr std::array<std::string_view, 10> kPhaseGroups = {
-    "act",      "env", "memory",     "learn", "wait",
-    "evaluate", "log", "checkpoint", "start", "unaccounted"};
+inline constexpr std::array<std::string_view, 11> kPhaseGroups = {
+    "act",      "env", "python",     "memory", "learn",      "wait",
+    "evaluate", "log", "checkpoint", "start",  "unaccounted"};
 
 using PhaseSeconds = std::array<double, kPhaseCount>;
 using GroupShares = std::array<double, kPhaseGroups.size()>;

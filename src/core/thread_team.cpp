@@ -69,6 +69,17 @@ void ThreadTeam::run_all(int count, Call call, void* context) {
     run_chunk(0);
     wait_for_helpers();
   }
+  if (failed_.load(std::memory_order_relaxed)) rethrow();
+}
+
+void ThreadTeam::rethrow() {
+  failed_ = false;
+  std::exception_ptr first;
+  for (Busy& busy : busy_) {
+    if (first == nullptr) first = busy.error;
+    busy.error = nullptr;
+  }
+  std::rethrow_exception(first);
 }
 
 void ThreadTeam::run_timed(PhaseClock& clock) {
@@ -96,13 +107,18 @@ void ThreadTeam::wait_for_helpers() {
   }
 }
 
-void ThreadTeam::run_chunk(int worker) {
+void ThreadTeam::run_chunk(int worker) noexcept {
   const auto bound = [this](int w) { return static_cast<int>(std::int64_t{count_} * w / size()); };
   const int begin = bound(worker);
   const int end = bound(worker + 1);
   if (begin == end) return;
   const std::uint64_t started = weight_ > 0 ? PhaseClock::ticks() : 0;
-  call_(context_, begin, end, worker);
+  try {
+    call_(context_, begin, end, worker);
+  } catch (...) {
+    busy_[worker].error = std::current_exception();
+    failed_.store(true, std::memory_order_relaxed);
+  }
   if (weight_ > 0) busy_[worker].ticks += (PhaseClock::ticks() - started) * weight_;
 }
 

@@ -3,11 +3,13 @@
 // `run(count, body)` calls body(begin, end, worker) once per worker with a fixed partition of
 // [0, count). The caller is worker 0. The partition decides only who computes a row, never how a
 // row is computed: bodies write disjoint rows, and sums over rows are made afterwards in a fixed
-// order, so results do not depend on the number of threads.
+// order, so results do not depend on the number of threads. What a body throws, `run` throws when all
+// are done; of several, that of the first worker.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -53,13 +55,15 @@ class ThreadTeam {
 
   struct alignas(64) Busy {  // a cache line each
     std::uint64_t ticks = 0;
+    std::exception_ptr error;  // that its body threw
   };
 
   void run_all(int count, Call call, void* context);
   void run_timed(PhaseClock& clock);
   void start_helpers();
   void wait_for_helpers();
-  void run_chunk(int worker);
+  void run_chunk(int worker) noexcept;
+  void rethrow();
   void help(int worker);
   void stop();
 
@@ -68,6 +72,7 @@ class ThreadTeam {
   std::atomic<unsigned> round_{0};  // raised when there is work; workers wait on it
   std::atomic<int> pending_{0};     // helpers that have not finished the round
   std::atomic<bool> stopping_{false};
+  std::atomic<bool> failed_{false};  // a body threw
   int count_ = 0;
   Call call_ = nullptr;
   void* context_ = nullptr;

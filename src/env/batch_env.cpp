@@ -65,6 +65,7 @@ const std::byte* read(const std::byte* from, T* to, std::size_t count) {
 BatchEnv::BatchEnv(std::unique_ptr<WorldArray> worlds, int count, std::uint64_t seed,
                    Purpose purpose)
     : worlds_(std::move(worlds)),
+      together_(dynamic_cast<VectorWorlds*>(worlds_.get())),
       count_(count),
       seed_(seed),
       purpose_(purpose),
@@ -88,14 +89,31 @@ BatchEnv::BatchEnv(std::unique_ptr<WorldArray> worlds, int count, std::uint64_t 
 
 void BatchEnv::reset() {
   steps_ = 0;
-  worlds_->clear();
-  for (int row = 0; row < count_; ++row) {
-    Rng rng(seed_, purpose_, static_cast<std::uint32_t>(row), 0);
-    worlds_->reset(row, rng);
-  }
   std::fill(running_return_.begin(), running_return_.end(), 0.0);
   std::fill(began_after_.begin(), began_after_.end(), 0);
+  if (together_ != nullptr) {
+    together_->begin(seed_, purpose_, results());
+  } else {
+    worlds_->clear();
+    for (int row = 0; row < count_; ++row) {
+      Rng rng(seed_, purpose_, static_cast<std::uint32_t>(row), 0);
+      worlds_->reset(row, rng);
+    }
+  }
   clear_results();
+}
+
+VectorResults BatchEnv::results() const {
+  return {obs_, final_obs_, rewards_, terminated_, truncated_, mask_, final_mask_};
+}
+
+void BatchEnv::show_in(const Shown& to) {
+  assert(to.obs.size() == obs_.size() && to.rewards.size() == rewards_.size() &&
+         to.terminated.size() == rewards_.size() && to.truncated.size() == rewards_.size());
+  obs_ = to.obs;
+  rewards_ = to.rewards;
+  terminated_ = to.terminated;
+  truncated_ = to.truncated;
 }
 
 void BatchEnv::clear_results() {
@@ -104,19 +122,37 @@ void BatchEnv::clear_results() {
   std::fill(terminated_.begin(), terminated_.end(), std::uint8_t{0});
   std::fill(truncated_.begin(), truncated_.end(), std::uint8_t{0});
   finished_count_ = 0;
+  if (together_ != nullptr) return;  // they have shown themselves
   worlds_->observe(0, count_, obs_);
   if (has_mask()) worlds_->mask(0, count_, mask_);
 }
 
 void BatchEnv::step(std::span<const std::int32_t> actions, ThreadTeam& team) {
-  step_all(actions, team);
+  assert(actions_are_legal(actions));
+  together_ != nullptr ? step_together(actions, {}) : step_all(actions, team);
 }
 
-void BatchEnv::step(std::span<const float> actions, ThreadTeam& team) { step_all(actions, team); }
+void BatchEnv::step(std::span<const float> actions, ThreadTeam& team) {
+  assert(actions_are_legal(actions));
+  together_ != nullptr ? step_together({}, actions) : step_all(actions, team);
+}
+
+void BatchEnv::step_together(std::span<const std::int32_t> numbers, std::span<const float> boxes) {
+  ++steps_;
+  mark(Phase::python);
+  together_->step_all(numbers, boxes, results());
+  mark(Phase::env_step);
+  for (int row = 0; row < count_; ++row) {
+    running_return_[row] += static_cast<double>(rewards_[row]);
+    if (terminated_[row] != 0) truncated_[row] = 0;
+  }
+  for_each_ended(terminated_.data(), truncated_.data(), 0, count_,
+                 [this](int row) { record_episode(row); });
+  collect_finished();
+}
 
 template <class Action>
 void BatchEnv::step_all(std::span<const Action> actions, ThreadTeam& team) {
-  assert(actions_are_legal(actions));
   ++steps_;
   team.run(count_, [this, actions](int begin, int end, int) {
     for (int row = begin; row < end; row += kBlockRows) {
@@ -153,17 +189,21 @@ void BatchEnv::end_episode(int row) {
     const std::size_t mask_at = static_cast<std::size_t>(row) * mask_width;
     std::copy_n(&mask_[mask_at], mask_width, &final_mask_[mask_at]);
   }
+  record_episode(row);
+
+  Rng rng(seed_, purpose_, static_cast<std::uint32_t>(row), 0 - steps_);
+  worlds_->reset(row, rng);
+  worlds_->observe(row, row + 1, obs_);
+  if (has_mask()) worlds_->mask(row, row + 1, mask_);
+}
+
+void BatchEnv::record_episode(int row) {
   const auto now = static_cast<std::int64_t>(steps_);
   Episode& episode = finished_[row];
   episode = {running_return_[row], now - began_after_[row]};
   worlds_->measure(row, episode.measures);
   running_return_[row] = 0;
   began_after_[row] = now;
-
-  Rng rng(seed_, purpose_, static_cast<std::uint32_t>(row), 0 - steps_);
-  worlds_->reset(row, rng);
-  worlds_->observe(row, row + 1, obs_);
-  if (has_mask()) worlds_->mask(row, row + 1, mask_);
 }
 
 // Workers left each ended episode at its row; close the gaps in row order.
@@ -190,29 +230,41 @@ bool BatchEnv::actions_are_legal(std::span<const float> actions) const {
          std::all_of(actions.begin(), actions.end(), [](float a) { return std::isfinite(a); });
 }
 
-std::size_t BatchEnv::state_bytes() const {
+std::vector<std::byte> BatchEnv::save() const {
+  const std::vector<std::byte> together =
+      together_ != nullptr ? together_->save_all() : std::vector<std::byte>();
+  std::vector<std::byte> state(fixed_bytes() + together.size());
+  std::byte* at = write(state.data(), &steps_, 1);
+  at = write(at, running_return_.data(), running_return_.size());
+  at = write(at, began_after_.data(), began_after_.size());
+  write(at, together.data(), together.size());
+  for (int row = 0; together_ == nullptr && row < count_; ++row, at += worlds_->row_bytes()) {
+    worlds_->save_row(row, at);
+  }
+  return state;
+}
+
+std::size_t BatchEnv::fixed_bytes() const {
   return sizeof(steps_) + running_return_.size_bytes() + began_after_.size_bytes() +
          static_cast<std::size_t>(count_) * worlds_->row_bytes();
 }
 
-void BatchEnv::save(std::span<std::byte> to) const {
-  assert(to.size() == state_bytes());
-  std::byte* at = write(to.data(), &steps_, 1);
-  at = write(at, running_return_.data(), running_return_.size());
-  at = write(at, began_after_.data(), began_after_.size());
-  for (int row = 0; row < count_; ++row, at += worlds_->row_bytes()) worlds_->save_row(row, at);
-}
-
 void BatchEnv::restore(std::span<const std::byte> from) {
-  if (from.size() != state_bytes()) {
+  if (from.size() != fixed_bytes() && (together_ == nullptr || from.size() < fixed_bytes())) {
     throw RunError("the saved state of environment \"" + std::string(spec().name) + "\" has " +
                    std::to_string(from.size()) + " bytes; " + std::to_string(count_) +
-                   " environments of this build need " + std::to_string(state_bytes()));
+                   " environments of this build need " + std::to_string(fixed_bytes()));
   }
   const std::byte* at = read(from.data(), &steps_, 1);
   at = read(at, running_return_.data(), running_return_.size());
   at = read(at, began_after_.data(), began_after_.size());
-  for (int row = 0; row < count_; ++row, at += worlds_->row_bytes()) worlds_->restore_row(row, at);
+  if (together_ != nullptr) {
+    together_->restore_all(seed_, purpose_, from.subspan(fixed_bytes()), results());
+  } else {
+    for (int row = 0; row < count_; ++row, at += worlds_->row_bytes()) {
+      worlds_->restore_row(row, at);
+    }
+  }
   clear_results();
 }
 

@@ -10,6 +10,8 @@
 // Streams: row i draws from Rng(seed, purpose, i, t) in vector step t = 1, 2, …, and the reset that
 // follows it from Rng(seed, purpose, i, -t) modulo 2^64; the first reset is that of t = 0. No two
 // of them meet, so a draw more in `step` never changes what the next episode starts from.
+//
+// Worlds that step together (vector_worlds.hpp) do all this themselves.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -22,6 +24,7 @@
 
 #include "core/arena.hpp"
 #include "core/thread_team.hpp"
+#include "env/vector_worlds.hpp"
 
 namespace hotloop {
 
@@ -82,25 +85,39 @@ class BatchEnv {
 
   std::uint64_t steps() const { return steps_; }  // vector steps since reset
 
-  // The whole state as bytes, `state_bytes()` of them. After `restore`, obs() and mask() are as
-  // they were when saved; rewards, flags and finished() are empty until the next step. The bytes
-  // must come from the same world and number of rows.
-  std::size_t state_bytes() const;
-  void save(std::span<std::byte> to) const;
+  // The whole state as bytes. After `restore`, obs() and mask() are as they were when saved; rewards,
+  // flags and finished() are empty until the next step. The bytes must come from the same world and
+  // number of rows.
+  std::vector<std::byte> save() const;
   void restore(std::span<const std::byte> from);
+
+  // Another seed, from the next reset on.
+  void set_seed(std::uint64_t seed) { seed_ = seed; }
+  // From the next reset or step on, its results are written there, in memory of the caller's.
+  struct Shown {
+    std::span<float> obs;                           // [N, D]
+    std::span<float> rewards;                       // [N]
+    std::span<std::uint8_t> terminated, truncated;  // [N]
+  };
+  void show_in(const Shown& to);
 
  private:
   template <class Action>
   void step_all(std::span<const Action> actions, ThreadTeam& team);
   template <class Action>
   void step_rows(int begin, int end, std::span<const Action> actions);
+  void step_together(std::span<const std::int32_t> numbers, std::span<const float> boxes);
+  VectorResults results() const;
   void end_episode(int row);
+  void record_episode(int row);
   void collect_finished();
+  std::size_t fixed_bytes() const;  // of a state, without what worlds that step together add
   void clear_results();
   bool actions_are_legal(std::span<const std::int32_t> actions) const;
   bool actions_are_legal(std::span<const float> actions) const;
 
   std::unique_ptr<WorldArray> worlds_;
+  VectorWorlds* together_;  // worlds_, if they step together
   int count_;
   std::uint64_t seed_;
   Purpose purpose_;

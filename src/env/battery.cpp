@@ -207,8 +207,7 @@ Failure check_restore(const EnvEntry& entry, const BatteryOptions& options) {
     runner.step(actions);
   };
   for (int t = 0; t < before; ++t) step(straight, t);
-  std::vector<std::byte> state(straight.env.state_bytes());
-  straight.env.save(state);
+  const std::vector<std::byte> state = straight.env.save();
 
   BatchRunner resumed(entry.make(options.rows, options.values), options.rows, options.seed, 1);
   resumed.env.restore(state);

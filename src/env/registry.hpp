@@ -1,11 +1,16 @@
-// Every world that was linked in or loaded, by name.
+// Every world that is known, by name.
 //
-// Worlds register before main, in no particular order. A name that is taken twice makes every later
-// question to the registry an error: which world it meant would depend on the order of linking.
+// Built-in worlds register before main, in no particular order. A name that is taken twice makes every
+// later question to the registry an error: which world it meant would depend on the order of linking.
+// Others are put in while the program runs: from a file, from another language, or a stand-in for one
+// that is not here. Entries never move and never go away: what `find` returns stays valid.
 #pragma once
 
 #include <hotloop/env.hpp>
 
+#include <deque>
+#include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,20 +20,28 @@ namespace hotloop {
 class EnvRegistry {
  public:
   bool add(const EnvEntry& entry);  // false if the name is taken
+  // Under another name than its spec's, perhaps in place of an entry, which those who have it keep.
+  const EnvEntry& put(const std::string& name, const EnvEntry& entry);
 
   // Sorted by name. Throws UsageError if a name was added twice.
-  const std::vector<EnvEntry>& entries() const;
+  std::vector<EnvEntry> entries() const;
 
+  const EnvEntry* look_up(std::string_view name) const;  // null if it is unknown
   // Throws UsageError naming the nearest known name and all of them.
   const EnvEntry& find(std::string_view name) const;
 
  private:
-  std::vector<EnvEntry> entries_;
+  void check_names() const;
+
+  mutable std::mutex mutex_;
+  std::deque<EnvEntry> entries_;
+  std::map<std::string, const EnvEntry*, std::less<>> by_name_;
   std::string taken_twice_;  // the first such name; empty if all is well
 };
 
-// The one that HOTLOOP_ENV fills.
-const std::vector<EnvEntry>& registered_envs();
-const EnvEntry& find_env(std::string_view name);
+EnvRegistry& env_registry();  // the one that HOTLOOP_ENV fills
+
+inline std::vector<EnvEntry> registered_envs() { return env_registry().entries(); }
+inline const EnvEntry& find_env(std::string_view name) { return env_registry().find(name); }
 
 }  // namespace hotloop

@@ -86,8 +86,7 @@ std::vector<std::string> list_checkpoints(const std::string& run_dir) {
 
 std::string save_checkpoint(const std::string& run_dir, Trainer& trainer, const RunRecord& record,
                             std::span<const float> best) {
-  std::vector<std::byte> env(trainer.env().state_bytes());
-  trainer.env().save(env);
+  const std::vector<std::byte> env = trainer.env().save();
   std::vector<TensorView> tensors = {tensor("env", std::span<const std::byte>(env)),
                                      tensor("best", best)};
   trainer.learner().visit([&](const std::string& name, Array array) {
@@ -159,9 +158,7 @@ void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& recor
   record.health.had_endings = state.at("health")[2];
   record.health.warnings = state.at("warnings").get<std::vector<std::string>>();
 
-  std::vector<std::byte> env(trainer.env().state_bytes());
-  file.copy("env", std::span<std::byte>(env));
-  trainer.env().restore(env);
+  trainer.env().restore(file.bytes("env"));
   file.copy("best", best);
   trainer.episodes().visit(
       [&](const char* name, std::span<double> values) { file.copy(name, values); });

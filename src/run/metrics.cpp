@@ -81,7 +81,8 @@ std::vector<std::string> MetricsLog::write(Trainer& trainer, RunRecord& record) 
                    shares[i]);
   }
   fmt::format_to(std::back_inserter(row), "}}}}");
-  lines_.append({row.data(), row.size()});
+  row_.assign(row.data(), row.size());
+  lines_.append(row_);
   lines_.flush();
   w = {};
   last_seconds_ = record.seconds;

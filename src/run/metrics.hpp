@@ -37,11 +37,13 @@ class MetricsLog {
 
   // Writes a row and clears the trainer's window; returns the row's warnings.
   std::vector<std::string> write(Trainer& trainer, RunRecord& record);
+  std::string_view latest() const { return row_; }  // the row written last
   std::uint64_t bytes() const { return lines_.offset(); }
   void sync() { lines_.sync(); }
 
  private:
   LineWriter lines_;
+  std::string row_;
   double last_seconds_ = -1;
   std::int64_t last_steps_ = 0, last_updates_ = 0;
 };

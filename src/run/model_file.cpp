@@ -10,6 +10,7 @@
 
 #include <hotloop/error.hpp>
 
+#include "run/env_facts.hpp"
 #include "run/safetensors.hpp"
 #include "run/trainer.hpp"
 
@@ -55,10 +56,12 @@ void save_model(const std::string& path, const Model& model) {
   if (model.spec.q.normalise_rewards) {
     views.push_back(tensor(kRewardFactor, std::span<const float>(&model.reward_factor, 1)));
   }
+  const std::unique_ptr<WorldArray> worlds = make_worlds(model.spec.world(), 1);
   write_safetensors(
       path, views,
       {{"format", kFormat},
        {"spec", to_yaml(model.spec)},
+       {"env", env_facts(worlds->spec(), worlds->has_mask())},
        {"structure", model.structure.describe()},
        {"env_steps", fmt::format("{}", model.env_steps)},
        {"greedy_return",
@@ -73,6 +76,7 @@ Model load_model(const std::string& path) {
   }
   Model model;
   model.spec = load_spec_text(file.metadata("spec"), path, {});
+  if (file.metadata().contains("env")) remember_env(model.spec.env, file.metadata("env"));
   model.structure = network_structure(model.spec);
   model.parameters.assign(model.structure.storage, 0.0f);
   model.env_steps = std::atoll(file.metadata("env_steps").c_str());

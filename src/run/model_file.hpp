@@ -2,8 +2,8 @@
 //
 // A self-verifying safetensors file with the tensors of the network (`layer<i>.weight` [out, in],
 // `layer<i>.bias` [out], ...: net/structure.hpp) and, if observations are normalised,
-// `normaliser.mean` and `normaliser.factor` [inputs]; its metadata holds the resolved spec and the
-// evaluation that stands with it.
+// `normaliser.mean` and `normaliser.factor` [inputs]; its metadata holds the resolved spec, what
+// must be known of its environment, and the evaluation that stands with it.
 #pragma once
 
 #include <span>

@@ -254,6 +254,12 @@ void Safetensors::copy_bytes(std::string_view name, Dtype dtype, const Shape* sh
   if (!to.empty()) std::memcpy(to.data(), contents_.data.get() + tensor.begin, to.size());
 }
 
+std::span<const std::byte> Safetensors::bytes(std::string_view name) const {
+  const Tensor& tensor = find(name);
+  return {reinterpret_cast<const std::byte*>(contents_.data.get()) + tensor.begin,
+          tensor.end - tensor.begin};
+}
+
 void Safetensors::fail(std::string_view what) const {
   throw RunError(fmt::format("{}: {}", origin_, what));
 }

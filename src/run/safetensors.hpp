@@ -110,6 +110,7 @@ class Safetensors {
   void copy(std::string_view name, std::span<T, kExtent> to) const {
     copy_bytes(name, dtype_of<T>(), nullptr, std::as_writable_bytes(to));
   }
+  std::span<const std::byte> bytes(std::string_view name) const;  // of a tensor, as they are
 
  private:
   struct Tensor {

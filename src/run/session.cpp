@@ -95,10 +95,9 @@ void Session::advance() {
 
 TrainResult Session::run() {
   last_save_ = last_progress_ = Clock::now();
-  bool stopped = false;
-  while (!finished() && !stopped) {
+  while (!finished() && !stop_) {
     advance();
-    stopped = hooks_.stop != nullptr && hooks_.stop->load(std::memory_order_relaxed);
+    stop_ |= hooks_.stop != nullptr && hooks_.stop->load(std::memory_order_relaxed);
   }
   const bool interrupted = !finished();
   save();
@@ -154,6 +153,7 @@ void Session::log() {
   for (const std::string& warning : metrics_->write(trainer_, record_)) {
     if (hooks_.warning) hooks_.warning(warning);
   }
+  if (hooks_.row && !hooks_.row(metrics_->latest())) stop_ = true;
   if (episodes_) episodes_->flush();
   trainer_.clock().enter(Phase::other);
 }

@@ -42,6 +42,8 @@ struct SessionHooks {
   std::function<void(const Trainer&, const RunRecord&)> progress{};
   // Called once for each warning about the health of training (health.hpp).
   std::function<void(const std::string&)> warning{};
+  // Called with each new line of metrics.jsonl; false = save and stop.
+  std::function<bool(std::string_view)> row{};
   // Becomes true when the run should save and stop.
   const std::atomic<bool>* stop = nullptr;
 };
@@ -94,6 +96,7 @@ class Session {
   std::optional<EpisodeFile> episodes_;  // if run.episode_log
   RunRecord record_;
   double earlier_seconds_ = 0;  // of the sessions before this one
+  bool stop_ = false;           // hooks.row said so
 };
 
 // Creates `<parent>/<spec name>-<number>` with the first free number, and returns its path.

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace hotloop {
@@ -34,6 +36,29 @@ TEST(ThreadTeam, ManyRounds) {
     if (round % 5'000 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   EXPECT_EQ(sum, 4 * 20'000);
+}
+
+TEST(ThreadTeam, WhatABodyThrowsReachesTheCaller) {
+  for (int threads : {1, 2, 4}) {
+    ThreadTeam team(threads);
+    for (int bad = 0; bad < 4; ++bad) {
+      std::atomic<int> done{0};
+      const auto body = [&](int begin, int end, int) {
+        for (int i = begin; i < end; ++i) {
+          if (i >= bad) throw std::runtime_error(std::to_string(i));
+          ++done;
+        }
+      };
+      try {
+        team.run(4, body);
+        ADD_FAILURE() << "nothing was thrown";
+      } catch (const std::runtime_error& error) {
+        EXPECT_EQ(error.what(), std::to_string(bad));  // of several, the first
+      }
+      team.run(4, [&](int begin, int end, int) { done += end - begin; });  // it still works
+      EXPECT_GE(done, 4);
+    }
+  }
 }
 
 TEST(ThreadTeam, StartsAndStopsWithoutWork) {

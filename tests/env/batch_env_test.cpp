@@ -245,8 +245,7 @@ TEST(BatchEnv, RestoredContinuesToTheBit) {
   ThreadTeam team(1);
   BatchEnv straight = make_env<Dice>(count, 5);
   for (std::uint64_t t = 0; t < 10; ++t) straight.step(some_actions(count, t), team);
-  std::vector<std::byte> state(straight.state_bytes());
-  straight.save(state);
+  const std::vector<std::byte> state = straight.save();
 
   BatchEnv resumed = make_env<Dice>(count, 5);
   for (std::uint64_t t = 0; t < 3; ++t) resumed.step(some_actions(count, t), team);
@@ -262,11 +261,8 @@ TEST(BatchEnv, RestoredContinuesToTheBit) {
     episodes += straight.finished().size();
   }
   EXPECT_GT(episodes, 0u);
-  std::vector<std::byte> first(state.size()), second(state.size());
-  straight.save(first);
-  resumed.save(second);
-  EXPECT_EQ(first, second);
-  EXPECT_NE(first, state);
+  EXPECT_EQ(straight.save(), resumed.save());
+  EXPECT_NE(straight.save(), state);
 }
 
 // Between a byte and an int lie three bytes that belong to nobody; they must not reach a
@@ -282,8 +278,7 @@ struct Gap {
 
 TEST(BatchEnv, SavedBytesHoldNoPadding) {
   const BatchEnv env = make_env<Gap>(1);
-  std::vector<std::byte> state(env.state_bytes());
-  env.save(state);
+  const std::vector<std::byte> state = env.save();
   const std::byte* world = state.data() + state.size() - sizeof(Gap);
   EXPECT_EQ(world[0], std::byte{1});
   for (int i = 1; i < 4; ++i) EXPECT_EQ(world[i], std::byte{0});
@@ -291,7 +286,8 @@ TEST(BatchEnv, SavedBytesHoldNoPadding) {
 
 TEST(BatchEnv, StateOfAnotherSizeIsRefused) {
   BatchEnv env = make_env<Dice>(4);
-  std::vector<std::byte> state(env.state_bytes() + 1);
+  std::vector<std::byte> state = env.save();
+  state.push_back({});
   EXPECT_THROW(env.restore(state), RunError);
 }
 

@@ -1,10 +1,13 @@
 #include "run/model_file.hpp"
 
 #include <gtest/gtest.h>
+#include <hotloop/error.hpp>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
+#include "run/env_facts.hpp"
 #include "run/safetensors.hpp"
 #include "run/trainer.hpp"
 #include "tests/run/small_spec.hpp"
@@ -58,6 +61,43 @@ TEST(ModelFile, TheNormaliserComesBack) {
   EXPECT_EQ(loaded.input_mean, model.input_mean);
   EXPECT_EQ(loaded.input_factor, model.input_factor);
   EXPECT_EQ(loaded.parameters, model.parameters);
+}
+
+// A model whose environment is not here can still be asked, but not played.
+TEST(ModelFile, CarriesTheFactsOfItsEnvironment) {
+  const std::string path = testing::TempDir() + "model_file_facts_test.safetensors";
+  const Model model = small_model();
+  save_model(path, model);
+  const Safetensors file(path);
+  remember_env("left_behind", file.metadata("env"));
+  const EnvSpec known = env_spec(model.spec.world()), remembered = env_spec({"left_behind"});
+  EXPECT_EQ(remembered.name, "left_behind");
+  EXPECT_EQ(remembered.obs, known.obs);
+  EXPECT_EQ(remembered.actions, known.actions);
+  EXPECT_EQ(remembered.max_steps, known.max_steps);
+  EXPECT_EQ(remembered.solved_return, known.solved_return);
+  TrainSpec spec = model.spec;
+  spec.env = "left_behind";
+  EXPECT_EQ(network_structure(spec).describe(), model.structure.describe());
+  EXPECT_THROW(BatchEnv(make_worlds(spec.world(), 2), 2, 1, Purpose::test), UsageError);
+  remember_env(model.spec.env, R"({"obs": 99})");  // known: what a file says of it is not asked
+  EXPECT_EQ(env_spec(model.spec.world()).obs, known.obs);
+  EXPECT_THROW(remember_env("nonsense", R"({"obs": "many"})"), RunError);
+}
+
+TEST(ModelFile, FactsKeepBoundsAndParts) {
+  EnvSpec spec{
+      .name = "box", .obs = 7, .action_size = 2, .action_low = {-1, -2}, .action_high = {1, 3}};
+  spec.parts = {ObsPart{"a", {2, 3}}, ObsPart{"b", {1}}};
+  remember_env("remembered_box", env_facts(spec, false));
+  const EnvSpec back = env_spec({"remembered_box"});
+  EXPECT_EQ(back.action_size, 2);
+  EXPECT_EQ(back.action_low, spec.action_low);
+  EXPECT_EQ(back.action_high, spec.action_high);
+  EXPECT_EQ(back.parts[0].name, "a");
+  EXPECT_EQ(back.parts[0].shape, spec.parts[0].shape);
+  EXPECT_EQ(back.parts[1].size(), 1);
+  EXPECT_TRUE(std::isnan(back.solved_return));
 }
 
 }  // namespace

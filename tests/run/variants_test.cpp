@@ -31,9 +31,7 @@ std::map<std::string, std::vector<std::byte>> everything(Trainer& trainer) {
         },
         array);
   });
-  std::vector<std::byte>& env = all["env"];
-  env.resize(trainer.env().state_bytes());
-  trainer.env().save(env);
+  all["env"] = trainer.env().save();
   return all;
 }
 

@@ -1,4 +1,4 @@
-#include "cli/saved_model.hpp"
+#include "run/saved_model.hpp"
 
 #include <fmt/format.h>
 

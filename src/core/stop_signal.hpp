@@ -1,0 +1,27 @@
+// Ctrl-C and SIGTERM as a flag: the run saves a checkpoint and stops. A second signal does what it
+// would do without us.
+#pragma once
+
+#include <atomic>
+#include <csignal>
+
+namespace hotloop {
+
+// Listens while it lives; there is one at a time.
+class StopSignal {
+ public:
+  StopSignal();
+  ~StopSignal();
+  StopSignal(const StopSignal&) = delete;
+  StopSignal& operator=(const StopSignal&) = delete;
+
+  const std::atomic<bool>& requested() const;
+
+ private:
+  struct sigaction before_interrupt_ {
+  }, before_terminate_{};
+};
+
+const std::atomic<bool>& stop_requested();  // of one that listens from the first call to the end
+
+}  // namespace hotloop
