@@ -23,7 +23,8 @@
 // Optional: `void mask(std::span<std::uint8_t> allowed) const` (1 = the action may be taken),
 // `void measure(std::span<float> values) const` (what is told of an episode besides its return: see
 // spec.measures), `void reward_parts(std::span<float> parts) const` (what the latest reward was made
-// of: see spec.reward_parts) and a nested type `Batch`, a whole-batch step (see BatchedWorld below).
+// of: see spec.reward_parts), `hotloop::Picture picture() const` (what people are to see) and a nested
+// type `Batch`, a whole-batch step (see BatchedWorld below).
 #pragma once
 
 #include <hotloop/rng.hpp>
@@ -35,6 +36,7 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 namespace hotloop {
 
@@ -135,6 +137,13 @@ struct Step {
   bool terminated = false;
 };
 
+// An image, a pixel for the smallest thing there is to see.
+struct Picture {
+  int width = 0;
+  int height = 0;
+  std::vector<std::uint8_t> rgb{};  // [height, width, 3]
+};
+
 // clang-format off
 template <class W>
 concept TriviallyCopyable = std::is_trivially_copyable_v<W> && std::default_initializable<W>;
@@ -162,6 +171,8 @@ template <class W>
 concept HasMeasure = requires(const W w, std::span<float> values) { w.measure(values); };
 template <class W>
 concept HasRewardParts = requires(const W w, std::span<float> parts) { w.reward_parts(parts); };
+template <class W>
+concept HasPicture = requires(const W w) { { w.picture() } -> std::same_as<Picture>; };
 
 // The contract. A missing member is named by the sub-concept that fails.
 template <class W>

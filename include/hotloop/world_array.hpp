@@ -16,13 +16,6 @@
 
 namespace hotloop {
 
-// An image, a pixel for the smallest thing there is to see.
-struct Picture {
-  int width = 0;
-  int height = 0;
-  std::vector<std::uint8_t> rgb{};  // [height, width, 3]
-};
-
 // N worlds without episodes. Rows are [begin, end); spans cover all N rows.
 class WorldArray {
  public:
@@ -160,6 +153,14 @@ class OneByOneArray final : public WorldArray {
     }
   }
 
+  Picture picture(int row) const override {
+    if constexpr (HasPicture<W>) {
+      return worlds_[row].picture();
+    } else {
+      return WorldArray::picture(row);
+    }
+  }
+
   std::size_t row_bytes() const override { return sizeof(W); }
   void save_row(int row, std::byte* to) const override { save_world(worlds_[row], to); }
   void restore_row(int row, const std::byte* from) override {
@@ -238,6 +239,14 @@ class WholeBatchArray final : public WorldArray {
       for (int row = begin; row < end; ++row) {
         batch_.get(row).reward_parts(row_of(parts, row, W::spec.reward_part_count()));
       }
+    }
+  }
+
+  Picture picture(int row) const override {
+    if constexpr (HasPicture<W>) {
+      return batch_.get(row).picture();
+    } else {
+      return WorldArray::picture(row);
     }
   }
 
@@ -326,6 +335,9 @@ constexpr void check_contract() {
   }
   if constexpr (requires { &W::mask; }) {
     static_assert(HasMask<W>, "`mask` must be `void mask(std::span<std::uint8_t> allowed) const`");
+  }
+  if constexpr (requires { &W::picture; }) {
+    static_assert(HasPicture<W>, "`picture` must be `hotloop::Picture picture() const`");
   }
   if constexpr (HasSpec<W>) {
     static_assert(HasMeasure<W> == (W::spec.measure_count() > 0),
