@@ -82,7 +82,7 @@ void find_sleeping(const Profile& p, Findings& findings) {
   // Where the system does not say how long a thread waited for a CPU: a busy machine takes the CPU away,
   // but then nobody gave it up. One log or checkpoint in many steps does.
   constexpr double kLeastSleeps = 0.1;
-  const double env = p.share("env");
+  const double env = p.share("env") + p.share("python");
   // The learner never sleeps, so what is left of the time happens in the environment.
   const double waiting = std::min(1 - p.cpu_share - p.queue_share - excused(p), env);
   if (p.sleeps_per_step < kLeastSleeps || !(waiting >= kLeastShare)) return;

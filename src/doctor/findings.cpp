@@ -69,6 +69,18 @@ std::string largest_part(const Profile& p, std::string_view a, std::string_view 
 void find_bounds(const Profile& p, Findings& findings) {
   constexpr double kMost = 0.5;
   const double env = p.share("env"), learner = p.share("learn") + p.share("memory");
+  const double python = p.share("python");
+  if (python >= kMost) {
+    findings.push_back(
+        {.cause = Cause::env_bound,
+         .share = python,
+         .text =
+             "Python's environment takes most of the time: a faster learner would change little. "
+             "What is left is a faster step, or the same world as one file of C++ "
+             "(docs/environments.md).",
+         .evidence = fmt::format("python takes {:.0f} %, {:.3g} us per env step", percent(python),
+                                 find_row(p, "python", "")->us_per_step)});
+  }
   if (env >= kMost) {
     findings.push_back({.cause = Cause::env_bound,
                         .share = env,
