@@ -74,7 +74,7 @@ def cleanrl(task: str, seed: int) -> dict:
     import torch
 
     torch.set_num_threads(1)
-    script = os.path.join(os.path.dirname(importlib.util.find_spec("cleanrl").origin), "dqn.py")
+    script = os.path.join(importlib.util.find_spec("cleanrl").submodule_search_locations[0], "dqn.py")
     sys.argv = [script, "--seed", str(seed), "--cuda", "False", "--total-timesteps", str(STEPS[task])]
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)

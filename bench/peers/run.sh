@@ -9,12 +9,9 @@ mkdir -p "$work"
 
 "$root/hotloop" --version >/dev/null # builds and installs what the engine needs
 
-# environment NAME LIST: makes it, unless it was made from this very list.
 environment() {
-  cmp -s "$here/$2" "$work/$1/.made-from" && return 0
   echo "making the virtual environment build/peers/$1 …" >&2
   python3 -m venv --clear "$work/$1"
-  "$work/$1/bin/pip" install -q --disable-pip-version-check wheel
 }
 done_with() { cp "$here/$2" "$work/$1/.made-from"; }
 
@@ -28,12 +25,13 @@ if ! cmp -s "$here/requirements-cleanrl.txt" "$work/cleanrl/.made-from"; then
   # PyTorch comes from the other environment, which is looked at last.
   shared=$("$work/sb3/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
   own=$("$work/cleanrl/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+  "$work/cleanrl/bin/pip" install -q --disable-pip-version-check absl-py grpcio markdown protobuf werkzeug \
+    tensorboard-data-server six packaging python-dateutil pytz tzdata contourpy==1.2.1 matplotlib==3.8.4 \
+    numpy==1.26.4
   "$work/cleanrl/bin/pip" install -q --disable-pip-version-check --no-deps -r "$here/requirements-cleanrl.txt"
   "$work/cleanrl/bin/pip" install -q --disable-pip-version-check --no-deps --ignore-requires-python \
     cleanrl==1.2.0
   printf '%s\n' "$shared" >"$own/shared.pth"
-  "$work/cleanrl/bin/pip" install -q --disable-pip-version-check absl-py grpcio markdown protobuf werkzeug \
-    tensorboard-data-server six packaging
   done_with cleanrl requirements-cleanrl.txt
 fi
 "$work/sb3/bin/pip" install -q --disable-pip-version-check "$root"

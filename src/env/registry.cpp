@@ -45,6 +45,11 @@ const EnvEntry* EnvRegistry::look_up(std::string_view name) const {
 
 const EnvEntry& EnvRegistry::find(std::string_view name) const {
   if (const EnvEntry* entry = look_up(name)) return *entry;
+  if (name.starts_with("gymnasium:") || name.starts_with("python:")) {
+    throw UsageError("env.name: " + std::string(name) +
+                     " is an environment of Python's; train, resume and evaluate it from Python, "
+                     "with hotloop.train(..., env=...) or hotloop.resume(..., env=...)");
+  }
   const std::lock_guard lock(mutex_);
   std::vector<std::string_view> names;
   for (const auto& [known, entry] : by_name_) names.push_back(known);

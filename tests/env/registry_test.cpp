@@ -121,6 +121,22 @@ TEST(EnvRegistry, UnknownNameListsTheKnownAndTheNearest) {
             "env.name: unknown environment pendulum; allowed: maze, snake");
 }
 
+TEST(EnvRegistry, EnvironmentsOfPythonAreSentThere) {
+  const EnvRegistry registry;
+  EXPECT_NE(error_of(registry, "gymnasium:CartPole-v1").find("hotloop.resume"), std::string::npos);
+}
+
+TEST(EnvRegistry, AnEntryIsReplacedButTheOldOneStaysValid) {
+  EnvRegistry registry;
+  const EnvEntry& first = registry.put("x.cpp", env_entry<author::Corridor>());
+  const EnvEntry& second = registry.put("x.cpp", env_entry<author::Corridor>());
+  EXPECT_NE(&first, &second);
+  EXPECT_EQ(registry.look_up("x.cpp"), &second);
+  EXPECT_EQ(first.spec, second.spec);
+  EXPECT_EQ(registry.entries().size(), 1u);
+  EXPECT_EQ(registry.look_up("y.cpp"), nullptr);
+}
+
 TEST(EnvRegistry, NameTakenTwiceIsAnError) {
   EnvRegistry registry;
   EXPECT_TRUE(registry.add(env_entry<Named<0>>()));
