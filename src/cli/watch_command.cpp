@@ -15,30 +15,10 @@
 #include "run/action_strips.hpp"
 #include "run/evaluation.hpp"
 #include "run/picture_file.hpp"
+#include "run/picture_text.hpp"
 
 namespace hotloop {
 namespace {
-
-// A character is about twice as high as it is wide: it shows two pixels, one above the other.
-int lines_of(const Picture& picture) { return (picture.height + 1) / 2; }
-
-std::string drawn(const Picture& picture) {
-  std::string text;
-  const auto add_colour = [&](int layer, int x, int y) {
-    const std::uint8_t* rgb = &picture.rgb[(static_cast<std::size_t>(y) * picture.width + x) * 3];
-    text += fmt::format("\x1b[{};2;{};{};{}m", layer, rgb[0], rgb[1], rgb[2]);
-  };
-  constexpr int kForeground = 38, kBackground = 48;
-  for (int y = 0; y < picture.height; y += 2) {
-    for (int x = 0; x < picture.width; ++x) {
-      add_colour(kForeground, x, y);
-      if (y + 1 < picture.height) add_colour(kBackground, x, y + 1);
-      text += "▀";
-    }
-    text += "\x1b[0m\x1b[K\n";
-  }
-  return text;
-}
 
 // One game, and what is known about it.
 class Game {
@@ -161,8 +141,8 @@ int watch_command(const WatchArguments& arguments) {
       game.note(actions);
       Picture picture = game.picture();
       if (on_terminal) {
-        if (!first) fmt::print("\x1b[{}A", lines_of(picture) + 1);
-        fmt::print("{}{}{}\x1b[K\n", drawn(picture), game.status(), player.opinion());
+        if (!first) fmt::print("\x1b[{}A", text_lines(picture) + 1);
+        fmt::print("{}{}{}\x1b[K\n", picture_text(picture), game.status(), player.opinion());
         std::fflush(stdout);
         std::this_thread::sleep_for(std::chrono::duration<double>(1.0 / arguments.speed));
       }

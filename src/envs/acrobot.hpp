@@ -54,6 +54,7 @@ struct Acrobot {
   inline void reset(Rng& rng);
   inline void observe(std::span<float> obs) const;
   inline Step step(int action, Rng&);
+  Picture picture() const;  // classic_pictures.cpp
 
   struct Batch;
 };

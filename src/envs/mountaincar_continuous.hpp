@@ -48,6 +48,7 @@ struct MountainCarContinuous {
   inline void reset(Rng& rng);
   inline void observe(std::span<float> obs) const;
   inline Step step(std::span<const float> action, Rng&);
+  Picture picture() const;  // classic_pictures.cpp
 
   struct Batch;
 

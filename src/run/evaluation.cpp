@@ -180,7 +180,7 @@ std::string GreedyPolicy::opinion(int row) const {
   if (actor != nullptr && actor->policy.is_box()) return "";
   std::string text = actor == nullptr ? "Q" : "p";
   for (int a = 0; a < preferences(); ++a) {
-    const float value = preference_[row / kLanes][a * kLanes + row % kLanes];
+    const float value = preference(row, a);
     text += fmt::format(" {:.2f}", actor == nullptr ? value : std::exp(value));
   }
   return text;

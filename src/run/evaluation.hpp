@@ -63,9 +63,14 @@ class GreedyPolicy {
               Actions& actions, const Draws* draws = nullptr);
   // What `choose` last saw in a row, in words: "Q 1.20 0.85", "p 0.99 0.01"; nothing for a box.
   std::string opinion(int row) const;
+  // The same as numbers: Q(s, a), or log p(a | s) (masked ones -1e30), or of a box the means and then
+  // the logarithms of the deviations, both before they are squashed into its bounds.
+  int preferences() const;
+  float preference(int row, int i) const {
+    return preference_[row / kLanes][i * kLanes + row % kLanes];
+  }
 
  private:
-  int preferences() const;  // numbers that opinion() tells
   // [preferences()][kLanes] of a block: Q(s, a), or log p(a | s), or means.
   const float* prefer(int block, const std::uint8_t* mask, int rows);
   void choose_by_policy(const PolicyHead& policy, int block, int rows, const Draws* draws,

@@ -27,7 +27,7 @@ later() { sleep 0.02; }
 rm -rf "$2"
 mkdir -p "$tree/src/core" "$tree/include" "$tree/cmake" "$tree/tools" "$bin" "$work/elsewhere"
 cp "$source/hotloop" "$source/test" "$tree/"
-cp "$source/tools/setup.sh" "$source"/tools/*packages.txt "$tree/tools/"
+cp "$source/tools/setup.sh" "$source/tools/python.sh" "$source"/tools/*packages.txt "$tree/tools/"
 touch "$tree/CMakeLists.txt" "$tree/CMakePresets.json" "$tree/src/core/a.cpp" "$work/builds"
 
 cat >"$bin/cmake" <<'STUB'
@@ -63,6 +63,7 @@ echo "50% tests passed, 1 tests failed out of 2" | tee "$log"
 echo "ran in $(basename "$PWD") with $last"
 exit 8
 STUB
+printf '#!/bin/sh\nexit 1\n' >"$bin/python3"  # a machine without Python
 cat >"$bin/dpkg-query" <<'STUB'
 #!/bin/sh
 for package; do
@@ -159,6 +160,7 @@ contains "arguments of CTest" "$said" "ran in release with replay"
 expect "last line of the tests" "$(printf '%s\n' "$said" | tail -n 1)" \
   "50% tests passed, 1 tests failed out of 2"
 contains "target of the tests" "$(tail -n 1 "$work/builds")" "--target all"
+expect "why the Python tests are skipped" "$(cat "$tree/build/python-skipped")" "there is no python3"
 before=$(builds)
 "$tree/hotloop" >/dev/null 2>&1
 expect "builds of the program after the tests" "$(builds)" "$before"

@@ -1,0 +1,222 @@
+"""A trained agent: observations in, actions out, as NumPy arrays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Optional, Union
+
+import numpy as np
+
+from . import _hotloop
+from ._errors import UsageError
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Episodes that an agent played."""
+
+    returns: np.ndarray  # of each episode
+    lengths: np.ndarray
+    finished: np.ndarray  # False where evaluation.max_steps cut it
+    measures: dict[str, float]  # means of what the environment measures, by name
+
+    @property
+    def mean(self) -> float:
+        return float(self.returns.mean())
+
+    @property
+    def std(self) -> float:
+        return float(self.returns.std())
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % of the means of as many episodes lie within, if returns were normal."""
+        n = len(self.returns)
+        half = 1.96 * float(self.returns.std(ddof=1)) / n**0.5 if n > 1 else float("inf")
+        return self.mean - half, self.mean + half
+
+    def __repr__(self) -> str:
+        return (
+            f"Evaluation(mean={self.mean:.4g}, std={self.std:.4g}, episodes={len(self.returns)}, "
+            f"mean_length={self.lengths.mean():.4g})"
+        )
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """Of numbered actions: p(a | s), [N, actions] or, for one observation, [actions]."""
+
+    probabilities: np.ndarray
+    log_probabilities: np.ndarray
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """Of a box, before it is squashed into its bounds: [N, size] or, for one observation, [size]."""
+
+    mean: np.ndarray
+    deviation: np.ndarray
+
+
+class Agent:
+    """A trained model. All of its methods may be called from several threads at once.
+
+    Observations are an array [N, inputs], or [inputs] for a single one; or a dict of the named parts
+    of the observation. Results have the same number of rows, or none for a single one.
+    """
+
+    def __init__(self, path: Union[str, "os.PathLike[str]"], which: str = "best") -> None:
+        if which not in ("best", "latest"):
+            raise UsageError(f"which is {which!r}; allowed: 'best', 'latest'")
+        self._agent = _hotloop.Agent(os.fspath(path), which)
+
+    path = property(lambda self: self._agent.path, doc="The model file.")
+    spec = property(lambda self: self._agent.spec, doc="The spec that it was trained with, as YAML.")
+    env = property(lambda self: self._agent.env, doc="The name of its environment.")
+    algorithm = property(lambda self: self._agent.algorithm)
+    env_steps = property(lambda self: self._agent.env_steps, doc="That it was trained for.")
+    inputs = property(lambda self: self._agent.inputs, doc="Numbers in an observation.")
+    actions = property(
+        lambda self: self._agent.actions, doc="To choose from, or the dimensions of a box."
+    )
+
+    def act(
+        self,
+        obs: Any,
+        deterministic: bool = True,
+        mask: Any = None,
+        seed: Optional[int] = None,
+    ) -> Any:
+        """Actions for observations: int64 [N], or float32 [N, size] of a box; for one, its action.
+
+        deterministic: the action of the largest value or probability, or the mean. False draws from
+        the policy, which an agent that learnt values has not.
+        mask: [N, actions], nonzero where a numbered action may be taken.
+        seed: of the draws; None = other ones at each call.
+        """
+        rows, single = self._rows(obs)
+        if not deterministic and self._agent.has_values:
+            raise UsageError(
+                f"deterministic=False: this agent was trained by {self.algorithm}, which learns "
+                "values, not a policy to draw from; mix in random actions yourself if you need them"
+            )
+        draw = None
+        if not deterministic:
+            draw = int(np.random.default_rng().integers(0, 2**63)) if seed is None else int(seed)
+        actions = self._agent.act(rows, self._mask(mask, rows, single), draw)
+        if not self._agent.is_box:
+            actions = actions[:, 0]
+        if not single:
+            return actions
+        return actions[0] if self._agent.is_box else int(actions[0])
+
+    def q_values(self, obs: Any) -> np.ndarray:
+        """Q(s, a) [N, actions], in the unit of the environment's rewards."""
+        if not self._agent.has_values:
+            raise UsageError(
+                f"q_values: this agent was trained by {self.algorithm}, which learns a policy; "
+                "see distribution()"
+            )
+        rows, single = self._rows(obs)
+        values = self._agent.preferences(rows, None)
+        return values[0] if single else values
+
+    def distribution(self, obs: Any, mask: Any = None) -> Union[Categorical, Gaussian]:
+        """The policy's distribution over actions."""
+        if self._agent.has_values:
+            raise UsageError(
+                f"distribution: this agent was trained by {self.algorithm}, which learns values; "
+                "see q_values()"
+            )
+        rows, single = self._rows(obs)
+        numbers = self._agent.preferences(rows, self._mask(mask, rows, single))
+        if single:
+            numbers = numbers[0]
+        if self._agent.is_box:
+            return Gaussian(numbers[..., : self.actions], np.exp(numbers[..., self.actions :]))
+        return Categorical(np.exp(numbers), numbers)
+
+    def evaluate(
+        self, episodes: int = 100, seed: Optional[int] = None, deterministic: bool = True
+    ) -> Evaluation:
+        """Plays episodes in the engine. ``seed=None`` takes the starts that training evaluated on."""
+        returns, lengths, finished, measures = self._agent.evaluate(
+            episodes, seed, not deterministic
+        )
+        return Evaluation(
+            np.array(returns, np.float64),
+            np.array(lengths, np.int64),
+            np.array(finished, np.bool_),
+            dict(measures),
+        )
+
+    def __repr__(self) -> str:
+        return f"Agent({self.path!r}, {self.algorithm} on {self.env}, {self.env_steps} env steps)"
+
+    def _rows(self, obs: Any) -> tuple[np.ndarray, bool]:
+        """Observations as float32 [N, inputs], and whether there was a single one."""
+        if isinstance(obs, Mapping):
+            obs = self._joined(obs)
+        array = np.asarray(obs)
+        if array.dtype.kind not in "fiub":
+            raise UsageError(f"observations are of type {array.dtype}; allowed: numbers")
+        if array.ndim not in (1, 2) or array.shape[-1] != self.inputs:
+            raise UsageError(
+                f"observations have shape {array.shape}; "
+                f"allowed: (N, {self.inputs}), or ({self.inputs},) for a single one"
+            )
+        rows = np.ascontiguousarray(np.atleast_2d(array), dtype=np.float32)
+        return rows, array.ndim == 1
+
+    def _joined(self, obs: Mapping[str, Any]) -> np.ndarray:
+        """Named parts, each flattened, in the order of the environment's observation."""
+        parts = [(name, shape, int(np.prod(shape))) for name, shape in self._agent.parts]
+        names = [name for name, _, _ in parts]
+        if not names or set(obs) != set(names):
+            raise UsageError(
+                f"observations have the parts {', '.join(map(str, obs))}; "
+                f"allowed: {', '.join(names) if names else 'none, this environment names no parts'}"
+            )
+        first_name, first_shape, first_size = parts[0]
+        size = np.asarray(obs[first_name]).size
+        rows, remainder = divmod(size, first_size)
+        if remainder or rows == 0:
+            raise UsageError(
+                f"observations: the part {first_name} has {size} numbers; "
+                f"allowed: {first_size} for each row"
+            )
+        # A part's own shape tells whether one row has an axis of its own.
+        single = rows == 1 and np.asarray(obs[first_name]).ndim == max(len(first_shape), 1)
+        columns = []
+        for name, _, width in parts:
+            part = np.asarray(obs[name])
+            if part.size != rows * width:
+                raise UsageError(
+                    f"observations: the part {name} has shape {part.shape}; "
+                    f"allowed: {width} numbers for each of {rows} rows"
+                )
+            columns.append(part.reshape(rows, width))
+        joined = np.concatenate(columns, axis=1)
+        return joined[0] if single else joined
+
+    def _mask(self, mask: Any, rows: np.ndarray, single: bool) -> Optional[np.ndarray]:
+        if mask is None:
+            return None
+        if self._agent.is_box:
+            raise UsageError("mask: this agent's actions are a box; only numbered ones are masked")
+        array = np.asarray(mask)
+        shape = (self.actions,) if single else (len(rows), self.actions)
+        if array.shape != shape:
+            raise UsageError(f"mask has shape {array.shape}; allowed: {shape}")
+        flags = np.ascontiguousarray(np.atleast_2d(array != 0), dtype=np.uint8)
+        if not flags.any(axis=1).all():
+            row = int(np.argmin(flags.any(axis=1)))
+            raise UsageError(f"mask: row {row} allows no action at all")
+        return flags
+
+
+def load(path: Union[str, "os.PathLike[str]"], which: str = "best") -> Agent:
+    """The agent of a run folder (its best model, or ``which="latest"``) or of a model file."""
+    return Agent(path, which)

@@ -1,0 +1,80 @@
+"""One world of the engine as an environment of Gymnasium."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+import gymnasium
+import numpy as np
+
+from . import _hotloop
+from ._errors import UsageError
+from ._spaces import action_space, check_render_mode, engine_seed, observation_space, option_texts
+
+_FRAMES_PER_SECOND = 30
+
+
+class HotloopEnv(gymnasium.Env):
+    """A world of the engine. ``truncated`` is the engine's own time limit.
+
+    Infos hold the world's measures, by name, when an episode ends, and ``action_mask`` where it has
+    masks.
+    """
+
+    # Of all of them; an environment that cannot be drawn has none of its own.
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array", "ansi"], "render_fps": _FRAMES_PER_SECOND}
+
+    def __init__(self, name: str, *, render_mode: Optional[str] = None, **options: Any) -> None:
+        self._world = _hotloop.Single(name, option_texts(options))
+        self.engine_spec: dict[str, Any] = self._world.spec
+        if self._world.picture() is None:
+            self.metadata = {"render_modes": [], "render_fps": _FRAMES_PER_SECOND}
+        check_render_mode(render_mode, self.metadata["render_modes"], name)
+        self.render_mode = render_mode
+        self.observation_space = observation_space(self.engine_spec)
+        self.action_space = action_space(self.engine_spec)
+        self._discrete: bool = self.engine_spec["actions"] > 0
+        self._has_mask: bool = self.engine_spec["has_mask"]
+        self._playing = False
+
+    def reset(
+        self, *, seed: Optional[int] = None, options: Optional[dict[str, Any]] = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        super().reset(seed=seed)
+        obs = np.empty(self.engine_spec["obs"], np.float32)
+        self._world.reset(seed if seed is not None else engine_seed(self.np_random), obs)
+        self._playing = True
+        return obs, {"action_mask": self._world.mask()} if self._has_mask else {}
+
+    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        if not self._playing:
+            raise UsageError("step: no episode is under way; call reset() first")
+        obs = np.empty(self.engine_spec["obs"], np.float32)
+        given = np.ascontiguousarray(action)
+        # A number is a batch of one, and so is a box.
+        given = given.reshape(1) if self._discrete and given.size == 1 else given[None]
+        reward, terminated, truncated = self._world.step(given, obs)
+        info: dict[str, Any] = {}
+        if terminated or truncated:
+            self._playing = False
+            info = dict(zip(self.engine_spec["measures"], self._world.measures()))
+        if self._has_mask:
+            info["action_mask"] = self._world.mask()
+        return obs, reward, terminated, truncated, info
+
+    def render(self) -> Any:
+        """An array [height, width, 3] or, as "ansi", text in colours."""
+        if self.render_mode is None:
+            raise UsageError("render: no render_mode was given when the environment was made")
+        return self._world.picture() if self.render_mode == "rgb_array" else self._world.text()
+
+    def get_state(self) -> bytes:
+        """All that decides what follows: the world's own bytes, then its step and its seed."""
+        return self._world.state()
+
+    def set_state(self, state: bytes) -> np.ndarray:
+        """Goes on from there, and returns the observation. The world's own bytes alone also serve."""
+        obs = np.empty(self.engine_spec["obs"], np.float32)
+        self._world.set_state(bytes(state), obs)
+        self._playing = True
+        return obs

@@ -1,0 +1,20 @@
+"""What can go wrong: a bad request, a failure while running, Ctrl-C."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ._hotloop import RunError, UsageError
+
+if TYPE_CHECKING:
+    from ._run import Run
+
+__all__ = ["Interrupted", "RunError", "UsageError"]
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during training. Everything is saved; ``hotloop.resume(error.run)`` goes on."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(f"stopped; everything is saved. Go on with: hotloop.resume({run.folder!r})")
+        self.run = run

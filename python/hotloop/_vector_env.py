@@ -1,0 +1,190 @@
+"""The engine's worlds as a vector environment of Gymnasium, zero-copy and safe.
+
+The engine writes each step straight into the NumPy arrays that ``step`` returns. Arrays that somebody
+still holds are never written again: a step takes a set of arrays that nobody else refers to, or a new
+one.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Optional
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from . import _hotloop
+from ._errors import UsageError
+from ._spaces import action_space, check_render_mode, engine_seed, observation_space, option_texts
+
+_FRAMES_PER_SECOND = 30
+_MOST_BUFFERS = 8  # kept for another step; what is held beyond them belongs to its holder alone
+
+
+class _Buffers:
+    """Sets of arrays for results: observations, rewards, terminated, truncated."""
+
+    def __init__(self, rows: int, width: int) -> None:
+        self._rows, self._width = rows, width
+        self._sets: list[tuple[np.ndarray, ...]] = []
+        self._next = 0
+        self._unheld = _references(self._new())
+
+    def _new(self) -> tuple[np.ndarray, ...]:
+        return (
+            np.empty((self._rows, self._width), np.float32),
+            np.empty(self._rows, np.float32),
+            np.empty(self._rows, np.bool_),
+            np.empty(self._rows, np.bool_),
+        )
+
+    def take(self) -> tuple[np.ndarray, ...]:
+        """A set that nobody holds but this pool."""
+        for buffers in self._sets:
+            if _references(buffers) == self._unheld:
+                return buffers
+        buffers = self._new()
+        if len(self._sets) < _MOST_BUFFERS:
+            self._sets.append(buffers)
+        else:
+            self._sets[self._next] = buffers
+            self._next = (self._next + 1) % _MOST_BUFFERS
+        return buffers
+
+
+def _references(buffers: tuple[np.ndarray, ...]) -> tuple[int, ...]:
+    """References to each array, those of this call included; compared only with its like."""
+    count = sys.getrefcount
+    return (count(buffers[0]), count(buffers[1]), count(buffers[2]), count(buffers[3]))
+
+
+class HotloopVectorEnv(VectorEnv):
+    """``num_envs`` copies of a world that the engine steps together.
+
+    Episodes begin again in the step in which they end (``AutoresetMode.SAME_STEP``). Infos are empty
+    unless there is something to say: where episodes ended, ``final_obs`` and ``final_info`` as
+    Gymnasium's SyncVectorEnv lays them out, with the return and length of the episode and what the
+    world measures; where the world has masks, ``action_mask`` of all rows.
+
+    Rewards are float32, as the engine has them. One thread at a time may use it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        num_envs: int = 1,
+        *,
+        render_mode: Optional[str] = None,
+        threads: int = 1,
+        **options: Any,
+    ) -> None:
+        self._batch = _hotloop.Batch(name, option_texts(options), num_envs, threads)
+        self.engine_spec: dict[str, Any] = self._batch.spec
+        drawable = self._batch.picture(0) is not None
+        self.metadata = {
+            "autoreset_mode": AutoresetMode.SAME_STEP,
+            "render_modes": ["rgb_array", "ansi"] if drawable else [],
+            "render_fps": _FRAMES_PER_SECOND,
+        }
+        check_render_mode(render_mode, self.metadata["render_modes"], name)
+        self.render_mode = render_mode
+        self.num_envs = num_envs
+        self.single_observation_space = observation_space(self.engine_spec)
+        self.single_action_space = action_space(self.engine_spec)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._has_mask: bool = self.engine_spec["has_mask"]
+        self._measures: list[str] = self.engine_spec["measures"]
+        self._buffers = _Buffers(num_envs, self.engine_spec["obs"])
+        self._begun = False
+
+    def reset(
+        self, *, seed: Optional[int] = None, options: Optional[dict[str, Any]] = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """All rows begin a first episode. One seed serves all: each row has streams of its own."""
+        if seed is not None and not isinstance(seed, (int, np.integer)):
+            raise UsageError(
+                f"seed: found a {type(seed).__name__}; allowed: one whole number for all rows, or None"
+            )
+        if options is not None and "reset_mask" in options:
+            raise UsageError(
+                "reset_mask: rows begin again by themselves (AutoresetMode.SAME_STEP); "
+                "they cannot be reset one by one"
+            )
+        super().reset(seed=None if seed is None else int(seed))
+        buffers = self._buffers.take()
+        first = int(seed) if seed is not None else engine_seed(self.np_random)
+        self._batch.reset(first, *buffers)
+        self._begun = True
+        infos: dict[str, Any] = {}
+        self._add_masks(infos)
+        return buffers[0], infos
+
+    def step(
+        self, actions: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        if not self._begun:
+            raise UsageError("step before reset: call reset() first")
+        buffers = self._buffers.take()
+        ended = self._batch.step(np.ascontiguousarray(actions), *buffers)
+        infos: dict[str, Any] = {}
+        if ended:
+            infos = self._infos_of_ended(buffers[2] | buffers[3])
+        self._add_masks(infos)
+        return (*buffers, infos)
+
+    def _add_masks(self, infos: dict[str, Any]) -> None:
+        if self._has_mask:
+            infos["action_mask"] = self._batch.mask()
+            infos["_action_mask"] = np.ones(self.num_envs, np.bool_)
+
+    def _infos_of_ended(self, ended: np.ndarray) -> dict[str, Any]:
+        final_obs = np.full(self.num_envs, None, dtype=object)
+        episode: dict[str, np.ndarray] = {
+            "r": np.zeros(self.num_envs, np.float64),
+            "l": np.zeros(self.num_envs, np.int64),
+        }
+        measures = np.zeros((len(self._measures), self.num_envs), np.float64)
+        masks: list[tuple[int, np.ndarray]] = []
+        for row, (total, length, values) in zip(np.flatnonzero(ended), self._batch.finished()):
+            final_obs[row] = self._batch.final_obs(row)
+            episode["r"][row] = total
+            episode["l"][row] = length
+            measures[:, row] = values
+            if self._has_mask:
+                masks.append((row, self._batch.final_mask(row)))
+        info: dict[str, Any] = {
+            "episode": {**episode, "_r": ended.copy(), "_l": ended.copy()},
+            "_episode": ended.copy(),
+        }
+        for name, column in zip(self._measures, measures):
+            info[name] = column
+            info["_" + name] = ended.copy()
+        if masks:
+            table = np.zeros((self.num_envs, self.engine_spec["actions"]), np.int8)
+            for row, mask in masks:
+                table[row] = mask
+            info["action_mask"], info["_action_mask"] = table, ended.copy()
+        return {
+            "final_obs": final_obs,
+            "_final_obs": ended,
+            "final_info": info,
+            "_final_info": ended.copy(),
+        }
+
+    def render(self) -> Optional[tuple[Any, ...]]:
+        """A picture of every row: arrays [height, width, 3] or, as "ansi", text in colours."""
+        if self.render_mode is None:
+            raise UsageError("render: no render_mode was given when the environment was made")
+        draw = self._batch.picture if self.render_mode == "rgb_array" else self._batch.text
+        return tuple(draw(row) for row in range(self.num_envs))
+
+
+def make(name: str, num_envs: int = 1, **options: Any) -> HotloopVectorEnv:
+    """``num_envs`` copies of an environment of the engine as a vector environment of Gymnasium.
+
+    name: one of ``hotloop.envs()``, or the path of a one-file world, ``corridor.cpp``.
+    options: of the environment; besides them ``threads`` and ``render_mode``.
+    """
+    return HotloopVectorEnv(name, num_envs, **options)

@@ -1,0 +1,15 @@
+// What the files of the extension module share: one function each, called by NB_MODULE.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace hotloop::python {
+
+namespace nb = nanobind;
+
+void bind_agent(nb::module_& m);  // trained models that act
+void bind_envs(nb::module_& m);   // worlds to step
+void bind_lists(nb::module_& m);  // names of environments, specs, algorithms; the resolved spec
+void bind_train(nb::module_& m);  // training and resuming
+
+}  // namespace hotloop::python

@@ -1,0 +1,161 @@
+// Training and resuming, with the interpreter lock released: it is taken only for the hooks.
+//
+// An exception that a hook raises must not unwind the session, which would lose what was learnt since
+// the last checkpoint: it is kept, the run saves and stops, and only then it is raised.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "bindings.hpp"
+#include "core/stop_signal.hpp"
+#include "run/session.hpp"
+
+namespace hotloop::python {
+namespace {
+
+using Overrides = std::vector<std::string>;
+
+TrainSpec read_spec(const std::string& spec, const std::optional<std::string>& text,
+                    const Overrides& overrides) {
+  return text ? load_spec_text(*text, spec, overrides) : load_spec(spec, overrides);
+}
+
+// How far a run is, as a dict for the progress line.
+nb::dict progress_of(const Trainer& trainer, const RunRecord& record) {
+  const Counters& counters = trainer.counters();
+  const RunOptions& run = trainer.spec().run;
+  double share = static_cast<double>(counters.env_steps) / static_cast<double>(run.steps);
+  if (run.episodes > 0) {
+    share =
+        std::max(share, static_cast<double>(counters.episodes) / static_cast<double>(run.episodes));
+  }
+  const Window& window = trainer.window();
+  const GroupShares time = trainer.clock().group_shares();
+  const auto python = std::find(kPhaseGroups.begin(), kPhaseGroups.end(), "python");
+  nb::dict d;
+  d["env_steps"] = counters.env_steps;
+  d["updates"] = counters.updates;
+  d["episodes"] = counters.episodes;
+  d["share"] = std::min(share, 1.0);
+  d["seconds"] = record.seconds;
+  d["exploring_return"] =
+      window.episodes > 0 ? window.returns / static_cast<double>(window.episodes) : kNone;
+  d["greedy_return"] = record.greedy_return;
+  d["python_share"] = time[static_cast<std::size_t>(python - kPhaseGroups.begin())];
+  return d;
+}
+
+// Python functions as hooks of a session; None = not wanted.
+class PythonHooks {
+ public:
+  PythonHooks(nb::object progress, nb::object warning, nb::object row)
+      : progress_(std::move(progress)), warning_(std::move(warning)), row_(std::move(row)) {}
+
+  SessionHooks hooks(const std::atomic<bool>* stop) {
+    SessionHooks hooks{.stop = stop};
+    if (!progress_.is_none()) {
+      hooks.progress = [this](const Trainer& trainer, const RunRecord& record) {
+        call([&] { progress_(progress_of(trainer, record)); });
+      };
+    }
+    if (!warning_.is_none()) {
+      hooks.warning = [this](const std::string& text) { call([&] { warning_(text); }); };
+    }
+    hooks.row = [this](std::string_view line) {
+      bool go_on = true;
+      if (!row_.is_none()) {
+        call([&] { go_on = nb::cast<bool>(row_(nb::str(line.data(), line.size()))); });
+      }
+      return go_on && !raised_;
+    };
+    return hooks;
+  }
+
+  // With the lock held, after the session has ended.
+  void raise() {
+    if (raised_) throw std::move(*raised_);
+  }
+
+ private:
+  template <class Body>
+  void call(Body&& body) {
+    if (raised_) return;
+    const nb::gil_scoped_acquire lock;
+    try {
+      body();
+    } catch (nb::python_error& error) {
+      raised_.emplace(std::move(error));
+    }
+  }
+
+  nb::object progress_, warning_, row_;
+  std::optional<nb::python_error> raised_;
+};
+
+// The result as JSON, and whether a signal ended the run. Signals are listened to only on behalf of
+// the main thread: they are its business.
+template <class Run>
+std::tuple<std::string, bool> run_session(PythonHooks& python, bool listen, Run&& run) {
+  std::string result;
+  bool stopped = false;
+  {
+    const nb::gil_scoped_release unlocked;
+    std::optional<StopSignal> signal;
+    if (listen) signal.emplace();
+    result = to_json(run(python.hooks(listen ? &signal->requested() : nullptr)));
+    stopped = listen && signal->requested().load();
+  }
+  python.raise();
+  return {std::move(result), stopped};
+}
+
+std::tuple<std::string, bool> train_run(const std::string& spec, std::optional<std::string> text,
+                                        const Overrides& overrides, const std::string& out,
+                                        nb::object progress, nb::object warning, nb::object row,
+                                        nb::object begun, bool listen) {
+  const TrainSpec loaded = read_spec(spec, text, overrides);
+  check_feasible(loaded);  // a run that cannot be must not leave a folder behind
+  const std::string folder = make_run_folder(out, loaded.name);
+  if (!begun.is_none()) begun(folder);
+  PythonHooks python(std::move(progress), std::move(warning), std::move(row));
+  return run_session(python, listen,
+                     [&](const SessionHooks& hooks) { return start_run(loaded, folder, hooks); });
+}
+
+std::tuple<std::string, bool> resume_folder(const std::string& folder, const Overrides& overrides,
+                                            std::optional<std::string> checkpoint,
+                                            nb::object progress, nb::object warning, nb::object row,
+                                            bool listen) {
+  const TrainSpec spec = load_run_spec(folder, overrides);
+  PythonHooks python(std::move(progress), std::move(warning), std::move(row));
+  return run_session(python, listen, [&](const SessionHooks& hooks) {
+    return resume_run(spec, folder, checkpoint, hooks);
+  });
+}
+
+}  // namespace
+
+void bind_train(nb::module_& m) {
+  using namespace nb::literals;
+  m.def("train", &train_run, "spec"_a, "text"_a.none(), "overrides"_a, "out"_a, "progress"_a.none(),
+        "warning"_a.none(), "row"_a.none(), "begun"_a.none(), "listen"_a,
+        "Trains in a new folder below `out`; returns the result as JSON and whether a signal "
+        "stopped it.");
+  m.def("resume", &resume_folder, "folder"_a, "overrides"_a, "checkpoint"_a.none(),
+        "progress"_a.none(), "warning"_a.none(), "row"_a.none(), "listen"_a,
+        "Goes on with the run in `folder`; returns what `train` does.");
+  m.def(
+      "resolve",
+      [](const std::string& spec, std::optional<std::string> text, const Overrides& overrides) {
+        return to_yaml(read_spec(spec, text, overrides));
+      },
+      "spec"_a, "text"_a.none(), "overrides"_a, "A spec as YAML with every key.");
+}
+
+}  // namespace hotloop::python

@@ -1,0 +1,317 @@
+// The engine's worlds for Python: a batch that steps and begins again by itself, and a single world
+// without auto-reset. Results are written straight into arrays that the caller hands in.
+//
+// The interpreter lock stays held: a step of a small batch takes less time than giving it away and
+// fetching it back; batches that take longer release it.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "arrays.hpp"
+#include "env/batch_env.hpp"
+#include "env/options.hpp"
+#include "env/registry.hpp"
+#include "env/vector_worlds.hpp"
+#include "run/picture_text.hpp"
+
+namespace hotloop::python {
+namespace {
+
+template <class T, class... Shape>
+using Out = nb::ndarray<T, nb::device::cpu, nb::c_contig, Shape...>;
+using Rows = Out<float, nb::ndim<2>>;
+using Column = Out<float, nb::ndim<1>>;
+using Flags = Out<bool, nb::ndim<1>>;
+
+constexpr int kRowsWorthReleasing = 64;
+
+std::unique_ptr<WorldArray> worlds_for_python(const std::string& name, const EnvOptions& options,
+                                              int count) {
+  if (count < 1) throw UsageError(fmt::format("num_envs is {}; allowed: 1 or more", count));
+  EnvOptions sorted = options;
+  std::sort(sorted.begin(), sorted.end());
+  std::unique_ptr<WorldArray> worlds = make_worlds({name, std::move(sorted)}, count);
+  if (dynamic_cast<VectorWorlds*>(worlds.get()) != nullptr) {
+    throw UsageError(fmt::format("{} is an environment of Python's: use it as it is", name));
+  }
+  return worlds;
+}
+
+// Copies into an array that Python owns.
+template <class T>
+nb::ndarray<nb::numpy, T> array_of(std::span<const T> values,
+                                   std::initializer_list<std::size_t> shape) {
+  auto copy = std::make_unique<T[]>(values.size());
+  std::copy(values.begin(), values.end(), copy.get());
+  nb::capsule owner(copy.get(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
+  return nb::ndarray<nb::numpy, T>(copy.release(), shape, owner);
+}
+
+nb::object picture_array(const Picture& picture) {
+  if (picture.width == 0) return nb::none();
+  return nb::cast(array_of<std::uint8_t>(
+      picture.rgb,
+      {static_cast<std::size_t>(picture.height), static_cast<std::size_t>(picture.width), 3}));
+}
+
+nb::dict spec_dict(const WorldArray& worlds) {
+  const EnvSpec& spec = worlds.spec();
+  nb::dict d;
+  nb::list low, high, measures, parts;
+  for (int i = 0; i < spec.action_size; ++i) {
+    low.append(spec.action_low[i]);
+    high.append(spec.action_high[i]);
+  }
+  for (int i = 0; i < spec.measure_count(); ++i) measures.append(std::string(spec.measures[i]));
+  for (const ObsPart& part : spec.parts) {
+    if (part.name.empty()) break;
+    nb::list shape;
+    for (int extent : part.shape) {
+      if (extent > 0) shape.append(extent);
+    }
+    parts.append(nb::make_tuple(std::string(part.name), nb::tuple(shape)));
+  }
+  d["name"] = std::string(spec.name);
+  d["obs"] = spec.obs;
+  d["actions"] = spec.actions;
+  d["action_low"] = low;
+  d["action_high"] = high;
+  d["max_steps"] = spec.max_steps;
+  d["solved_return"] = spec.solved_return;
+  d["parts"] = parts;
+  d["measures"] = measures;
+  d["has_mask"] = worlds.has_mask();
+  return d;
+}
+
+// N worlds. The arrays for results are touched only during the call that hands them in.
+class Batch {
+ public:
+  Batch(const std::string& name, const EnvOptions& options, int count, int threads)
+      : env_(worlds_for_python(name, options, count), count, 0, Purpose::world),
+        team_(threads),
+        actions_(env_.spec(), count) {}
+
+  const BatchEnv& env() const { return env_; }
+  nb::dict spec() const { return spec_dict(env_.worlds()); }
+
+  void reset(std::uint64_t seed, Rows obs, Column rewards, Flags terminated, Flags truncated) {
+    show_in(obs, rewards, terminated, truncated);
+    env_.set_seed(seed);
+    env_.reset();
+  }
+
+  // Returns how many episodes ended.
+  std::size_t step(const AnyArray& actions, Rows obs, Column rewards, Flags terminated,
+                   Flags truncated) {
+    if (env_.spec().actions > 0) {
+      read_numbers(actions, env_.spec().actions, env_.mask(), actions_.numbers);
+    } else {
+      read_boxes(actions, env_.spec().action_size, actions_.boxes);
+    }
+    show_in(obs, rewards, terminated, truncated);
+    if (env_.count() >= kRowsWorthReleasing) {
+      const nb::gil_scoped_release unlocked;
+      env_.step(actions_, team_);
+    } else {
+      env_.step(actions_, team_);
+    }
+    return env_.finished().size();
+  }
+
+  nb::object mask() const {
+    if (!env_.has_mask()) return nb::none();
+    return nb::cast(array_of<std::int8_t>(as_signed(env_.mask()), {rows(), actions()}));
+  }
+  nb::object final_mask(int row) const {
+    if (!env_.has_mask()) return nb::none();
+    return nb::cast(array_of<std::int8_t>(
+        as_signed(env_.final_mask().subspan(static_cast<std::size_t>(row) * actions(), actions())),
+        {actions()}));
+  }
+  nb::object final_obs(int row) const {
+    const auto width = static_cast<std::size_t>(env_.spec().obs);
+    return nb::cast(array_of<float>(
+        env_.final_obs().subspan(static_cast<std::size_t>(row) * width, width), {width}));
+  }
+  // Of the episodes that ended in the latest step, in row order: return, length, measures.
+  std::vector<std::tuple<double, std::int64_t, std::vector<double>>> finished() const {
+    std::vector<std::tuple<double, std::int64_t, std::vector<double>>> list;
+    for (const Episode& episode : env_.finished()) {
+      const auto first = episode.measures.begin();
+      list.emplace_back(episode.total_return, episode.length,
+                        std::vector<double>(first, first + env_.spec().measure_count()));
+    }
+    return list;
+  }
+
+  nb::object picture(int row) const { return picture_array(env_.worlds().picture(row)); }
+  std::string text(int row) const { return picture_text(env_.worlds().picture(row)); }
+
+ private:
+  std::size_t rows() const { return static_cast<std::size_t>(env_.count()); }
+  std::size_t actions() const { return static_cast<std::size_t>(env_.spec().actions); }
+
+  static std::span<const std::int8_t> as_signed(std::span<const std::uint8_t> flags) {
+    return {reinterpret_cast<const std::int8_t*>(flags.data()), flags.size()};
+  }
+
+  void show_in(Rows& obs, Column& rewards, Flags& terminated, Flags& truncated) {
+    const std::size_t n = rows();
+    const auto width = static_cast<std::size_t>(env_.spec().obs);
+    if (obs.shape(0) != n || obs.shape(1) != width || rewards.shape(0) != n ||
+        terminated.shape(0) != n || truncated.shape(0) != n) {
+      throw UsageError("the arrays for the results have the wrong shape");
+    }
+    static_assert(sizeof(bool) == 1);
+    const auto flags = [n](Flags& f) {
+      return std::span<std::uint8_t>(reinterpret_cast<std::uint8_t*>(f.data()), n);
+    };
+    env_.show_in({.obs = {obs.data(), n * width},
+                  .rewards = {rewards.data(), n},
+                  .terminated = flags(terminated),
+                  .truncated = flags(truncated)});
+  }
+
+  BatchEnv env_;
+  ThreadTeam team_;
+  Actions actions_;
+};
+
+// One world, driven directly: after its end it stays as it is until it is reset. Its streams are those
+// of row 0 of a batch, so the first episode of a seed is the same in both.
+class Single {
+ public:
+  Single(const std::string& name, const EnvOptions& options)
+      : worlds_(worlds_for_python(name, options, 1)),
+        actions_(worlds_->spec(), 1),
+        mask_(worlds_->has_mask() ? worlds_->spec().actions : 0) {
+    worlds_->clear();
+  }
+
+  nb::dict spec() const { return spec_dict(*worlds_); }
+
+  void reset(std::uint64_t seed, Column obs) {
+    seed_ = seed;
+    steps_ = 0;
+    worlds_->clear();
+    Rng rng(seed_, Purpose::world, 0, 0);
+    worlds_->reset(0, rng);
+    observe(obs);
+  }
+
+  // Reward, terminated, truncated.
+  nb::tuple step(const AnyArray& action, Column obs) {
+    const EnvSpec& s = worlds_->spec();
+    float reward = 0;
+    std::uint8_t terminated = 0;
+    const std::span<float> rewards(&reward, 1);
+    const std::span<std::uint8_t> flags(&terminated, 1);
+    if (s.actions > 0) {
+      read_numbers(action, s.actions, mask_, actions_.numbers);
+      worlds_->step(0, 1, std::span<const std::int32_t>(actions_.numbers), seed_, Purpose::world,
+                    ++steps_, rewards, flags);
+    } else {
+      read_boxes(action, s.action_size, actions_.boxes);
+      worlds_->step(0, 1, std::span<const float>(actions_.boxes), seed_, Purpose::world, ++steps_,
+                    rewards, flags);
+    }
+    observe(obs);
+    const bool out_of_time = s.max_steps > 0 && steps_ >= static_cast<std::uint64_t>(s.max_steps);
+    return nb::make_tuple(static_cast<double>(reward), terminated != 0,
+                          terminated == 0 && out_of_time);
+  }
+
+  nb::object mask() const {
+    if (mask_.empty()) return nb::none();
+    const auto* flags = reinterpret_cast<const std::int8_t*>(mask_.data());
+    return nb::cast(array_of<std::int8_t>({flags, mask_.size()}, {mask_.size()}));
+  }
+  std::vector<float> measures() const {
+    std::vector<float> values(static_cast<std::size_t>(worlds_->spec().measure_count()));
+    worlds_->measure(0, values);
+    return values;
+  }
+
+  // The world's own bytes, then its step and its seed, which decide what it will draw.
+  nb::bytes state() const {
+    std::vector<std::byte> bytes(worlds_->row_bytes() + sizeof(steps_) + sizeof(seed_));
+    worlds_->save_row(0, bytes.data());
+    std::byte* at = bytes.data() + worlds_->row_bytes();
+    std::memcpy(at, &steps_, sizeof(steps_));
+    std::memcpy(at + sizeof(steps_), &seed_, sizeof(seed_));
+    return nb::bytes(bytes.data(), bytes.size());
+  }
+  // All of that, or the world's own bytes alone, which leaves step and seed as they are.
+  void set_state(const nb::bytes& from, Column obs) {
+    const std::size_t own = worlds_->row_bytes();
+    const std::size_t all = own + sizeof(steps_) + sizeof(seed_);
+    if (from.size() != own && from.size() != all) {
+      throw UsageError(
+          fmt::format("the state has {} bytes; allowed: {}, as get_state() returns "
+                      "them, or {}, those of the world alone",
+                      from.size(), all, own));
+    }
+    const auto* bytes = static_cast<const std::byte*>(from.data());
+    worlds_->restore_row(0, bytes);
+    if (from.size() == all) {
+      std::memcpy(&steps_, bytes + own, sizeof(steps_));
+      std::memcpy(&seed_, bytes + own + sizeof(steps_), sizeof(seed_));
+    }
+    observe(obs);
+  }
+
+  nb::object picture() const { return picture_array(worlds_->picture(0)); }
+  std::string text() const { return picture_text(worlds_->picture(0)); }
+
+ private:
+  void observe(Column& obs) {
+    const auto width = static_cast<std::size_t>(worlds_->spec().obs);
+    if (obs.shape(0) != width)
+      throw UsageError("the array for the observation has the wrong shape");
+    worlds_->observe(0, 1, {obs.data(), width});
+    if (!mask_.empty()) worlds_->mask(0, 1, mask_);
+  }
+
+  std::unique_ptr<WorldArray> worlds_;
+  Actions actions_;
+  std::vector<std::uint8_t> mask_;
+  std::uint64_t seed_ = 0, steps_ = 0;
+};
+
+}  // namespace
+
+void bind_envs(nb::module_& m) {
+  using namespace nb::literals;
+  nb::class_<Batch>(m, "Batch", "N worlds of the engine, with auto-reset.")
+      .def(nb::init<const std::string&, const EnvOptions&, int, int>(), "name"_a, "options"_a,
+           "count"_a, "threads"_a)
+      .def_prop_ro("spec", &Batch::spec)
+      .def("reset", &Batch::reset, "seed"_a, "obs"_a, "rewards"_a, "terminated"_a, "truncated"_a)
+      .def("step", &Batch::step, "actions"_a, "obs"_a, "rewards"_a, "terminated"_a, "truncated"_a)
+      .def("mask", &Batch::mask)
+      .def("final_mask", &Batch::final_mask, "row"_a)
+      .def("final_obs", &Batch::final_obs, "row"_a)
+      .def("finished", &Batch::finished)
+      .def("picture", &Batch::picture, "row"_a)
+      .def("text", &Batch::text, "row"_a);
+  nb::class_<Single>(m, "Single", "One world of the engine, without auto-reset.")
+      .def(nb::init<const std::string&, const EnvOptions&>(), "name"_a, "options"_a)
+      .def_prop_ro("spec", &Single::spec)
+      .def("reset", &Single::reset, "seed"_a, "obs"_a)
+      .def("step", &Single::step, "action"_a, "obs"_a)
+      .def("mask", &Single::mask)
+      .def("measures", &Single::measures)
+      .def("state", &Single::state)
+      .def("set_state", &Single::set_state, "state"_a, "obs"_a)
+      .def("picture", &Single::picture)
+      .def("text", &Single::text);
+}
+
+}  // namespace hotloop::python

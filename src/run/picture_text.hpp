@@ -1,0 +1,15 @@
+// A picture as text for a terminal with colours.
+#pragma once
+
+#include <hotloop/env.hpp>
+
+#include <string>
+
+namespace hotloop {
+
+// A character is about twice as high as it is wide: it shows two pixels, one above the other. So many
+// lines, each ended by a line break.
+int text_lines(const Picture& picture);
+std::string picture_text(const Picture& picture);
+
+}  // namespace hotloop

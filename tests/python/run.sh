@@ -1,0 +1,16 @@
+#!/bin/sh
+# run.sh ROOT WORK: the tests of the Python package, in the environment that ./test made. Exit code 77
+# means skipped, and says why.
+root=$1 work=$2
+if [ -e "$root/build/python-skipped" ]; then
+  echo "skipped: $(cat "$root/build/python-skipped")"
+  exit 77
+fi
+python=$root/build/python-venv/bin/python
+if ! [ -x "$python" ]; then
+  echo "skipped: there is no build/python-venv; ./test makes it"
+  exit 77
+fi
+# Elsewhere than in the checkout, so that only what is installed can be imported.
+mkdir -p "$work" && cd "$work" || exit 1
+exec "$python" -m pytest -q -p no:cacheprovider --durations=5 "$root/python/tests"
