@@ -1,12 +1,11 @@
 // Counter-based random streams: Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy
-// as 1, 2, 3", 2011) from Random123.
+// as 1, 2, 3", 2011). Written out here rather than included from Random123, which the tests compare
+// it with: that header takes a second to compile, and every world would wait for it.
 //
 // A stream is a pure function of (seed, purpose, lane, step). Nothing about it needs saving:
 // whoever knows the four numbers knows every draw. That is what makes a run independent of the
 // number of threads, of logging and evaluation, and of how often it was stopped and resumed.
 #pragma once
-
-#include <Random123/philox.h>
 
 #include <array>
 #include <cmath>
@@ -27,6 +26,33 @@ enum class Purpose : std::uint8_t {
   noise = 6,             // noisy network parameters
 };
 
+// Philox 4x32 in ten rounds: four words that look random, a pure function of counter and key.
+constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
+                                              std::array<std::uint32_t, 2> key) {
+#pragma GCC unroll 10
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t a = std::uint64_t{0xD2511F53} * counter[0];
+    const std::uint64_t b = std::uint64_t{0xCD9E8D57} * counter[2];
+    counter = {static_cast<std::uint32_t>(b >> 32) ^ counter[1] ^ key[0],
+               static_cast<std::uint32_t>(b),
+               static_cast<std::uint32_t>(a >> 32) ^ counter[3] ^ key[1],
+               static_cast<std::uint32_t>(a)};
+    key = {key[0] + 0x9E3779B9, key[1] + 0xBB67AE85};
+  }
+  return counter;
+}
+
+// Where a stream stands, in plain numbers.
+struct RngState {
+  std::uint64_t seed = 0;
+  Purpose purpose = Purpose::world;
+  std::uint32_t lane = 0;
+  std::uint64_t step = 0;
+  std::uint32_t draws = 0;  // words of 32 bits that were taken or skipped
+
+  bool operator==(const RngState&) const = default;
+};
+
 class Rng {
  public:
   Rng(std::uint64_t seed, Purpose purpose, std::uint32_t lane, std::uint64_t step)
@@ -34,11 +60,25 @@ class Rng {
         counter_{{static_cast<std::uint32_t>(purpose) << 24, lane, static_cast<std::uint32_t>(step),
                   static_cast<std::uint32_t>(step >> 32)}} {}
 
+  // The same stream at the same place in another process, library or language.
+  explicit Rng(const RngState& state) : Rng(state.seed, state.purpose, state.lane, state.step) {
+    counter_[0] += state.draws / 4;
+    for (std::uint32_t i = 0; i < state.draws % 4; ++i) bits();
+  }
+  RngState state() const {
+    constexpr std::uint32_t kBlocks = (1u << 24) - 1;
+    return {.seed = std::uint64_t{key_[1]} << 32 | key_[0],
+            .purpose = static_cast<Purpose>(counter_[0] >> 24),
+            .lane = counter_[1],
+            .step = std::uint64_t{counter_[3]} << 32 | counter_[2],
+            .draws = (counter_[0] & kBlocks) * 4 - static_cast<std::uint32_t>(4 - next_)};
+  }
+
   // 32 uniform bits. A block of four is computed when the first of them is asked for, so an
   // unused stream costs nothing. 2^26 draws fit in one stream.
   std::uint32_t bits() {
     if (next_ == 4) {
-      block_ = r123::Philox4x32{}(counter_, key_);
+      block_ = philox(counter_, key_);
       ++counter_[0];
       next_ = 0;
     }
@@ -48,10 +88,10 @@ class Rng {
   // A whole block, the same four words that as many calls of bits() give; what was left of the
   // block before is skipped.
   std::array<std::uint32_t, 4> block() {
-    const auto words = r123::Philox4x32{}(counter_, key_);
+    const auto words = philox(counter_, key_);
     ++counter_[0];
     next_ = 4;
-    return {words[0], words[1], words[2], words[3]};
+    return words;
   }
 
   // Uniform integer in [0, n), unbiased (Lemire 2019). n must be positive.
@@ -79,9 +119,9 @@ class Rng {
   }
 
  private:
-  r123::Philox4x32::key_type key_;
-  r123::Philox4x32::ctr_type counter_;
-  r123::Philox4x32::ctr_type block_{};
+  std::array<std::uint32_t, 2> key_;
+  std::array<std::uint32_t, 4> counter_;
+  std::array<std::uint32_t, 4> block_{};
   int next_ = 4;
 };
 

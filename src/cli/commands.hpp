@@ -9,7 +9,8 @@
 namespace hotloop {
 
 struct TrainArguments {
-  std::string spec;
+  std::string spec;       // or a world
+  std::string algorithm;  // for a world
   std::vector<std::string> overrides;  // --set key=value
   std::optional<std::uint64_t> seed;
   int seeds = 1;  // how many, counting up from the first
@@ -101,6 +102,7 @@ int inspect_command(const InspectArguments& arguments);
 
 struct ProfileArguments {
   std::string spec;
+  std::string algorithm;
   std::vector<std::string> overrides;
   std::optional<std::uint64_t> seed;
   double seconds = 5;
@@ -114,6 +116,7 @@ int bench_command(const std::vector<std::string>& arguments);  // replaces this 
 
 struct DoctorArguments {
   std::string spec;
+  std::string algorithm;
   std::vector<std::string> overrides;
   std::optional<std::uint64_t> seed;
   double minutes = 3;
@@ -122,5 +125,16 @@ struct DoctorArguments {
   bool quiet = false;
 };
 int doctor_command(const DoctorArguments& arguments);
+
+struct CheckArguments {
+  std::string world;  // a file or a registered name
+  double timeout = 5;
+  std::uint64_t seed = 1;
+  int steps = 200;
+  bool json = false;
+};
+int check_command(const CheckArguments& arguments);
+
+int new_command(const std::string& what, const std::string& name);
 
 }  // namespace hotloop

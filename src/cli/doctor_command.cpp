@@ -39,7 +39,7 @@ int doctor_command(const DoctorArguments& arguments) {
     std::vector<std::string> overrides = arguments.overrides;
     if (arguments.seed) overrides.push_back(fmt::format("run.seed={}", *arguments.seed));
     overrides.insert(overrides.end(), more.begin(), more.end());
-    return load_spec(arguments.spec, overrides);
+    return load_spec_or_world(arguments.spec, arguments.algorithm, overrides);
   };
   check_feasible(source({}));
   const bool terminal = isatty(STDERR_FILENO) != 0;

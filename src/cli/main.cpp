@@ -16,9 +16,9 @@ namespace {
 
 using namespace hotloop;
 
-constexpr std::array<std::string_view, 12> kCommands = {"train", "resume",  "eval",   "compare",
-                                                        "watch", "plot",    "list",   "inspect",
-                                                        "suite", "profile", "doctor", "bench"};
+constexpr std::array<std::string_view, 14> kCommands = {
+    "train", "resume",  "eval",   "compare", "watch", "plot", "list", "inspect",
+    "suite", "profile", "doctor", "check",   "new",   "bench"};
 
 // Which model, and under which options, in `compare`, `eval` and `watch`.
 template <class Arguments>
@@ -42,6 +42,13 @@ void add_player(CLI::App& app, Arguments& to) {
   add_model(app, to);
 }
 
+// How a world that has no spec learns, in `train`, `profile` and `doctor`.
+void add_algorithm(CLI::App& app, std::string& to) {
+  app.add_option("--algo", to,
+                 "for a world: dqn, pqn, sarsa or ppo with general settings; without it dqn for "
+                 "numbered actions, ppo for a box");
+}
+
 int run(int argc, char** argv) {
   CLI::App app{
       "hotloop: a reinforcement-learning trainer whose hot loop contains nothing but the maths",
@@ -53,8 +60,9 @@ int run(int argc, char** argv) {
   TrainArguments train;
   auto* train_app = app.add_subcommand("train", "train an agent");
   train_app
-      ->add_option("SPEC", train.spec, "a ready-made spec (see: hotloop list specs) or a YAML file")
+      ->add_option("SPEC", train.spec, "a ready-made spec (see: hotloop list specs), a YAML file, or the .cpp file of a world")
       ->required();
+  add_algorithm(*train_app, train.algorithm);
   train_app
       ->add_option("--set", train.overrides,
                    "override a key of the spec, e.g. algo.batch=64; env.NAME is short for "
@@ -199,7 +207,8 @@ int run(int argc, char** argv) {
   ProfileArguments profile;
   auto* profile_app =
       app.add_subcommand("profile", "run a spec for some seconds and show where the time goes");
-  profile_app->add_option("SPEC", profile.spec, "a ready-made spec or a YAML file")->required();
+  profile_app->add_option("SPEC", profile.spec, "a spec, or the .cpp file of a world")->required();
+  add_algorithm(*profile_app, profile.algorithm);
   profile_app
       ->add_option("--set", profile.overrides, "override a key of the spec, e.g. algo.batch=64")
       ->allow_extra_args(false);
@@ -217,7 +226,8 @@ int run(int argc, char** argv) {
   DoctorArguments doctor;
   auto* doctor_app = app.add_subcommand(
       "doctor", "measure what slows a training down, and which remedy helps without hurting it");
-  doctor_app->add_option("SPEC", doctor.spec, "a ready-made spec or a YAML file")->required();
+  doctor_app->add_option("SPEC", doctor.spec, "a spec, or the .cpp file of a world")->required();
+  add_algorithm(*doctor_app, doctor.algorithm);
   doctor_app->add_option("--set", doctor.overrides, "override a key of the spec")
       ->allow_extra_args(false);
   doctor_app->add_option("--seed", doctor.seed, "random seed (run.seed); others follow it");
@@ -229,6 +239,27 @@ int run(int argc, char** argv) {
   doctor_app->add_flag("--json", doctor.json, "print one JSON object on standard output");
   doctor_app->add_flag("--quiet", doctor.quiet, "no progress");
   doctor_app->callback([&] { code = doctor_command(doctor); });
+
+  CheckArguments check;
+  auto* check_app = app.add_subcommand(
+      "check", "put a world through the test battery, and explain what is wrong with it");
+  check_app->add_option("WORLD", check.world, "a .cpp file, or a name (see: hotloop list envs)")
+      ->required();
+  check_app->add_option("--timeout", check.timeout, "seconds that one call of the world may take")
+      ->check(CLI::Range(0.01, 100'000.0))
+      ->capture_default_str();
+  check_app->add_option("--seed", check.seed, "random seed")->capture_default_str();
+  check_app->add_option("--steps", check.steps, "steps of each play")
+      ->check(CLI::Range(10, 1'000'000))
+      ->capture_default_str();
+  check_app->add_flag("--json", check.json, "print one JSON object");
+  check_app->callback([&] { code = check_command(check); });
+
+  std::string new_what, new_name;
+  auto* new_app = app.add_subcommand("new", "write a first version of something: env");
+  new_app->add_option("WHAT", new_what, "env, a world in one file")->required();
+  new_app->add_option("NAME", new_name, "its name; the file is NAME.cpp")->required();
+  new_app->callback([&] { code = new_command(new_what, new_name); });
 
   auto* bench_app =
       app.add_subcommand("bench",

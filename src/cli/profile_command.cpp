@@ -61,7 +61,7 @@ void write_file(const ProfileArguments& arguments, const std::string& path,
 int profile_command(const ProfileArguments& arguments) {
   std::vector<std::string> overrides = arguments.overrides;
   if (arguments.seed) overrides.push_back(fmt::format("run.seed={}", *arguments.seed));
-  const TrainSpec spec = load_spec(arguments.spec, overrides);
+  const TrainSpec spec = load_spec_or_world(arguments.spec, arguments.algorithm, overrides);
   check_feasible(spec);
   check_files(arguments);
   Profile profile;

@@ -95,7 +95,7 @@ int train_command(const TrainArguments& arguments) {
   std::vector<std::string> overrides = arguments.overrides;
   if (arguments.seed) overrides.push_back(fmt::format("run.seed={}", *arguments.seed));
   if (arguments.steps) overrides.push_back(fmt::format("run.steps={}", *arguments.steps));
-  TrainSpec spec = load_spec(arguments.spec, overrides);
+  TrainSpec spec = load_spec_or_world(arguments.spec, arguments.algorithm, overrides);
   check_feasible(spec);  // a run that cannot be must not leave a folder behind
   const double threshold = solved_threshold(spec);
   const std::uint64_t first = spec.run.seed;

@@ -237,6 +237,10 @@ Failure check_against_plain(const EnvEntry& entry, const BatteryOptions& options
 
 }  // namespace
 
+std::optional<std::string> check_random_play(const EnvEntry& entry, const BatteryOptions& options) {
+  return check_play(entry.one_by_one_maker, options);
+}
+
 std::vector<std::string> check_env(const EnvEntry& registered, const BatteryOptions& options) {
   const EnvSpec spec = registered.make(1, options.values)->spec();
   EnvEntry entry = registered;

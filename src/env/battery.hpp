@@ -11,6 +11,7 @@
 #include <hotloop/env.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,10 @@ struct BatteryOptions {
   std::uint64_t seed = 1;
   std::vector<double> values{};  // of the world's options; none = the initial ones
 };
+
+// The first check alone, random play of the bare worlds: sizes, finiteness, flags, masks. What is wrong,
+// or nothing.
+std::optional<std::string> check_random_play(const EnvEntry& entry, const BatteryOptions& options);
 
 // One sentence per failed check, with what was expected, what was found, the row and the first step
 // at which it showed; empty if the world passes. Checks that could only repeat a failure are left

@@ -3,6 +3,7 @@
 #include <hotloop/error.hpp>
 
 #include "core/text.hpp"
+#include "env/world_file.hpp"
 
 namespace hotloop {
 
@@ -20,6 +21,12 @@ bool EnvRegistry::add(const EnvEntry& entry) {
 const EnvEntry& EnvRegistry::put(const std::string& name, const EnvEntry& entry) {
   const std::lock_guard lock(mutex_);
   return *(by_name_[name] = &entries_.emplace_back(entry));
+}
+
+void EnvRegistry::forget(std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  const auto place = by_name_.find(name);
+  if (place != by_name_.end()) by_name_.erase(place);
 }
 
 void EnvRegistry::check_names() const {
@@ -43,13 +50,14 @@ const EnvEntry* EnvRegistry::look_up(std::string_view name) const {
   return place == by_name_.end() ? nullptr : place->second;
 }
 
-const EnvEntry& EnvRegistry::find(std::string_view name) const {
+const EnvEntry& EnvRegistry::find(std::string_view name) {
   if (const EnvEntry* entry = look_up(name)) return *entry;
   if (name.starts_with("gymnasium:") || name.starts_with("python:")) {
     throw UsageError("env.name: " + std::string(name) +
                      " is an environment of Python's; train, resume and evaluate it from Python, "
                      "with hotloop.train(..., env=...) or hotloop.resume(..., env=...)");
   }
+  if (is_world_file(name)) return put(std::string(name), load_world_file(std::string(name)));
   const std::lock_guard lock(mutex_);
   std::vector<std::string_view> names;
   for (const auto& [known, entry] : by_name_) names.push_back(known);

@@ -3,7 +3,8 @@
 // Built-in worlds register before main, in no particular order. A name that is taken twice makes every
 // later question to the registry an error: which world it meant would depend on the order of linking.
 // Others are put in while the program runs: from a file, from another language, or a stand-in for one
-// that is not here. Entries never move and never go away: what `find` returns stays valid.
+// that is not here. A name that ends in .cpp or .so is such a file (world_file.hpp) and is loaded when it
+// is first asked for. Entries never move and never go away: what `find` returns stays valid.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -22,13 +23,15 @@ class EnvRegistry {
   bool add(const EnvEntry& entry);  // false if the name is taken
   // Under another name than its spec's, perhaps in place of an entry, which those who have it keep.
   const EnvEntry& put(const std::string& name, const EnvEntry& entry);
+  // The next to ask for it gets what is then there.
+  void forget(std::string_view name);
 
   // Sorted by name. Throws UsageError if a name was added twice.
   std::vector<EnvEntry> entries() const;
 
   const EnvEntry* look_up(std::string_view name) const;  // null if it is unknown
   // Throws UsageError naming the nearest known name and all of them.
-  const EnvEntry& find(std::string_view name) const;
+  const EnvEntry& find(std::string_view name);
 
  private:
   void check_names() const;

@@ -4,6 +4,8 @@
 #include <immintrin.h>
 #endif
 
+#include <Random123/philox.h>
+
 #include <algorithm>
 
 namespace hotloop {

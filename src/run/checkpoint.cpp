@@ -57,7 +57,7 @@ Json to_state(const Trainer& trainer, const RunRecord& r) {
 // The part of a spec that decides how training goes. How long to run, how to save and how to
 // evaluate may change on resuming, and names are only names.
 std::string identity(const TrainSpec& spec) {
-  TrainSpec same = spec;
+  TrainSpec same = portable(spec);
   same.name = "any";
   same.about = "";
   same.run = RunOptions{};
@@ -99,7 +99,7 @@ std::string save_checkpoint(const std::string& run_dir, Trainer& trainer, const 
                                  trainer.counters().env_steps, kDigits);
   write_safetensors(
       path, tensors,
-      {{"format", kFormat}, {"spec", to_yaml(trainer.spec())}, {"state", state.dump()}});
+      {{"format", kFormat}, {"spec", to_yaml(portable(trainer.spec()))}, {"state", state.dump()}});
   // Later ones, if any, belong to a future that was given up by resuming from before them.
   const std::vector<std::string> all = list_checkpoints(run_dir);
   const auto here = std::find(all.begin(), all.end(), path);

@@ -60,7 +60,7 @@ void save_model(const std::string& path, const Model& model) {
   write_safetensors(
       path, views,
       {{"format", kFormat},
-       {"spec", to_yaml(model.spec)},
+       {"spec", to_yaml(portable(model.spec))},
        {"env", env_facts(worlds->spec(), worlds->has_mask())},
        {"structure", model.structure.describe()},
        {"env_steps", fmt::format("{}", model.env_steps)},

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/system.hpp"
+#include "env/world_file.hpp"
 #include "run/checkpoint.hpp"
 #include "run/graph_report.hpp"
 #include "run/model_file.hpp"
@@ -52,7 +53,8 @@ void Session::start() {
   if (error) {
     throw RunError(fmt::format("cannot create '{}/checkpoints': {}", run_dir_, error.message()));
   }
-  write_file_atomically(run_dir_ + "/spec.yaml", to_yaml(spec));
+  if (is_world_file(spec.env)) keep_world_file(spec.env, run_dir_);
+  write_file_atomically(run_dir_ + "/spec.yaml", to_yaml(portable(spec)));
   const Json about = {{"version", version()}, {"cpu", cpu_name()}, {"seed", spec.run.seed}};
   write_file_atomically(run_dir_ + "/run.json", about.dump(2) + "\n");
   if (const DagLayer* dag = graph_of(trainer_.network().structure())) {
@@ -345,7 +347,7 @@ TrainResult resume_run(const TrainSpec& spec, const std::string& run_dir,
         "{}\nan earlier checkpoint can be tried with: hotloop resume {} --checkpoint {}", e.what(),
         run_dir, all[all.size() - 2]));
   }
-  write_file_atomically(run_dir + "/spec.yaml", to_yaml(spec));  // with this session's changes
+  write_file_atomically(run_dir + "/spec.yaml", to_yaml(portable(spec)));  // with this session's changes
   return session.run();
 }
 

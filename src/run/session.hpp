@@ -3,6 +3,7 @@
 //
 // The run folder:
 //   spec.yaml                    the fully resolved spec
+//   NAME.cpp                     the world, if it is one of a file
 //   run.json                     version, CPU, seed
 //   graph.json                   of a network that is a graph: edges and measures
 //   metrics.jsonl                see metrics.hpp

@@ -11,6 +11,7 @@
 
 #include "core/file.hpp"
 #include "core/text.hpp"
+#include "env/world_file.hpp"
 
 namespace hotloop {
 namespace {
@@ -79,6 +80,7 @@ std::vector<SpecInfo> ready_made_specs(const std::string& folder) {
 
 TrainSpec load_spec(const std::string& name_or_path, std::span<const std::string> overrides,
                     const std::string& folder) {
+  if (is_world_file(name_or_path)) return load_world_spec(name_or_path, std::nullopt, overrides);
   const std::vector<std::string> names = ready_made_names(folder);
   std::string path = name_or_path;
   if (std::find(names.begin(), names.end(), name_or_path) != names.end()) {

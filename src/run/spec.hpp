@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -74,12 +75,22 @@ const std::string& default_spec_folder();
 // All NAME.yaml in the folder, sorted by name.
 std::vector<SpecInfo> ready_made_specs(const std::string& folder = default_spec_folder());
 
-// Reads a ready-made spec by name, or a file by path. Each override is "key.path=value", the value
+// General settings of an algorithm for any environment, a registered name or the file of a world; the
+// run is named after it. Without an algorithm: dqn for numbered actions, ppo for a box.
+TrainSpec load_world_spec(const std::string& env, std::optional<Algorithm> algorithm,
+                          std::span<const std::string> overrides = {});
+
+// What a user may name on the command line: a spec, or a world, for which alone `algorithm` may be given.
+TrainSpec load_spec_or_world(const std::string& name, const std::string& algorithm,
+                             std::span<const std::string> overrides = {});
+
+// Reads a ready-made spec by name, or a file by path; the file of a world means load_world_spec(). Each override is "key.path=value", the value
 // being YAML, its key perhaps in the short form below; they apply in order, after the file.
 TrainSpec load_spec(const std::string& name_or_path, std::span<const std::string> overrides = {},
                     const std::string& folder = default_spec_folder());
 
-// `origin` names the text in messages; its file name without ending is the spec's default name.
+// `origin` names the text in messages; its file name without ending is the spec's default name. The file
+// of a world is looked for beside `origin` first, then from the current folder.
 TrainSpec load_spec_text(std::string_view text, const std::string& origin,
                          std::span<const std::string> overrides = {});
 
@@ -92,6 +103,9 @@ std::string full_override(const std::string& text, std::string_view env);
 
 // What the algorithm's switches make of it, in a few words: "double dueling 3-step dqn, prioritised".
 std::string describe_algorithm(const TrainSpec& spec);
+
+// The same spec with the file of its world named as it is in a run folder, beside spec.yaml and models.
+TrainSpec portable(TrainSpec spec);
 
 // Every key with its value. Reading it back gives the same spec, to the bit.
 std::string to_yaml(const TrainSpec& spec);

@@ -10,12 +10,15 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <hotloop/error.hpp>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "core/text.hpp"
+#include "env/registry.hpp"
+#include "env/world_file.hpp"
 #include "graph/graph_file.hpp"
 #include "run/spec.hpp"
 #include "run/spec_keys.hpp"
@@ -565,7 +568,12 @@ TrainSpec load_spec_text(std::string_view text, const std::string& origin,
   SpecReader reader(origin);
   reader.add_file(text);
   for (const std::string& override_text : overrides) reader.add_override(override_text);
-  return reader.read();
+  TrainSpec spec = reader.read();
+  if (is_world_file(spec.env)) {
+    spec.env = find_world_file(spec.env, std::filesystem::path(origin).parent_path().string());
+    env_registry().forget(spec.env);  // it may have been changed since
+  }
+  return spec;
 }
 
 }  // namespace hotloop

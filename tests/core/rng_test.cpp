@@ -1,6 +1,8 @@
+#include <Random123/philox.h>
 #include <gtest/gtest.h>
 #include <hotloop/rng.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -13,22 +15,48 @@ namespace {
 
 // The three "philox4x32 10" lines of tests/kat_vectors in D. E. Shaw Research's Random123 release.
 TEST(Philox, KnownAnswers) {
-  using Philox = r123::Philox4x32;
+  using Words = std::array<std::uint32_t, 4>;
   struct Line {
-    Philox::ctr_type counter;
-    Philox::key_type key;
-    Philox::ctr_type answer;
+    Words counter;
+    std::array<std::uint32_t, 2> key;
+    Words answer;
   };
   const Line lines[] = {
-      {{{0, 0, 0, 0}}, {{0, 0}}, {{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}}},
-      {{{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}},
-       {{0xffffffff, 0xffffffff}},
-       {{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}}},
-      {{{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}},
-       {{0xa4093822, 0x299f31d0}},
-       {{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}}},
+      {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+      {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
+       {0xffffffff, 0xffffffff},
+       {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+      {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+       {0xa4093822, 0x299f31d0},
+       {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
   };
-  for (const Line& line : lines) EXPECT_EQ(Philox{}(line.counter, line.key), line.answer);
+  for (const Line& line : lines) EXPECT_EQ(philox(line.counter, line.key), line.answer);
+}
+
+TEST(Philox, EqualsRandom123) {
+  std::array<std::uint32_t, 4> counter{1, 2, 3, 4};
+  std::array<std::uint32_t, 2> key{5, 6};
+  for (int i = 0; i < 10'000; ++i) {
+    const r123::Philox4x32::ctr_type expected = r123::Philox4x32{}(
+        {{counter[0], counter[1], counter[2], counter[3]}}, {{key[0], key[1]}});
+    counter = philox(counter, key);
+    ASSERT_TRUE(std::equal(counter.begin(), counter.end(), expected.begin())) << i;
+    key = {counter[1], counter[2]};
+  }
+}
+
+// A stream goes on elsewhere from where its state says it stands.
+TEST(Rng, GoesOnFromItsState) {
+  for (int draws = 0; draws < 11; ++draws) {
+    Rng rng(~0ull, Purpose::noise, 0xfffffffe, 0x123456789abcdefull);
+    for (int i = 0; i < draws; ++i) rng.bits();
+    const RngState state = rng.state();
+    EXPECT_EQ(state.draws, static_cast<std::uint32_t>(draws));
+    EXPECT_EQ(state.purpose, Purpose::noise);
+    Rng other(state);
+    EXPECT_EQ(other.state(), state);
+    for (int i = 0; i < 9; ++i) ASSERT_EQ(other.bits(), rng.bits()) << draws << ' ' << i;
+  }
 }
 
 // Seed, purpose, lane and step of zero make the all-zero counter and key of the vectors above.

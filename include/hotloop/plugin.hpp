@@ -1,0 +1,234 @@
+// Makes a plug-in of a file with HOTLOOP_ENV lines: their worlds behind the C interface of plugin.h.
+//
+// hotloop compiles a one-file world with this header in front of it, so nobody includes it by hand.
+// It has a `register_env` of its own, which collects the worlds of the file, and exports the table.
+// Whatever a world throws ends here, as an error code and a sentence.
+#pragma once
+
+#include <hotloop/env.hpp>
+#include <hotloop/plugin.h>
+
+#include <algorithm>
+#include <exception>
+#include <string>
+
+namespace hotloop::plugin {
+
+// Of this thread's latest failed call.
+inline std::string& error_text() {
+  thread_local std::string text;
+  return text;
+}
+
+template <class Body>
+int guarded(Body&& body) noexcept {
+  try {
+    body();
+    return 0;
+  } catch (const std::exception& error) {
+    error_text() = error.what();
+  } catch (...) {
+    error_text() = "it threw something that is not a std::exception";
+  }
+  return 1;
+}
+
+// One world of the file, and the C table of it. The table points into this object.
+struct Entry {
+  EnvEntry entry;
+  std::array<hotloop_part, 8> parts{};
+  std::array<std::string, 8> part_names{};
+  std::array<std::string, kMaxMeasures + kMaxRewardParts> words{};
+  std::array<const char*, kMaxMeasures + kMaxRewardParts> word_pointers{};
+  std::string name, about;
+};
+
+inline std::vector<EnvEntry>& registered() {
+  static std::vector<EnvEntry> all;
+  return all;
+}
+
+inline WorldArray& array(void* worlds) { return *static_cast<WorldArray*>(worlds); }
+inline const WorldArray& array(const void* worlds) {
+  return *static_cast<const WorldArray*>(worlds);
+}
+
+// As many floats or flags as rows up to `end` need; the arrays go on, but nobody may look.
+template <class T>
+std::span<T> rows_up_to(int end, int width, T* first) {
+  return {first, static_cast<std::size_t>(end) * static_cast<std::size_t>(width)};
+}
+
+inline void destroy(void* worlds) { delete &array(worlds); }
+inline int clear(void* worlds) {
+  return guarded([&] { array(worlds).clear(); });
+}
+
+inline int reset(void* worlds, std::int32_t row, hotloop_stream* stream) {
+  return guarded([&] {
+    Rng rng(RngState{stream->seed, static_cast<Purpose>(stream->purpose), stream->lane,
+                     stream->step, stream->draws});
+    array(worlds).reset(row, rng);
+    stream->draws = rng.state().draws;
+  });
+}
+
+inline int step(void* worlds, hotloop_step_call* call) {
+  // A flag that no world writes shows which row a thrown exception came from.
+  constexpr std::uint8_t kUntouched = 0xFF;
+  const EnvSpec& spec = array(worlds).spec();
+  const auto terminated = rows_up_to(call->end, 1, call->terminated);
+  const auto rewards = rows_up_to(call->end, 1, call->rewards);
+  const auto purpose = static_cast<Purpose>(call->purpose);
+  std::memset(call->terminated + call->begin, kUntouched,
+              static_cast<std::size_t>(call->end - call->begin));
+  const int failed = guarded([&] {
+    if (spec.actions > 0) {
+      array(worlds).step(call->begin, call->end, rows_up_to(call->end, 1, call->numbers),
+                         call->seed, purpose, call->step, rewards, terminated);
+    } else {
+      array(worlds).step(call->begin, call->end,
+                         rows_up_to(call->end, spec.action_size, call->boxes), call->seed, purpose,
+                         call->step, rewards, terminated);
+    }
+  });
+  if (failed == 0) return 0;
+  call->failed_row = call->begin;
+  while (call->failed_row < call->end && call->terminated[call->failed_row] != kUntouched) {
+    ++call->failed_row;
+  }
+  if (call->failed_row == call->end) call->failed_row = -1;
+  return failed;
+}
+
+inline int observe(const void* worlds, std::int32_t begin, std::int32_t end, float* obs) {
+  return guarded([&] {
+    array(worlds).observe(begin, end, rows_up_to(end, array(worlds).spec().obs, obs));
+  });
+}
+inline int mask(const void* worlds, std::int32_t begin, std::int32_t end, std::uint8_t* allowed) {
+  return guarded([&] {
+    array(worlds).mask(begin, end, rows_up_to(end, array(worlds).spec().actions, allowed));
+  });
+}
+inline int measure(const void* worlds, std::int32_t row, float* values) {
+  return guarded([&] {
+    array(worlds).measure(row, rows_up_to(1, array(worlds).spec().measure_count(), values));
+  });
+}
+inline int parts_of_reward(const void* worlds, std::int32_t begin, std::int32_t end, float* parts) {
+  return guarded([&] {
+    const int width = array(worlds).spec().reward_part_count();
+    array(worlds).reward_parts(begin, end, rows_up_to(end, width, parts));
+  });
+}
+inline int picture(const void* worlds, std::int32_t row, std::int32_t* width, std::int32_t* height,
+                   std::uint8_t* rgb) {
+  return guarded([&] {
+    const Picture drawn = array(worlds).picture(row);
+    *width = drawn.width;
+    *height = drawn.height;
+    if (rgb != nullptr) std::memcpy(rgb, drawn.rgb.data(), drawn.rgb.size());
+  });
+}
+inline int save_row(const void* worlds, std::int32_t row, void* to) {
+  return guarded([&] { array(worlds).save_row(row, static_cast<std::byte*>(to)); });
+}
+inline int restore_row(void* worlds, std::int32_t row, const void* from) {
+  return guarded([&] { array(worlds).restore_row(row, static_cast<const std::byte*>(from)); });
+}
+
+// create() is told nothing but a number, so each world of the file has its own.
+inline constexpr int kMostWorlds = 8;
+template <int kIndex>
+int create(std::int32_t count, std::int32_t plain, void** worlds) {
+  return guarded([&] {
+    const EnvEntry& entry = registered()[kIndex];
+    *worlds = (plain != 0 ? entry.make_one_by_one(count) : entry.make(count)).release();
+  });
+}
+using Create = int (*)(std::int32_t, std::int32_t, void**);
+inline constexpr std::array<Create, kMostWorlds> kCreate = {
+    &create<0>, &create<1>, &create<2>, &create<3>, &create<4>, &create<5>, &create<6>, &create<7>};
+
+struct Table {
+  std::vector<Entry> entries;
+  std::vector<hotloop_world> worlds;
+  hotloop_plugin plugin{};
+
+  Table() : entries(std::min<std::size_t>(registered().size(), kMostWorlds)) {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      entries[i].entry = registered()[i];
+      worlds.push_back(describe(entries[i], kCreate[i]));
+    }
+    plugin = {HOTLOOP_PLUGIN_VERSION, sizeof(hotloop_world),
+              static_cast<std::int32_t>(registered().size()), worlds.data(),
+              [] { return error_text().c_str(); }};
+  }
+
+  static hotloop_world describe(Entry& e, Create create) {
+    const EnvSpec& spec = *e.entry.spec;
+    e.name = spec.name;
+    e.about = spec.about;
+    int parts = 0;
+    for (; parts < 8 && !spec.parts[parts].name.empty(); ++parts) {
+      const ObsPart& part = spec.parts[parts];
+      e.part_names[parts] = part.name;
+      e.parts[parts] = {e.part_names[parts].c_str(),
+                        {part.shape[0], part.shape[1], part.shape[2]}};
+    }
+    for (int i = 0; i < spec.measure_count(); ++i) e.words[i] = spec.measures[i];
+    for (int i = 0; i < spec.reward_part_count(); ++i) {
+      e.words[kMaxMeasures + i] = spec.reward_parts[i];
+    }
+    for (std::size_t i = 0; i < e.words.size(); ++i) e.word_pointers[i] = e.words[i].c_str();
+    hotloop_world w{};
+    w.name = e.name.c_str();
+    w.about = e.about.c_str();
+    w.obs = spec.obs;
+    w.actions = spec.actions;
+    w.action_size = spec.action_size;
+    w.action_low = spec.action_low.data();
+    w.action_high = spec.action_high.data();
+    w.max_steps = spec.max_steps;
+    w.solved_return = spec.solved_return;
+    w.part_count = parts;
+    w.parts = e.parts.data();
+    w.measure_count = spec.measure_count();
+    w.measures = e.word_pointers.data();
+    w.reward_part_count = spec.reward_part_count();
+    w.reward_parts = e.word_pointers.data() + kMaxMeasures;
+    w.create = create;
+    w.destroy = &destroy;
+    w.clear = &clear;
+    w.reset = &reset;
+    w.step = &step;
+    w.observe = &observe;
+    w.measure = w.measure_count > 0 ? &measure : nullptr;
+    w.parts_of_reward = w.reward_part_count > 0 ? &parts_of_reward : nullptr;
+    w.picture = &picture;
+    w.save_row = &save_row;
+    w.restore_row = &restore_row;
+    // What only an array knows. A constructor that throws shows again, and is reported, in create().
+    guarded([&] {
+      const auto one = e.entry.make(1);
+      w.mask = one->has_mask() ? &mask : nullptr;
+      w.row_bytes = one->row_bytes();
+    });
+    return w;
+  }
+};
+
+}  // namespace hotloop::plugin
+
+namespace hotloop {
+inline bool register_env(const EnvEntry& entry) {
+  plugin::registered().push_back(entry);
+  return true;
+}
+}  // namespace hotloop
+
+extern "C" [[gnu::visibility("default"), gnu::weak]] const hotloop_plugin* hotloop_plugin_v1(void) {
+  static const hotloop::plugin::Table table;
+  return &table.plugin;
+}

@@ -1,0 +1,67 @@
+// hotloop check: a world and what is wrong with it.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include <hotloop/error.hpp>
+
+#include "cli/commands.hpp"
+#include "core/text.hpp"
+#include "env/world_check.hpp"
+
+namespace hotloop {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json list_of(const std::vector<Finding>& findings) {
+  Json list = Json::array();
+  for (const Finding& f : findings) list.push_back({{"what", f.what}, {"hint", f.hint}});
+  return list;
+}
+
+void print_findings(std::string_view kind, const std::vector<Finding>& findings) {
+  for (const Finding& f : findings) {
+    fmt::print("{}: {}\n", kind, f.what);
+    if (!f.hint.empty()) fmt::print("  hint: {}\n", f.hint);
+  }
+}
+
+}  // namespace
+
+int check_command(const CheckArguments& arguments) {
+  const CheckReport report =
+      check_world(arguments.world, {.timeout = arguments.timeout,
+                                    .seed = arguments.seed,
+                                    .steps = arguments.steps});
+  const bool passed = report.failures.empty();
+  if (arguments.json) {
+    const Json json = {{"world", report.name},
+                       {"passed", passed},
+                       {"failures", list_of(report.failures)},
+                       {"warnings", list_of(report.warnings)},
+                       {"facts", report.facts},
+                       {"steps_per_second", report.steps_per_second},
+                       {"compiler_warnings", report.compiler_warnings}};
+    fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  } else {
+    print_findings("FAILED", report.failures);
+    print_findings("warning", report.warnings);
+    if (!report.compiler_warnings.empty()) {
+      fmt::print("the compiler warns:\n{}", report.compiler_warnings);
+    }
+    for (const std::string& fact : report.facts) fmt::print("  {}\n", fact);
+    if (report.steps_per_second > 0) {
+      fmt::print("  {} steps/s on one thread, without learning\n",
+                 short_number(report.steps_per_second));
+    }
+    fmt::print("{}: {}\n", report.name,
+               passed ? "passed" : fmt::format("failed, {} finding{}", report.failures.size(),
+                                               report.failures.size() == 1 ? "" : "s"));
+  }
+  if (std::fflush(stdout) != 0) throw RunError("cannot write to standard output");
+  return passed ? 0 : 1;
+}
+
+}  // namespace hotloop

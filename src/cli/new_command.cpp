@@ -1,0 +1,121 @@
+// hotloop new env NAME: a world to start from, which compiles, passes `check` and can be learnt.
+#include <fmt/format.h>
+
+#include <cctype>
+#include <filesystem>
+#include <hotloop/error.hpp>
+
+#include "cli/commands.hpp"
+#include "core/file.hpp"
+
+namespace hotloop {
+namespace {
+
+// @Type@ and @name@ are replaced.
+constexpr std::string_view kTemplate = R"(// @name@: walk to the goal on a line. Change it into a world of your own, then
+//   hotloop check @name@.cpp
+//   hotloop train @name@.cpp
+#include <hotloop/env.hpp>
+
+struct @Type@ {
+  // The fact sheet. Instead of .actions, a world whose actions are floats has
+  // .action_size = 1, .action_low = {-1}, .action_high = {1}.
+  static constexpr auto spec = hotloop::EnvSpec{
+      .name = "@name@",
+      .obs = 2,          // numbers that an agent sees
+      .actions = 2,      // what it can do: 0 is left, 1 is right
+      .max_steps = 100,  // after so many steps the engine begins a new episode
+  };
+
+  // The state: plain members with initial values, so that it can be copied and saved. No pointers,
+  // no std::vector, no static variables.
+  static constexpr int kLength = 20;
+  int position = 0;
+  int goal = 0;
+
+  // The start of an episode. Every random number comes from `rng`.
+  void reset(hotloop::Rng& rng) {
+    position = kLength / 2;
+    goal = static_cast<int>(rng.below(kLength));
+  }
+
+  // What an agent sees: exactly spec.obs values, best between -1 and 1.
+  void observe(std::span<float> obs) const {
+    obs[0] = static_cast<float>(position) / kLength;
+    obs[1] = static_cast<float>(goal) / kLength;
+  }
+
+  // One step. Returns the reward, and whether the episode is over; the time limit is not its
+  // business. For floats: step(std::span<const float> action, hotloop::Rng& rng).
+  hotloop::Step step(int action, hotloop::Rng&) {
+    position += action == 1 ? 1 : -1;
+    const bool arrived = position == goal;
+    const bool fell = position < 0 || position >= kLength;
+    return {.reward = arrived ? 1.0f : fell ? -1.0f : -0.02f, .terminated = arrived || fell};
+  }
+
+  // Optional: what `hotloop watch` shows, a pixel for the smallest thing there is to see.
+  hotloop::Picture picture() const {
+    hotloop::Picture picture{kLength, 1, std::vector<std::uint8_t>(kLength * 3, 40)};
+    const auto paint = [&](int x, int channel) {
+      if (x >= 0 && x < kLength) picture.rgb[x * 3 + channel] = 255;
+    };
+    paint(goal, 1);
+    paint(position, 0);
+    return picture;
+  }
+};
+HOTLOOP_ENV(@Type@)
+)";
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+// my_world -> MyWorld
+std::string type_name(const std::string& name) {
+  std::string type;
+  bool upper = true;
+  for (const char c : name) {
+    if (c == '_') {
+      upper = true;
+      continue;
+    }
+    type += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+    upper = false;
+  }
+  return type;
+}
+
+void check_name(const std::string& name) {
+  const bool sound = !name.empty() && name[0] >= 'a' && name[0] <= 'z' &&
+                     name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") ==
+                         std::string::npos;
+  if (!sound) {
+    throw UsageError(fmt::format("new env {}: a name is made of small letters, digits and _, a letter "
+                                 "first, e.g. my_world",
+                                 name));
+  }
+}
+
+}  // namespace
+
+int new_command(const std::string& what, const std::string& name) {
+  if (what != "env") {
+    throw UsageError(fmt::format("new {}: there is nothing to write for it; allowed: env", what));
+  }
+  check_name(name);
+  const std::string path = name + ".cpp";
+  if (std::filesystem::exists(path)) {
+    throw UsageError(fmt::format("new env {}: {} exists already; choose another name", name, path));
+  }
+  write_file_atomically(
+      path, replaced(replaced(std::string(kTemplate), "@name@", name), "@Type@", type_name(name)));
+  fmt::print("wrote {0}; try it:\n  hotloop check {0}\n  hotloop train {0}\n", path);
+  return 0;
+}
+
+}  // namespace hotloop

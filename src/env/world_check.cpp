@@ -1,0 +1,190 @@
+#include "env/world_check.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include <hotloop/error.hpp>
+
+#include "core/stopwatch.hpp"
+#include "env/battery.hpp"
+#include "env/battery_play.hpp"
+#include "env/registry.hpp"
+#include "env/trial.hpp"
+#include "env/world_file.hpp"
+
+namespace hotloop {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A world that takes its time is checked with fewer copies.
+int rows_for(const EnvEntry& entry, const CheckOptions& options) {
+  constexpr int kMany = 67, kFew = 9, kSteps = 3;
+  constexpr double kSlow = 0.01;  // seconds per step of many
+  BatchRunner runner(entry.make_one_by_one(kMany), kMany, options.seed, 1);
+  PlayActions actions(runner.env.spec(), kMany);
+  const Stopwatch watch;
+  for (int t = 0; t < kSteps; ++t) {
+    choose_actions(runner.env.spec(), runner.results().mask, options.seed,
+                   static_cast<std::uint64_t>(t), actions);
+    runner.step(actions);
+  }
+  return watch.seconds() / kSteps > kSlow ? kFew : kMany;
+}
+
+// In the child: everything that calls the world.
+std::string examine(const std::function<EnvEntry()>& load, const CheckOptions& options) {
+  EnvEntry plain;
+  {
+    const Doing doing("loading (the constructor of a global variable)");
+    plain = load();
+  }
+  const EnvEntry entry = noted_entry(plain);
+  const EnvSpec spec = entry.make(1)->spec();
+  CheckReport report;
+  // Alone first: what follows trusts the world with unguarded memory.
+  BatteryOptions battery{.rows = 3, .steps = options.steps, .seed = options.seed};
+  if (const auto failure = check_random_play(entry, battery)) {
+    report.failures.push_back({"random play: " + *failure, ""});
+  } else {
+    battery.rows = rows_for(entry, options);
+    const std::string name = std::string(spec.name) + ": ";
+    for (std::string& sentence : check_env(entry, battery)) {
+      if (sentence.starts_with(name)) sentence.erase(0, name.size());
+      report.failures.push_back({std::move(sentence), ""});
+    }
+    if (report.failures.empty()) look_at_play(entry, options, report);
+  }
+  Json json = {{"name", std::string(spec.name)},
+               {"facts", report.facts},
+               {"speed", report.steps_per_second},
+               {"failures", Json::array()},
+               {"warnings", Json::array()}};
+  for (const Finding& f : report.failures) {
+    json["failures"].push_back({f.what, hint_for(f.what, spec)});
+  }
+  for (const Finding& f : report.warnings) json["warnings"].push_back({f.what, f.hint});
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::vector<Finding> read_findings(const Json& list) {
+  std::vector<Finding> findings;
+  for (const Json& entry : list) findings.push_back({entry[0], entry[1]});
+  return findings;
+}
+
+// Of a world that threw, crashed or hung.
+std::string hint_for_end(const TrialResult& result) {
+  const std::string& what = result.failure;
+  const auto has = [&](std::string_view words) { return what.find(words) != std::string::npos; };
+  if (has("did not return")) {
+    return "is there a loop whose condition never becomes false? A slow world can be given more time "
+           "with --timeout";
+  }
+  if (has("SIGFPE")) return "look for / and % of whole numbers whose right side can be 0";
+  if (has("crashed")) {
+    return "look for an index beyond the end of an array, or an action used as an index without "
+           "regard to how many there are";
+  }
+  if (has("exit code")) return "a world must not end the program: throw an exception instead";
+  if (has(" failed")) return "what it threw is quoted above; a world should throw nothing while it is played correctly";
+  return "";
+}
+
+}  // namespace
+
+std::string hint_for(const std::string& failure, const EnvSpec& spec) {
+  const auto has = [&](std::string_view words) { return failure.find(words) != std::string::npos; };
+  if (has("observation: expected exactly")) {
+    return fmt::format("spec.obs is {0}, so observe may write obs[0] to obs[{1}] and nothing else; set "
+                       ".obs to the number of values that it writes",
+                       spec.obs, spec.obs - 1);
+  }
+  if (has("mask: expected exactly")) {
+    return fmt::format("mask may write allowed[0] to allowed[{}], one for each of spec.actions",
+                       spec.actions - 1);
+  }
+  if (has("found it untouched")) {
+    return has("mask:") ? "mask must write a 0 or 1 for every action, every time"
+                        : fmt::format("observe must write all {} values every time: the memory is "
+                                      "not cleared before; or set .obs to how many it writes",
+                                      spec.obs);
+  }
+  if (has("when asked again")) {
+    return "observe and mask must only look: the same state must give the same values. Is there an "
+           "uninitialised or static variable?";
+  }
+  if (has("reward: expected a finite")) {
+    return "look for a division by zero, the root or logarithm of a negative number, or a member "
+           "without an initial value in what the reward is made of";
+  }
+  if (has("expected a finite value")) {
+    return "look for a division by zero, the root or logarithm of a negative number, or a member "
+           "without an initial value in what observe shows";
+  }
+  if (has("at least one allowed action")) {
+    return "where nothing can be done any more, the step before should have ended the episode";
+  }
+  if (has("mask: expected 0 or 1")) return "write 1 for allowed and 0 for forbidden";
+  if (has("named parts to add up")) {
+    return "the products of the shapes in spec.parts, added up, must be spec.obs";
+  }
+  if (has("same seed:")) {
+    return "two plays with the same seed differ: take every random number from the Rng that is handed "
+           "in, and keep all state in members with initial values; no rand(), no clock, no static or "
+           "global variable";
+  }
+  if (has("other seed:")) {
+    return "reset draws random numbers, but nothing that can be seen depends on them";
+  }
+  if (has("save and restore:")) {
+    return "the state is copied as the bytes of the struct: nothing may live outside it (static or "
+           "global variables, memory behind pointers)";
+  }
+  if (has("batch against one by one")) {
+    return "the rows must not know of each other: no static or global variables; if the world has a "
+           "Batch, its step must give the bits of the plain one";
+  }
+  if (has("time limit of")) return "the engine cuts episodes; a world must not count steps for it";
+  return "";
+}
+
+CheckReport check_world(const std::string& name, const CheckOptions& options) {
+  CheckReport report{.name = name, .failures = {}, .warnings = {}, .facts = {}};
+  std::function<EnvEntry()> load;
+  if (!is_world_file(name)) {
+    load = [entry = find_env(name)] { return entry; };
+  } else if (std::error_code error; !std::filesystem::is_regular_file(name, error)) {
+    throw UsageError(fmt::format("{}: no such file", name));
+  } else {
+    std::string library = name;
+    if (name.ends_with(".cpp")) {
+      try {
+        const CompiledWorld world =
+            compile_world_file(name, default_compiler(), world_cache_folder());
+        library = world.library;
+        report.compiler_warnings = world.warnings;
+      } catch (const UsageError& refused) {
+        report.failures.push_back({refused.what(), ""});
+        return report;
+      }
+    }
+    load = [library, name] { return only_world(library, name); };
+  }
+  const TrialResult result = run_trial([&] { return examine(load, options); }, options.timeout);
+  if (!result.is_done) {
+    report.failures.push_back({result.failure, hint_for_end(result)});
+    return report;
+  }
+  const Json json = Json::parse(result.text);
+  report.name = json["name"];
+  report.facts = json["facts"];
+  report.steps_per_second = json["speed"];
+  report.failures = read_findings(json["failures"]);
+  report.warnings = read_findings(json["warnings"]);
+  return report;
+}
+
+}  // namespace hotloop

@@ -1,0 +1,188 @@
+#!/bin/bash
+# world_test.sh HOTLOOP WORK SOURCE: worlds of a file as a user meets them: written, checked, trained, moved,
+# and broken in every way that has a message of its own.
+set -u
+hotloop=$1 work=$2 source=$3
+rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
+export XDG_CACHE_HOME=$work/cache
+failures=0
+
+fail() {
+  echo "FAILED: $*"
+  failures=$((failures + 1))
+}
+
+# expect CODE TEXT COMMAND...: the exit code, and a text in what was printed.
+expect() {
+  local code=$1 text=$2
+  shift 2
+  output=$("$@" 2>&1)
+  local found=$?
+  if [ "$found" -ne "$code" ] || ! grep -qF -- "$text" <<<"$output"; then
+    fail "$(printf '%s\n  expected exit %s and "%s", found exit %s and:\n%s' "$*" "$code" "$text" "$found" "$output")"
+  fi
+}
+also() { grep -qF -- "$1" <<<"$output" || fail "no \"$1\" in: $output"; }
+
+# world FILE RESET OBSERVE STEP [MEMBERS]: a corridor with parts replaced.
+world() {
+  cat >"$1" <<CPP
+#include <hotloop/env.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <stdexcept>
+struct World {
+  static constexpr auto spec = hotloop::EnvSpec{.name = "world", .obs = 2, .actions = 2, .max_steps = 100};
+  int x = 0, goal = 9;
+  ${5:-}
+  void reset(hotloop::Rng& rng) { x = 0; goal = 5 + rng.below(10); $2 }
+  void observe(std::span<float> obs) const { obs[0] = x / 20.f; obs[1] = goal / 20.f; $3 }
+  hotloop::Step step(int a, hotloop::Rng&) { x += a ? 1 : -1; $4 return {x == goal ? 1.f : -.01f, x == goal || x < 0}; }
+};
+HOTLOOP_ENV(World)
+CPP
+}
+
+# A world of the template, from nothing to a result.
+expect 0 "wrote maze.cpp" "$hotloop" new env maze
+expect 2 "exists already" "$hotloop" new env maze
+expect 2 "small letters" "$hotloop" new env "My World"
+expect 2 "allowed: env" "$hotloop" new spec maze
+expect 0 "maze: passed" "$hotloop" check maze.cpp
+also "steps/s on one thread"
+grep -q warning <<<"$output" && fail "the template is warned of: $output"
+expect 0 '"passed":true' "$hotloop" check maze.cpp --json
+small=(--quiet --set evaluation.every=0 --set evaluation.episodes=20)
+expect 0 "greedy return" "$hotloop" train maze.cpp --steps 4000 "${small[@]}"
+[ -d runs/maze-1 ] || fail "the run is not named after the file"
+expect 0 "episode 1: return" "$hotloop" watch runs/maze-1 --gif maze.gif
+grep -q GIF89a maze.gif || fail "no film of a world of a file"
+
+# The run folder is all it takes: moved, and the file gone.
+cmp -s maze.cpp runs/maze-1/maze.cpp || fail "the run folder does not hold the world as it was"
+grep -q '^  name: maze.cpp$' runs/maze-1/spec.yaml || fail "spec.yaml: $(head -n 5 runs/maze-1/spec.yaml)"
+mkdir elsewhere && mv runs/maze-1 elsewhere/ && mv maze.cpp maze.gone
+"$hotloop" resume elsewhere/maze-1 --steps 8000 --quiet --json >moved.json 2>err || fail "resume: $(cat err)"
+mv maze.gone maze.cpp
+"$hotloop" train maze.cpp --steps 8000 "${small[@]}" --out straight --json >straight.json 2>err || fail "$(cat err)"
+hash_of() { grep -o '"params_hash":"[0-9a-f]*"' "$1"; }
+[ -n "$(hash_of moved.json)" ] && [ "$(hash_of moved.json)" = "$(hash_of straight.json)" ] ||
+  fail "resumed after a move $(hash_of moved.json), straight $(hash_of straight.json)"
+expect 0 "return" "$hotloop" eval elsewhere/maze-1 --model latest --episodes 5
+expect 0 "| policy |" "$hotloop" compare elsewhere/maze-1 --model latest --against random --episodes 5
+# A model alone still says what it is, but its world is not here.
+cp elsewhere/maze-1/model-latest.safetensors alone.safetensors && mv maze.cpp maze.gone
+expect 0 "layer0.weight" "$hotloop" inspect alone.safetensors
+expect 2 "is not here" "$hotloop" eval alone.safetensors --episodes 5
+mv maze.gone maze.cpp
+
+# Settings: an algorithm, a spec that names the file beside it, a name that is no file.
+for algorithm in pqn sarsa ppo; do
+  expect 0 "greedy return" "$hotloop" train maze.cpp --algo $algorithm --steps 4096 "${small[@]}"
+done
+mkdir specs && cp maze.cpp specs/den.cpp && printf 'env: {name: den.cpp}\n' >specs/mine.yaml
+expect 0 "greedy return" "$hotloop" train specs/mine.yaml --steps 2000 "${small[@]}"
+expect 0 "of wall time" "$hotloop" profile maze.cpp --algo dqn --seconds 0.2 --quiet
+expect 2 "did you mean dqn?" "$hotloop" train maze.cpp --algo dqm
+expect 2 "is a spec, which says itself how it learns" "$hotloop" train cartpole_dqn --algo ppo
+expect 0 "greedy return" "$hotloop" train cartpole --algo ppo --steps 4096 "${small[@]}"
+expect 2 "no such file" "$hotloop" train mase.cpp
+expect 2 "no such file" "$hotloop" check mase.cpp
+expect 2 "did you mean cartpole?" "$hotloop" check cartpol
+expect 0 "cartpole: passed" "$hotloop" check cartpole --steps 50
+
+# The cache: nothing is compiled twice, two processes at once are no trouble, an edit counts.
+count() { ls cache/hotloop/worlds/*.so | wc -l; }
+before=$(count)
+"$hotloop" check maze.cpp >/dev/null
+[ "$(count)" -eq "$before" ] || fail "compiled again without need"
+printf '#pragma once\ninline constexpr int kGoal = 3;\n' >goal.hpp
+world edited.cpp "goal = kGoal;" "" ""
+sed -i '1i #include "goal.hpp"' edited.cpp
+"$hotloop" check edited.cpp >one 2>&1 & first=$!
+"$hotloop" check edited.cpp >two 2>&1 & second=$!
+wait $first; code=$?
+wait $second && [ "$code" -eq 0 ] && grep -q "world: passed" one two || fail "two at once: $(cat one two)"
+[ -z "$(ls cache/hotloop/worlds | grep tmp)" ] || fail "temporary files were left in the cache"
+[ "$(count)" -eq $((before + 1)) ] || fail "two processes left $(count) plug-ins, not $((before + 1))"
+sed -i 's/3/12/' goal.hpp
+expect 0 "greedy return" "$hotloop" train edited.cpp --steps 1000 --set algo.learning_starts=500 "${small[@]}"
+[ "$(count)" -eq $((before + 2)) ] || fail "a change of an included file was not noticed"
+mkdir alone && cp -r runs/edited-1 alone/
+expect 0 "return" "$hotloop" eval alone/edited-1 --model latest --episodes 5
+[ "$(count)" -eq $((before + 2)) ] || fail "the copy in the run folder is another world"
+
+# Broken worlds. What `check` explains, `train` refuses, before there is a folder.
+rm -r runs
+world lacks.cpp "" "" "" && sed -i '/hotloop::Step step/d' lacks.cpp
+expect 1 "lacks.cpp:12: the world lacks 'hotloop::Step step(int action, hotloop::Rng& rng)'" "$hotloop" check lacks.cpp
+expect 2 "lacks.cpp:12: the world lacks" "$hotloop" train lacks.cpp
+[ "$(wc -l <<<"$output")" -le 3 ] || fail "too many words: $output"
+world typo.cpp "" "" "y += 1;"
+expect 1 "typo.cpp:11: " "$hotloop" check typo.cpp
+also "'y' was not declared"
+world size.cpp "" "obs[2] = 1;" ""
+expect 1 "expected exactly 2 values to be written, found a write after the row" "$hotloop" check size.cpp
+also "spec.obs is 2, so observe may write obs[0] to obs[1]"
+expect 2 "row 0, step 0: observation: expected exactly 2 values" "$hotloop" train size.cpp
+world nan.cpp "" "" "if (x == 2) return {std::sqrt(-1.f * x), false};"
+expect 1 "reward: expected a finite number, found" "$hotloop" check nan.cpp
+also "division by zero"
+world throws.cpp 'if (goal > 6) throw std::runtime_error("no goal");' "" ""
+expect 1 "world world: reset failed, row" "$hotloop" check throws.cpp
+also "no goal"
+expect 2 "no goal" "$hotloop" train throws.cpp
+world hangs.cpp "" "" "while (x == 3) goal += a ? 0 : 1;"
+expect 1 "step did not return within 1 s (row" "$hotloop" check hangs.cpp --timeout 1
+also "a loop whose condition never becomes false"
+world crash.cpp "" "" "" 'World() = default; int* nowhere = nullptr;'
+sed -i 's/int x = 0, goal = 9;/int x = std::getenv("HOME") ? *(volatile int*)nullptr : 1, goal = 9;/; s/World() = default; //' crash.cpp
+expect 1 "the constructor crashed: a read or write where there is no memory (SIGSEGV)" "$hotloop" check crash.cpp
+expect 2 "the constructor crashed" "$hotloop" train crash.cpp
+world late.cpp "" "" 'if (x == 4) throw std::runtime_error("too far");'
+sed -i 's/.max_steps = 100/.max_steps = 1000/; s/|| x < 0/|| x < -50/' late.cpp
+expect 1 "step failed, row" "$hotloop" check late.cpp
+also "too far"
+world state.cpp "" "obs[1] += hidden;" "hidden = x;" "inline static float hidden = 0;"
+expect 1 "FAILED" "$hotloop" check state.cpp
+also "static"
+world dull.cpp "" "obs[1] = 5000;" "x = 1; goal = 3;"
+expect 0 "actions made no difference" "$hotloop" check dull.cpp
+also "observation values 0, 1 never changed"
+also "every reward was"
+also "is large"
+world two.cpp "" "" "" && sed -n '5,$p' two.cpp | sed 's/World/Other/; s/(World)/(Other)/; s/"world"/"other"/' >more && cat more >>two.cpp
+expect 1 "has 2 worlds (world and other)" "$hotloop" check two.cpp
+printf '#include <hotloop/env.hpp>\n' >none.cpp
+expect 1 "has no world: end it with HOTLOOP_ENV(Name)" "$hotloop" check none.cpp
+expect 2 "has no world" "$hotloop" train none.cpp
+[ -e runs ] && fail "a refused world left a run folder"
+
+# Plug-ins in C: one that works, one without the symbol, one for another version.
+cc=$(command -v cc || command -v gcc)
+if [ -n "$cc" ]; then
+  "$cc" -shared -fPIC -O2 -Wall -Wextra -I "$source/include" -o coin.so "$source/tests/env/coin_plugin.c" || fail "coin_plugin.c"
+  expect 0 "coin: passed" "$hotloop" check coin.so
+  expect 0 "greedy return" "$hotloop" train coin.so --steps 3000 "${small[@]}"
+  expect 0 "return" "$hotloop" eval runs/coin-1 --model latest --episodes 5
+  "$cc" -shared -fPIC -DCOIN_VERSION=99 -I "$source/include" -o old.so "$source/tests/env/coin_plugin.c"
+  expect 2 "a plug-in for version 99 of hotloop's interface; this hotloop needs version 1" "$hotloop" train old.so
+  echo 'int x;' >nothing.c && "$cc" -shared -fPIC -o nothing.so nothing.c
+  expect 2 "does not export hotloop_plugin_v1" "$hotloop" train nothing.so
+  echo 'no library' >text.so
+  expect 2 "cannot be loaded" "$hotloop" train text.so
+fi
+
+# The gallery: each passes, and each is learnt. name, steps, more settings, the least return.
+while read -r name least settings; do
+  expect 0 "passed" "$hotloop" check "$source/examples/$name.cpp" --steps 60
+  json=$("$hotloop" train "$source/examples/$name.cpp" --quiet --json --out gallery $settings 2>err | tail -n 1)
+  got=$(grep -o '"eval_return_mean":[-0-9.e]*' <<<"$json" | cut -d: -f2)
+  awk -v got="${got:-nothing}" -v least="$least" 'BEGIN { exit !(got != "nothing" && got + 0 >= least) }' ||
+    fail "$name: greedy return ${got:-none}, expected at least $least $(cat err)"
+  echo "$name: greedy return $got (at least $least)"
+  [ "$(wc -l <"$source/examples/$name.cpp")" -le 60 ] || fail "$name has more than 60 lines"
+done <"$source/tests/cli/gallery.txt"
+
+[ "$failures" -eq 0 ] && echo "all checks of worlds passed"
+exit "$failures"
