@@ -110,7 +110,7 @@ def hotloop(task: str, seed: int, env=None) -> dict:
         )
         shares = run.result["time"]
         seconds = run.result["wall_seconds"] * (1 - shares["evaluate"] - shares["start"])
-        final = run.evaluate(100, seed=10_000 + seed, model="latest").mean
+        final = run.latest.evaluate(100, seed=10_000 + seed).mean
         return {"seconds": seconds, "updates": run.result["updates"], "final_return": final}
 
 

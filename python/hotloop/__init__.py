@@ -9,6 +9,7 @@
 import importlib.util
 
 from ._agent import Agent, Categorical, Evaluation, Gaussian, load
+from ._doctor import Report, doctor, profile
 from ._errors import Interrupted, RunError, UsageError
 from ._hotloop import version
 from ._lists import algorithms, envs, specs
@@ -33,13 +34,16 @@ __all__ = [
     "HotloopEnv",
     "HotloopVectorEnv",
     "Interrupted",
+    "Report",
     "Run",
     "RunError",
     "UsageError",
     "algorithms",
+    "doctor",
     "envs",
     "load",
     "make",
+    "profile",
     "resume",
     "specs",
     "train",

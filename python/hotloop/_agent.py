@@ -139,9 +139,20 @@ class Agent:
         return Categorical(np.exp(numbers), numbers)
 
     def evaluate(
-        self, episodes: int = 100, seed: Optional[int] = None, deterministic: bool = True
+        self,
+        episodes: int = 100,
+        seed: Optional[int] = None,
+        deterministic: bool = True,
+        *,
+        env: Any = None,
     ) -> Evaluation:
-        """Plays episodes in the engine. ``seed=None`` takes the starts that training evaluated on."""
+        """Plays episodes in the engine. ``seed=None`` takes the starts that training evaluated on.
+
+        env: again, if it was a function or a vector environment and this is another process.
+        """
+        from ._source import make_known
+
+        make_known(self.env, env)
         returns, lengths, finished, measures = self._agent.evaluate(
             episodes, seed, not deterministic
         )

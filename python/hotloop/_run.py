@@ -67,10 +67,15 @@ class Run:
         return self._agents[which]
 
     def evaluate(
-        self, episodes: int = 100, seed: Optional[int] = None, deterministic: bool = True
+        self,
+        episodes: int = 100,
+        seed: Optional[int] = None,
+        deterministic: bool = True,
+        *,
+        env: Any = None,
     ) -> Evaluation:
         """Plays episodes with the best model: see ``Agent.evaluate``."""
-        return self.agent.evaluate(episodes, seed, deterministic)
+        return self.agent.evaluate(episodes, seed, deterministic, env=env)
 
     def plot(
         self,

@@ -13,15 +13,16 @@ from ._errors import Interrupted, UsageError
 from ._overrides import override_list, plain
 from ._progress import Progress
 from ._run import Run
+from ._source import EnvLike, Spec, make_known, on_main_thread, request
 
-Spec = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 Callback = Callable[[dict], Any]
 
 
 def train(
     spec: Spec,
     *,
-    env: Optional[str] = None,
+    env: Optional[EnvLike] = None,
+    eval_env: Optional[EnvLike] = None,
     steps: Optional[int] = None,
     seed: Optional[int] = 0,
     callback: Optional[Callback] = None,
@@ -31,8 +32,12 @@ def train(
 ) -> Run:
     """Trains an agent and returns the finished run.
 
-    spec: the name of a ready-made spec (``hotloop.specs()``), the path of a YAML file, or a dict.
-    env: the environment to train on instead of the spec's.
+    spec: the name of a ready-made spec (``hotloop.specs()``), the path of a YAML file, or a dict; or the
+        name of an algorithm (``hotloop.algorithms()``) for its general settings, which needs ``env``.
+    env: the environment to train on instead of the spec's: one of ``hotloop.envs()``, the file of a world
+        (``corridor.cpp``), an id of Gymnasium's, a function that makes an environment, or a
+        ``gymnasium.vector.VectorEnv``.
+    eval_env: makes the environments of evaluations, for a vector environment that cannot be made again.
     steps, seed: of the run; ``seed=None`` takes the spec's own seed.
     callback: called with each row of the metrics, a dict; returning False saves and stops the run.
     progress: whether to show a line of progress on standard error.
@@ -42,27 +47,12 @@ def train(
     The interpreter lock is released while training. Ctrl-C saves and raises ``hotloop.Interrupted``,
     whose ``.run`` can be resumed. A bad request raises ``hotloop.UsageError``.
     """
-    name, text = _spec_source(spec)
-    settings = override_list(overrides)
-    if env is not None:
-        settings.insert(0, f"env.name={json.dumps(env)}")
-    if steps is not None:
-        settings.append(f"run.steps={json.dumps(plain(steps, 'steps'))}")
-    if seed is not None:
-        settings.append(f"run.seed={json.dumps(plain(seed, 'seed'))}")
+    asked = request(spec, env, eval_env, overrides, steps=steps, seed=seed)
     parent = "runs" if out is None else os.fspath(out)
     hooks = _Hooks(callback, progress)
     result, stopped = hooks.drive(
         lambda: _hotloop.train(
-            name,
-            text,
-            settings,
-            parent,
-            hooks.progress,
-            hooks.warning,
-            hooks.row,
-            None,
-            _on_main_thread(),
+            asked, parent, hooks.progress, hooks.warning, hooks.row, None, on_main_thread()
         )
     )
     return _finish(result, stopped)
@@ -71,6 +61,8 @@ def train(
 def resume(
     run: Union[Run, str, "os.PathLike[str]"],
     *,
+    env: Optional[EnvLike] = None,
+    eval_env: Optional[EnvLike] = None,
     steps: Optional[int] = None,
     checkpoint: Union[str, "os.PathLike[str]", None] = None,
     callback: Optional[Callback] = None,
@@ -79,9 +71,11 @@ def resume(
 ) -> Run:
     """Goes on with a run, or the run in a folder, from its newest checkpoint, as if nothing had happened.
 
+    env: again, if it was a function or a vector environment and this is another process.
     steps: a new total, to train longer. overrides: keys of the groups run and evaluation.
     """
     folder = run.folder if isinstance(run, Run) else os.fspath(run)
+    make_known(_hotloop.run_env(folder), env, eval_env)
     settings = override_list(overrides)
     if steps is not None:
         settings.append(f"run.steps={json.dumps(plain(steps, 'steps'))}")
@@ -94,7 +88,7 @@ def resume(
             hooks.progress,
             hooks.warning,
             hooks.row,
-            _on_main_thread(),
+            on_main_thread(),
         )
     )
     return _finish(result, stopped)
@@ -117,24 +111,6 @@ class _Hooks:
         finally:
             if self._line is not None:
                 self._line.clear()
-
-
-def _spec_source(spec: Spec) -> tuple[str, Optional[str]]:
-    """A name or path; or what to call a text, and the text. JSON is YAML."""
-    if isinstance(spec, Mapping):
-        text = json.dumps(plain(spec, "spec"), indent=1)
-        return str(spec.get("name", "python")), text
-    try:
-        return os.fspath(spec), None
-    except TypeError:
-        raise UsageError(
-            f"spec: a {type(spec).__name__} is no spec; allowed: the name of a ready-made one, "
-            "the path of a YAML file, a dict"
-        ) from None
-
-
-def _on_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
 
 
 def _finish(result: str, stopped: bool) -> Run:

@@ -7,9 +7,12 @@ namespace hotloop::python {
 
 namespace nb = nanobind;
 
-void bind_agent(nb::module_& m);  // trained models that act
-void bind_envs(nb::module_& m);   // worlds to step
-void bind_lists(nb::module_& m);  // names of environments, specs, algorithms; the resolved spec
-void bind_train(nb::module_& m);  // training and resuming
+void bind_agent(nb::module_& m);   // trained models that act
+void bind_doctor(nb::module_& m);  // profiles and diagnoses
+void bind_envs(nb::module_& m);    // worlds to step
+void bind_lists(nb::module_& m);   // names of environments, specs, algorithms
+void bind_spec(nb::module_& m);    // specs as Python asks for them
+void bind_train(nb::module_& m);   // training and resuming
+void bind_worlds(nb::module_& m);  // environments of Python's inside the engine
 
 }  // namespace hotloop::python

@@ -16,5 +16,8 @@ NB_MODULE(_hotloop, m) {
   hotloop::python::bind_agent(m);
   hotloop::python::bind_envs(m);
   hotloop::python::bind_lists(m);
+  hotloop::python::bind_spec(m);  // before those that take one
+  hotloop::python::bind_doctor(m);
   hotloop::python::bind_train(m);
+  hotloop::python::bind_worlds(m);
 }

@@ -15,16 +15,12 @@
 #include "bindings.hpp"
 #include "core/stop_signal.hpp"
 #include "run/session.hpp"
+#include "spec_source.hpp"
 
 namespace hotloop::python {
 namespace {
 
 using Overrides = std::vector<std::string>;
-
-TrainSpec read_spec(const std::string& spec, const std::optional<std::string>& text,
-                    const Overrides& overrides) {
-  return text ? load_spec_text(*text, spec, overrides) : load_spec(spec, overrides);
-}
 
 // How far a run is, as a dict for the progress line.
 nb::dict progress_of(const Trainer& trainer, const RunRecord& record) {
@@ -115,11 +111,10 @@ std::tuple<std::string, bool> run_session(PythonHooks& python, bool listen, Run&
   return {std::move(result), stopped};
 }
 
-std::tuple<std::string, bool> train_run(const std::string& spec, std::optional<std::string> text,
-                                        const Overrides& overrides, const std::string& out,
+std::tuple<std::string, bool> train_run(const SpecRequest& request, const std::string& out,
                                         nb::object progress, nb::object warning, nb::object row,
                                         nb::object begun, bool listen) {
-  const TrainSpec loaded = read_spec(spec, text, overrides);
+  const TrainSpec loaded = read_spec(request);
   check_feasible(loaded);  // a run that cannot be must not leave a folder behind
   const std::string folder = make_run_folder(out, loaded.name);
   if (!begun.is_none()) begun(folder);
@@ -150,12 +145,6 @@ void bind_train(nb::module_& m) {
   m.def("resume", &resume_folder, "folder"_a, "overrides"_a, "checkpoint"_a.none(),
         "progress"_a.none(), "warning"_a.none(), "row"_a.none(), "listen"_a,
         "Goes on with the run in `folder`; returns what `train` does.");
-  m.def(
-      "resolve",
-      [](const std::string& spec, std::optional<std::string> text, const Overrides& overrides) {
-        return to_yaml(read_spec(spec, text, overrides));
-      },
-      "spec"_a, "text"_a.none(), "overrides"_a, "A spec as YAML with every key.");
 }
 
 }  // namespace hotloop::python

@@ -105,6 +105,11 @@ std::string env_facts(const EnvSpec& spec, bool has_mask) {
   return json.dump();
 }
 
+bool can_play(const std::string& name) {
+  const EnvEntry* entry = env_registry().look_up(name);
+  return entry != nullptr && dynamic_cast<AbsentWorlds*>(entry->make(1).get()) == nullptr;
+}
+
 void remember_env(const std::string& name, const std::string& facts) {
   static std::mutex mutex;
   static std::deque<Facts> remembered;  // entries refer to them

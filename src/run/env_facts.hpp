@@ -15,4 +15,7 @@ std::string env_facts(const EnvSpec& spec, bool has_mask);
 // asked, but an attempt to play is a UsageError. Throws RunError if the facts make no sense.
 void remember_env(const std::string& name, const std::string& facts);
 
+// Whether `name` is known for real.
+bool can_play(const std::string& name);
+
 }  // namespace hotloop

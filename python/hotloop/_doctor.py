@@ -1,0 +1,75 @@
+"""Where the time of a training run goes, and what would help."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any, Iterator, Optional, Union
+
+from . import _hotloop
+from ._source import EnvLike, Spec, on_main_thread, request
+
+
+class Report(Mapping):
+    """What the engine found: a mapping of what ``--json`` gives; printed, the text for people."""
+
+    def __init__(self, text: str, values: str) -> None:
+        self._text = text
+        self._values: dict[str, Any] = json.loads(values)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._values[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def profile(
+    spec: Spec,
+    *,
+    env: Optional[EnvLike] = None,
+    eval_env: Optional[EnvLike] = None,
+    seconds: float = 5,
+    seed: Optional[int] = None,
+    html: Union[str, "os.PathLike[str]"] = "",
+    trace: Union[str, "os.PathLike[str]"] = "",
+    **overrides: Any,
+) -> Report:
+    """Trains for some seconds and tells where they went; the time in Python's environments is "python".
+
+    html, trace: files to write, a page to look at and a trace for Perfetto. The rest is as in ``train``.
+    """
+    asked = request(spec, env, eval_env, overrides, seed=seed)
+    return Report(*_hotloop.profile(asked, seconds, os.fspath(html), os.fspath(trace), on_main_thread()))
+
+
+def doctor(
+    spec: Spec,
+    *,
+    env: Optional[EnvLike] = None,
+    minutes: float = 3,
+    seed: Optional[int] = None,
+    progress: bool = True,
+    **overrides: Any,
+) -> Report:
+    """Profiles, tries remedies side by side and checks that they still learn; Ctrl-C ends it early.
+
+    It needs many environments at a time, so ``env`` must be a name or a function, not one that exists.
+    """
+    asked = request(spec, env, None, overrides, seed=seed)
+
+    def show(text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    return Report(*_hotloop.doctor(asked, minutes, show if progress else None, on_main_thread()))

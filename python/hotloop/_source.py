@@ -1,0 +1,97 @@
+"""From what users say, a spec, an environment and settings, to what the engine is asked for."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Mapping
+from typing import Any, Callable, Optional, Union
+
+from . import _hotloop
+from ._errors import UsageError
+from ._overrides import override_list, plain
+
+Spec = Union[str, "os.PathLike[str]", Mapping]
+EnvLike = Union[str, "os.PathLike[str]", Callable[[], Any], Any]
+
+
+def request(
+    spec: Spec,
+    env: Optional[EnvLike],
+    eval_env: Optional[EnvLike],
+    overrides: Mapping,
+    *,
+    steps: Optional[int] = None,
+    seed: Optional[int] = None,
+) -> Any:
+    """What the engine reads a spec from; makes the environment known to it."""
+    name, text = _spec_source(spec)
+    settings = override_list(overrides)
+    if steps is not None:
+        settings.append(f"run.steps={json.dumps(plain(steps, 'steps'))}")
+    if seed is not None:
+        settings.append(f"run.seed={json.dumps(plain(seed, 'seed'))}")
+    if env is None:
+        return _hotloop.SpecRequest(name, text, None, settings)
+    world, rows = engine_env(env, eval_env)
+    if rows is not None:
+        settings.insert(0, f"env.count={rows}")
+    if ":" in world and name in _hotloop.algorithms():
+        settings.insert(0, f"name={json.dumps(run_name(world))}")
+    return _hotloop.SpecRequest(name, text, world, settings)
+
+
+def engine_env(env: EnvLike, eval_env: Optional[EnvLike] = None) -> tuple[str, Optional[int]]:
+    """The engine's name of an environment, and its number of rows if that is fixed."""
+    if isinstance(env, os.PathLike):
+        env = os.fspath(env)
+    if isinstance(env, str) and (env.endswith((".cpp", ".so")) or env in dict(_hotloop.envs())):
+        return env, None
+    from ._worlds import register
+
+    return register(env, eval_env=eval_env)
+
+
+def make_known(
+    name: str, env: Optional[EnvLike] = None, eval_env: Optional[EnvLike] = None
+) -> None:
+    """Gives the engine an environment of Python's again that it knows by name."""
+    if not name.startswith(("gymnasium:", "python:")):
+        if env is not None:
+            raise UsageError(f"env: this run is on {name}, which hotloop has itself; leave it out")
+    elif env is not None:
+        from ._worlds import register
+
+        register(env, eval_env=eval_env, name=name)
+    elif _hotloop.can_play(name):
+        return
+    elif name.startswith("gymnasium:"):
+        engine_env(name.split(":", 1)[1])
+    else:
+        raise UsageError(
+            f"env: this is about {name}, which hotloop cannot make by itself; give it once more, as env="
+        )
+
+
+def run_name(world: str) -> str:
+    """A name for folders: letters, digits, and what may stand between them."""
+    return "".join(c if c.isalnum() or c in "-_." else "-" for c in world.split(":", 1)[1])
+
+
+def _spec_source(spec: Spec) -> tuple[str, Optional[str]]:
+    """A name or path; or what to call a text, and the text. JSON is YAML."""
+    if isinstance(spec, Mapping):
+        text = json.dumps(plain(spec, "spec"), indent=1)
+        return str(spec.get("name", "python")), text
+    try:
+        return os.fspath(spec), None
+    except TypeError:
+        raise UsageError(
+            f"spec: a {type(spec).__name__} is no spec; allowed: the name of a ready-made one, an algorithm, "
+            "the path of a YAML file, a dict"
+        ) from None
+
+
+def on_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()

@@ -1,0 +1,393 @@
+"""Gymnasium's environments inside the engine.
+
+`register(env)` makes an environment known to the engine by its spaces; the engine asks for drivers of as
+many rows as it needs, one for training and one for evaluation. A driver steps all rows in one call and
+writes what they show into arrays that view the engine's memory.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any, Callable, Optional, Union
+
+import numpy as np
+
+from . import _hotloop
+from ._hotloop import UsageError
+
+MOST_PARTS = 8  # of an observation with names
+MOST_DIMENSIONS = 8  # of a box of actions
+
+EnvLike = Union[str, Callable[[], Any], Any]
+
+
+def _gymnasium() -> Any:
+    try:
+        import gymnasium
+    except ImportError as error:
+        raise ImportError("environments of Python's need Gymnasium: pip install gymnasium") from error
+    return gymnasium
+
+
+# --- Spaces ------------------------------------------------------------------------------------------
+
+Writer = Callable[[np.ndarray, Any], None]  # an observation into a row of floats
+
+
+def _scale_of(space: Any) -> Optional[np.float32]:
+    """Bytes that are a picture are shown to the network as 0 to 1."""
+    is_picture = space.dtype == np.uint8 and np.all(space.low == 0) and np.all(space.high == 255)
+    return np.float32(1 / 255) if is_picture else None
+
+
+def _writer(space: Any, what: str) -> tuple[int, tuple[int, ...], Writer]:
+    """How many floats an observation of this space is, in which shape, and how it is written."""
+    spaces = _gymnasium().spaces
+    if isinstance(space, spaces.Discrete):
+        first = int(space.start)
+
+        def one_hot(row: np.ndarray, value: Any) -> None:
+            row.fill(0)
+            row[int(value) - first] = 1
+
+        return int(space.n), (int(space.n),), one_hot
+    if isinstance(space, (spaces.Box, spaces.MultiBinary)):
+        shape = tuple(int(extent) for extent in space.shape)
+        size = math.prod(shape)
+        scale = _scale_of(space) if isinstance(space, spaces.Box) else None
+
+        def flat(row: np.ndarray, value: Any) -> None:
+            array = np.asarray(value)
+            if array.shape != shape:
+                raise UsageError(f"{what}: expected shape {shape}, found {array.shape}")
+            row[:] = array.reshape(-1)
+            if scale is not None:
+                row *= scale
+
+        def vector(row: np.ndarray, value: Any) -> None:
+            if np.shape(value) != shape:
+                raise UsageError(f"{what}: expected shape {shape}, found {np.shape(value)}")
+            row[:] = value
+
+        return size, shape, vector if len(shape) == 1 and scale is None else flat
+    raise UsageError(
+        f"{what}: a space of the kind {type(space).__name__}; allowed: Box, Discrete, MultiBinary and a "
+        "Dict of these. Flatten it with a wrapper of Gymnasium's"
+    )
+
+
+class Observations:
+    """How observations of a space become rows of the engine's."""
+
+    def __init__(self, space: Any) -> None:
+        spaces = _gymnasium().spaces
+        self.parts: list[tuple[str, tuple[int, int, int]]] = []
+        if not isinstance(space, spaces.Dict):
+            self.size, shape, self.write = _writer(space, "observation")
+            if len(shape) > 1:  # a network with convolutions wants to know its shape
+                self.parts = [("obs", _three(shape, "observation"))]
+            return
+        if len(space.spaces) > MOST_PARTS:
+            raise UsageError(f"observation: {len(space.spaces)} parts; allowed: up to {MOST_PARTS}")
+        writers: list[tuple[str, slice, Writer]] = []
+        begin = 0
+        for key, part in space.spaces.items():
+            if not str(key).replace("_", "").isalnum():
+                raise UsageError(f"observation: a part named {key!r}; a name has letters, digits and _ only")
+            size, shape, write = _writer(part, f"observation[{key!r}]")
+            self.parts.append((str(key), _three(shape, f"observation[{key!r}]")))
+            writers.append((key, slice(begin, begin + size), write))
+            begin += size
+        self.size = begin
+
+        def write_parts(row: np.ndarray, value: Any) -> None:
+            for key, where, write in writers:
+                write(row[where], value[key])
+
+        self.write = write_parts
+
+
+def _three(shape: tuple[int, ...], what: str) -> tuple[int, int, int]:
+    if len(shape) > 3:
+        raise UsageError(f"{what}: {len(shape)} dimensions; allowed: up to 3")
+    padded = tuple(shape) + (0, 0, 0)
+    return padded[0], padded[1], padded[2]
+
+
+def _actions(space: Any) -> dict[str, Any]:
+    """What the engine must know of the actions."""
+    spaces = _gymnasium().spaces
+    if isinstance(space, spaces.Discrete):
+        return {"actions": int(space.n), "action_low": [], "action_high": []}
+    if not isinstance(space, spaces.Box):
+        raise UsageError(
+            f"action: a space of the kind {type(space).__name__}; allowed: Discrete, and Box with bounds. "
+            "Several choices at a time can be one Discrete of all their combinations, by a wrapper"
+        )
+    low, high = space.low.reshape(-1), space.high.reshape(-1)
+    if low.size > MOST_DIMENSIONS:
+        raise UsageError(f"action: a box of {low.size} numbers; allowed: up to {MOST_DIMENSIONS}")
+    if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high)) and np.all(low < high)):
+        raise UsageError(f"action: a box from {low} to {high}; bounds must be finite, the lower one below")
+    return {"actions": 0, "action_low": low.tolist(), "action_high": high.tolist()}
+
+
+# --- Drivers -----------------------------------------------------------------------------------------
+
+
+class _Driver:
+    """The arrays of the engine that a driver reads and writes; [N] or [N, ...]."""
+
+    def __init__(self, space: Any, action_space: Any) -> None:
+        self._observations = Observations(space)
+        self._write = self._observations.write
+        self._start = int(action_space.start) if hasattr(action_space, "start") else 0
+        self._numbered = hasattr(action_space, "n")
+        self._action_shape = action_space.shape
+        self._action_dtype = action_space.dtype
+
+    def bind(
+        self,
+        obs: np.ndarray,
+        final_obs: np.ndarray,
+        rewards: np.ndarray,
+        terminated: np.ndarray,
+        truncated: np.ndarray,
+        mask: Optional[np.ndarray],
+        final_mask: Optional[np.ndarray],
+        seeds: np.ndarray,
+        actions: np.ndarray,
+    ) -> None:
+        self._obs = list(obs)  # a view of each row
+        self._final_obs = list(final_obs)
+        self._rewards, self._terminated, self._truncated = rewards, terminated, truncated
+        self._mask, self._final_mask = mask, final_mask
+        self._seeds, self._actions = seeds, actions
+
+    def _chosen(self) -> Any:
+        """This step's actions as environments take them."""
+        if not self._numbered:
+            return self._actions.reshape(-1, *self._action_shape).astype(self._action_dtype)
+        numbers = self._actions.tolist()
+        return [number + self._start for number in numbers] if self._start else numbers
+
+    def _show_mask(self, masks: Optional[np.ndarray], row: int, info: dict[str, Any]) -> None:
+        if masks is None:
+            return
+        if "action_mask" not in info:
+            raise UsageError(f"row {row}: info has no action_mask, which it had before; give one at every step")
+        masks[row] = np.asarray(info["action_mask"]) != 0
+
+    def close(self) -> None:
+        pass
+
+
+class EnvDriver(_Driver):
+    """Single environments, one after the other, each episode from a seed of its own."""
+
+    def __init__(self, make: Callable[[], Any], count: int) -> None:
+        self.envs = [make() for _ in range(count)]
+        super().__init__(self.envs[0].observation_space, self.envs[0].action_space)
+        self._steps = [env.step for env in self.envs]
+
+    def _begin_row(self, row: int) -> None:
+        obs, info = self.envs[row].reset(seed=int(self._seeds[row]))
+        self._write(self._obs[row], obs)
+        self._show_mask(self._mask, row, info)
+
+    def begin(self) -> None:
+        for row in range(len(self.envs)):
+            self._begin_row(row)
+
+    def step(self) -> None:
+        actions = self._chosen()
+        self._terminated.fill(0)
+        self._truncated.fill(0)
+        rewards, write = self._rewards, self._write
+        for row, step in enumerate(self._steps):
+            obs, rewards[row], terminated, truncated, info = step(actions[row])
+            if terminated or truncated:
+                self._terminated[row] = terminated
+                self._truncated[row] = truncated
+                write(self._final_obs[row], obs)
+                if self._final_mask is not None:
+                    self._show_final_mask(row, info)
+                self._begin_row(row)
+            else:
+                write(self._obs[row], obs)
+                if self._mask is not None:
+                    self._show_mask(self._mask, row, info)
+
+    def _show_final_mask(self, row: int, info: dict[str, Any]) -> None:
+        # An environment that is over need not say what would be allowed.
+        assert self._final_mask is not None
+        self._final_mask[row] = np.asarray(info["action_mask"]) != 0 if "action_mask" in info else 1
+
+    def repeat(self, row: int, actions: np.ndarray) -> bool:
+        """The actions of an episode once more; false if it ended on the way."""
+        step = self._steps[row]
+        numbered = self._numbered
+        for action in actions:
+            chosen = int(action) + self._start if numbered else action.reshape(self._action_shape)
+            obs, _, terminated, truncated, info = step(chosen)
+            if terminated or truncated:
+                return False
+            self._write(self._obs[row], obs)
+            self._show_mask(self._mask, row, info)
+        return True
+
+    def close(self) -> None:
+        for env in self.envs:
+            env.close()
+
+
+class VectorDriver(_Driver):
+    """A vector environment, in whichever of the three ways it begins its next episodes."""
+
+    def __init__(self, env: Any, count: int) -> None:
+        self.env = env
+        if count != env.num_envs:
+            raise UsageError(f"env: a vector environment of {env.num_envs} rows; the spec wants envs: {count}")
+        super().__init__(env.single_observation_space, env.single_action_space)
+        mode = autoreset_mode(env)
+        self._same_step = mode == "SAME_STEP"
+        if mode == "NEXT_STEP" and not _takes_reset_mask(env):
+            raise UsageError(
+                f"env: {type(env.unwrapped).__name__} begins episodes in the step after their end "
+                "(AutoresetMode.NEXT_STEP), a step that is none. Make it with "
+                "autoreset_mode=AutoresetMode.SAME_STEP or DISABLED"
+            )
+        self._is_dict = hasattr(env.single_observation_space, "spaces")
+
+    def _row_of(self, obs: Any, row: int) -> Any:
+        return {key: values[row] for key, values in obs.items()} if self._is_dict else obs[row]
+
+    def _show(self, obs: Any, infos: dict[str, Any], rows: Any) -> None:
+        for row in rows:
+            self._write(self._obs[row], self._row_of(obs, row))
+            if self._mask is not None:
+                self._show_mask(self._mask, row, _row_info(infos, row))
+
+    def begin(self) -> None:
+        obs, infos = self.env.reset(seed=[int(seed) for seed in self._seeds])
+        self._show(obs, infos, range(len(self._obs)))
+
+    def step(self) -> None:
+        obs, rewards, terminated, truncated, infos = self.env.step(np.asarray(self._chosen()))
+        self._rewards[:] = rewards
+        self._terminated[:] = terminated
+        self._truncated[:] = truncated
+        ended = np.logical_or(terminated, truncated)
+        if not ended.any():
+            return self._show(obs, infos, range(len(self._obs)))
+        for row in np.flatnonzero(ended):
+            final = infos["final_obs"][row] if self._same_step else self._row_of(obs, row)
+            self._write(self._final_obs[row], final)
+            if self._final_mask is not None:
+                told = _row_info(infos.get("final_info", {}) if self._same_step else infos, row)
+                allowed = told.get("action_mask")
+                self._final_mask[row] = np.asarray(allowed) != 0 if allowed is not None else 1
+        self._show(obs, infos, range(len(self._obs)) if self._same_step else np.flatnonzero(~ended))
+        if not self._same_step:
+            seeds = [int(seed) if over else None for seed, over in zip(self._seeds, ended)]
+            obs, infos = self.env.reset(seed=seeds, options={"reset_mask": ended})
+            self._show(obs, infos, np.flatnonzero(ended))
+
+    def repeat(self, row: int, actions: np.ndarray) -> bool:
+        return False  # one row cannot be stepped without the others
+
+
+def _row_info(infos: dict[str, Any], row: int) -> dict[str, Any]:
+    known = "action_mask" in infos and infos.get("_action_mask", np.ones(row + 1, bool))[row]
+    return {"action_mask": infos["action_mask"][row]} if known else {}
+
+
+def autoreset_mode(env: Any) -> str:
+    """NEXT_STEP, SAME_STEP or DISABLED; by Gymnasium's rules NEXT_STEP if it does not say."""
+    mode = env.metadata.get("autoreset_mode", "NEXT_STEP")
+    return str(getattr(mode, "name", mode)).upper().replace("NEXTSTEP", "NEXT_STEP").replace("SAMESTEP", "SAME_STEP")
+
+
+def _takes_reset_mask(env: Any) -> bool:
+    vector = _gymnasium().vector
+    return isinstance(env.unwrapped, (vector.SyncVectorEnv, vector.AsyncVectorEnv))
+
+
+# --- Registering -------------------------------------------------------------------------------------
+
+
+def _check_made(env: Any, name: str) -> Any:
+    gymnasium = _gymnasium()
+    if isinstance(env, gymnasium.Env):
+        return env
+    raise UsageError(f"env: {name} made a {type(env).__name__}; expected a gymnasium.Env")
+
+
+def _facts(make: Callable[[], Any], name: str) -> dict[str, Any]:
+    """What the engine must know, asked of an environment that is made for it and closed again."""
+    env = _check_made(make(), name)
+    try:
+        observations = Observations(env.observation_space)
+        actions = _actions(env.action_space)
+        _, info = env.reset(seed=0)
+        threshold = getattr(env.spec, "reward_threshold", None)
+    finally:
+        env.close()
+    return {
+        "obs": observations.size,
+        "parts": observations.parts,
+        "mask": bool(actions["actions"]) and "action_mask" in info,
+        "solved_return": math.nan if threshold is None else float(threshold),
+        **actions,
+    }
+
+
+def _maker(env: EnvLike) -> tuple[str, Callable[[], Any]]:
+    gymnasium = _gymnasium()
+    if isinstance(env, str):
+        gymnasium.spec(env)  # an unknown id is an error here, with the nearest known one
+        return f"gymnasium:{env}", functools.partial(gymnasium.make, env)
+    if isinstance(env, gymnasium.Env):
+        raise UsageError(
+            f"env: a {type(env.unwrapped).__name__} that exists already; give a function that makes one, "
+            "since training needs several and evaluation others: env=lambda: MyEnv()"
+        )
+    if not callable(env):
+        raise UsageError(
+            f"env: found a {type(env).__name__}; allowed: a Gymnasium id, a function that makes an "
+            "environment, a gymnasium.vector.VectorEnv"
+        )
+    label = getattr(env, "__qualname__", type(env).__name__).replace("<locals>.", "").strip("<>")
+    return f"python:{label}", env
+
+
+def register(env: EnvLike, *, eval_env: Optional[EnvLike] = None, name: Optional[str] = None) -> tuple[str, Optional[int]]:
+    """Makes `env` known to the engine. Returns its name there, and its number of rows if that is fixed."""
+    gymnasium = _gymnasium()
+    if not isinstance(env, gymnasium.vector.VectorEnv):
+        own_name, make = _maker(env)
+        name = name or own_name
+        _hotloop.register_env(name, _facts(make, name), functools.partial(EnvDriver, make))
+        return name, None
+
+    if eval_env is None:
+        if env.spec is None:
+            raise UsageError(
+                "env: a vector environment that Gymnasium did not make cannot be made again for "
+                "evaluation; give eval_env=, a function that makes a single environment, as well"
+            )
+        make = functools.partial(gymnasium.make, env.spec.id, **env.spec.kwargs)
+    else:
+        _, make = _maker(eval_env)
+    name = name or f"python:{env.spec.id if env.spec else type(env.unwrapped).__name__}"
+    facts = _facts(make, name)
+    if Observations(env.single_observation_space).size != facts["obs"]:
+        raise UsageError("eval_env: its observations have another size than those of env")
+    waiting = [env]  # the first driver that is asked for is training's
+
+    def driver(count: int) -> Any:
+        return VectorDriver(waiting.pop(), count) if waiting else EnvDriver(make, count)
+
+    _hotloop.register_env(name, facts, driver)
+    return name, env.num_envs

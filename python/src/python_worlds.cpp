@@ -1,0 +1,312 @@
+// Environments of Python's inside the engine.
+//
+// A driver (hotloop/_worlds.py) steps all rows in one Python call. It reads actions from and writes
+// results into NumPy arrays that view the engine's own memory, so nothing is copied on the way.
+//
+// Row r's episode k begins from a seed that is a function of (seed, purpose, r, k) alone. What an
+// environment does is then decided by that seed and the actions since, and these are what is saved:
+// a resumed run begins each episode again and repeats its actions. If that does not lead to the same
+// observation, the environment keeps something of its own; then its episodes begin anew, which a
+// warning says, and the interrupted ones count as truncated.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <hotloop/error.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+
+#include "bindings.hpp"
+#include "env/registry.hpp"
+#include "env/vector_worlds.hpp"
+
+namespace hotloop::python {
+namespace {
+
+// What Python says of an environment; lives as long as the process.
+struct PythonEnv {
+  std::string name;
+  std::deque<std::string> words;  // that the spec refers to
+  EnvSpec spec;
+  bool has_mask = false;
+  nb::object make_driver;  // count -> driver
+};
+
+// A NumPy array that views memory of the engine's; an empty span becomes None.
+template <class T>
+nb::object view_of(std::span<T> memory, int rows) {
+  if (memory.empty()) return nb::none();
+  const auto width = memory.size() / static_cast<std::size_t>(rows);
+  const std::size_t shape[2] = {static_cast<std::size_t>(rows), width};
+  return nb::cast(nb::ndarray<nb::numpy, T>(memory.data(), 2, shape, nb::handle()),
+                  nb::rv_policy::reference);
+}
+template <class T>
+nb::object column_of(std::span<T> memory) {
+  const std::size_t shape[1] = {memory.size()};
+  return nb::cast(nb::ndarray<nb::numpy, T>(memory.data(), 1, shape, nb::handle()),
+                  nb::rv_policy::reference);
+}
+
+template <class T>
+void append(std::vector<std::byte>& to, std::span<const T> values) {
+  const auto bytes = std::as_bytes(values);
+  to.insert(to.end(), bytes.begin(), bytes.end());
+}
+
+class PythonWorlds final : public VectorWorlds {
+ public:
+  PythonWorlds(const PythonEnv& env, int count)
+      : env_(env),
+        count_(count),
+        episodes_(count),
+        seeds_(count),
+        lengths_(count),
+        numbers_(env.spec.actions > 0 ? count : 0),
+        boxes_(static_cast<std::size_t>(count) * env.spec.action_size),
+        taken_numbers_(numbers_.size()),
+        taken_boxes_(boxes_.empty() ? 0 : count) {}
+
+  ~PythonWorlds() override {
+    if (!driver_.is_valid()) return;
+    const nb::gil_scoped_acquire lock;
+    try {
+      driver_.attr("close")();
+    } catch (nb::python_error& error) {
+      error.discard_as_unraisable("closing an environment");
+    }
+    driver_.reset();
+  }
+
+  const EnvSpec& spec() const override { return env_.spec; }
+  bool has_mask() const override { return env_.has_mask; }
+
+  void begin(std::uint64_t seed, Purpose purpose, const VectorResults& to) override {
+    const nb::gil_scoped_acquire lock;
+    prepare(seed, purpose, to);
+    std::fill(episodes_.begin(), episodes_.end(), 0);
+    for (int row = 0; row < count_; ++row) begin_record(row);
+    cut_ = false;
+    driver_.attr("begin")();
+    for (int row = 0; row < count_; ++row) plan_next(row);
+  }
+
+  void step_all(std::span<const std::int32_t> numbers, std::span<const float> boxes,
+                const VectorResults& to) override {
+    if (cut_) return cut(to);
+    std::copy(numbers.begin(), numbers.end(), numbers_.begin());
+    std::copy(boxes.begin(), boxes.end(), boxes_.begin());
+    for (int row = 0; row < count_; ++row) record(row);
+    {
+      const nb::gil_scoped_acquire lock;
+      if (!is_bound(to)) bind(to);
+      step_();
+    }
+    for (int row = 0; row < count_; ++row) {
+      if ((to.terminated[row] | to.truncated[row]) == 0) continue;
+      ++episodes_[row];
+      begin_record(row);
+      plan_next(row);
+    }
+  }
+
+  // [episode, length] of each row, the observations, the actions of the episodes so far.
+  std::vector<std::byte> save_all() const override {
+    std::vector<std::byte> state;
+    append(state, std::span<const std::int64_t>(episodes_));
+    append(state, std::span<const std::int64_t>(lengths_));
+    append(state, std::span<const float>(shown_.obs));
+    append(state, std::span<const std::uint8_t>(shown_.mask));
+    for (const auto& actions : taken_numbers_)
+      append(state, std::span<const std::int32_t>(actions));
+    for (const auto& actions : taken_boxes_) append(state, std::span<const float>(actions));
+    return state;
+  }
+
+  void restore_all(std::uint64_t seed, Purpose purpose, std::span<const std::byte> from,
+                   const VectorResults& to) override {
+    const nb::gil_scoped_acquire lock;
+    prepare(seed, purpose, to);
+    read(from, std::span<std::int64_t>(episodes_));
+    read(from, std::span<std::int64_t>(lengths_));
+    std::vector<float> obs(to.obs.size());
+    std::vector<std::uint8_t> mask(to.mask.size());
+    read(from, std::span<float>(obs));
+    read(from, std::span<std::uint8_t>(mask));
+    for (int row = 0; row < count_; ++row) {
+      seeds_[row] = seed_of(row, episodes_[row]);
+      const auto length = static_cast<std::size_t>(lengths_[row]);
+      if (!numbers_.empty()) {
+        taken_numbers_[row].resize(length);
+        read(from, std::span<std::int32_t>(taken_numbers_[row]));
+      } else {
+        taken_boxes_[row].resize(length * env_.spec.action_size);
+        read(from, std::span<float>(taken_boxes_[row]));
+      }
+    }
+    if (!repeat() || !std::equal(obs.begin(), obs.end(), to.obs.begin())) {
+      nb::module_::import_("warnings")
+          .attr("warn")(
+              (env_.name +
+               " did not repeat itself: its episodes begin anew, so this run does not go on "
+               "to the bit")
+                  .c_str());
+      std::copy(obs.begin(), obs.end(), to.obs.begin());
+      std::copy(mask.begin(), mask.end(), to.mask.begin());
+      cut_ = true;
+    }
+    for (int row = 0; row < count_; ++row) plan_next(row);
+  }
+
+ private:
+  // With the lock held.
+  void prepare(std::uint64_t seed, Purpose purpose, const VectorResults& to) {
+    seed_ = seed;
+    purpose_ = purpose;
+    for (int row = 0; row < count_; ++row) seeds_[row] = seed_of(row, 0);
+    if (!driver_.is_valid()) driver_ = env_.make_driver(count_);
+    if (!is_bound(to)) bind(to);
+  }
+
+  bool is_bound(const VectorResults& to) const {
+    return step_.is_valid() && shown_.obs.data() == to.obs.data() &&
+           shown_.rewards.data() == to.rewards.data() &&
+           shown_.terminated.data() == to.terminated.data() &&
+           shown_.truncated.data() == to.truncated.data();
+  }
+
+  void bind(const VectorResults& to) {
+    shown_ = to;
+    driver_.attr("bind")(view_of(to.obs, count_), view_of(to.final_obs, count_),
+                         column_of(to.rewards), column_of(to.terminated), column_of(to.truncated),
+                         view_of(to.mask, count_), view_of(to.final_mask, count_),
+                         column_of(std::span<std::int64_t>(seeds_)),
+                         numbers_.empty() ? view_of(std::span<float>(boxes_), count_)
+                                          : column_of(std::span<std::int32_t>(numbers_)));
+    step_ = driver_.attr("step");
+  }
+
+  // The interrupted episodes end where they were; every row begins another.
+  void cut(const VectorResults& to) {
+    std::copy(to.obs.begin(), to.obs.end(), to.final_obs.begin());
+    std::copy(to.mask.begin(), to.mask.end(), to.final_mask.begin());
+    for (int row = 0; row < count_; ++row) {
+      ++episodes_[row];
+      begin_record(row);
+      seeds_[row] = seed_of(row, episodes_[row]);
+    }
+    {
+      const nb::gil_scoped_acquire lock;
+      driver_.attr("begin")();
+    }
+    std::fill(to.rewards.begin(), to.rewards.end(), 0.0f);
+    std::fill(to.terminated.begin(), to.terminated.end(), std::uint8_t{0});
+    std::fill(to.truncated.begin(), to.truncated.end(), std::uint8_t{1});
+    for (int row = 0; row < count_; ++row) plan_next(row);
+    cut_ = false;
+  }
+
+  // Whether every row could take its actions again without an end in between. With the lock held.
+  bool repeat() {
+    driver_.attr("begin")();
+    for (int row = 0; row < count_; ++row) {
+      const nb::object actions =
+          numbers_.empty()
+              ? (taken_boxes_[row].empty() ? nb::object(nb::list())
+                                           : view_of(std::span<float>(taken_boxes_[row]),
+                                                     static_cast<int>(lengths_[row])))
+              : column_of(std::span<std::int32_t>(taken_numbers_[row]));
+      if (!nb::cast<bool>(driver_.attr("repeat")(row, actions))) return false;
+    }
+    return true;
+  }
+
+  std::int64_t seed_of(int row, std::int64_t episode) const {
+    return Rng(seed_, purpose_, static_cast<std::uint32_t>(row),
+               static_cast<std::uint64_t>(episode))
+               .bits() >>
+           1;  // some environments take no more than 31 bits
+  }
+  void plan_next(int row) { seeds_[row] = seed_of(row, episodes_[row] + 1); }
+
+  void begin_record(int row) {
+    lengths_[row] = 0;
+    if (!numbers_.empty()) taken_numbers_[row].clear();
+    if (!boxes_.empty()) taken_boxes_[row].clear();
+  }
+  void record(int row) {
+    ++lengths_[row];
+    if (!numbers_.empty()) taken_numbers_[row].push_back(numbers_[row]);
+    const auto size = static_cast<std::size_t>(env_.spec.action_size);
+    if (size == 0) return;
+    const float* box = boxes_.data() + row * size;
+    taken_boxes_[row].insert(taken_boxes_[row].end(), box, box + size);
+  }
+
+  template <class T>
+  void read(std::span<const std::byte>& from, std::span<T> to) const {
+    if (from.size() < to.size_bytes()) {
+      throw RunError("the saved state of " + env_.name + " ends too early");
+    }
+    if (!to.empty()) std::memcpy(to.data(), from.data(), to.size_bytes());
+    from = from.subspan(to.size_bytes());
+  }
+
+  const PythonEnv& env_;
+  int count_;
+  std::uint64_t seed_ = 0;
+  Purpose purpose_ = Purpose::world;
+  bool cut_ = false;                            // the next step begins all episodes anew
+  VectorResults shown_;                         // what the driver's arrays view
+  std::vector<std::int64_t> episodes_, seeds_;  // [N] number of the episode; seed of the next
+  std::vector<std::int64_t> lengths_;           // [N] steps of the episode so far
+  std::vector<std::int32_t> numbers_;           // [N] actions of this step,
+  std::vector<float> boxes_;                    // [N, K] of either kind
+  std::vector<std::vector<std::int32_t>> taken_numbers_;  // [N][length] of the episode so far
+  std::vector<std::vector<float>> taken_boxes_;           // [N][length, K]
+  nb::object driver_, step_;
+};
+
+PythonEnv* env_from(const std::string& name, const nb::dict& facts, nb::object make_driver) {
+  auto* env = new PythonEnv{.name = name, .words = {}, .spec = {}, .make_driver = make_driver};
+  EnvSpec& spec = env->spec;
+  spec.name = env->name;
+  spec.obs = nb::cast<int>(facts["obs"]);
+  spec.actions = nb::cast<int>(facts["actions"]);
+  spec.solved_return = nb::cast<double>(facts["solved_return"]);
+  env->has_mask = nb::cast<bool>(facts["mask"]);
+  const auto low = nb::cast<std::vector<float>>(facts["action_low"]);
+  const auto high = nb::cast<std::vector<float>>(facts["action_high"]);
+  spec.action_size = static_cast<int>(low.size());
+  std::copy(low.begin(), low.end(), spec.action_low.begin());
+  std::copy(high.begin(), high.end(), spec.action_high.begin());
+  std::size_t n = 0;
+  using Part = std::pair<std::string, std::array<int, 3>>;
+  for (const Part& part : nb::cast<std::vector<Part>>(facts["parts"])) {
+    spec.parts.at(n++) = {env->words.emplace_back(part.first), part.second};
+  }
+  return env;
+}
+
+}  // namespace
+
+void bind_worlds(nb::module_& m) {
+  m.def(
+      "register_env",
+      [](const std::string& name, const nb::dict& facts, nb::object make_driver) {
+        // Never freed: the registry refers to it to the end, when Python may be gone already.
+        const PythonEnv* env = env_from(name, facts, std::move(make_driver));
+        const auto make = [env](int count, std::span<const double>) -> std::unique_ptr<WorldArray> {
+          return std::make_unique<PythonWorlds>(*env, count);
+        };
+        env_registry().put(name, {&env->spec, make, make, {}});
+      },
+      nb::arg("name"), nb::arg("facts"), nb::arg("make_driver"),
+      "Makes an environment of Python's known to the engine.");
+}
+
+}  // namespace hotloop::python

@@ -1,0 +1,60 @@
+#include "spec_source.hpp"
+
+#include <fmt/format.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include <hotloop/error.hpp>
+
+#include "bindings.hpp"
+#include "run/env_facts.hpp"
+#include "run/session.hpp"
+
+namespace hotloop::python {
+
+TrainSpec read_spec(const SpecRequest& request) {
+  const auto algorithm = std::find(kAlgorithmNames.begin(), kAlgorithmNames.end(), request.spec) -
+                         kAlgorithmNames.begin();
+  const bool is_algorithm =
+      !request.text && algorithm < static_cast<std::ptrdiff_t>(kAlgorithmNames.size());
+  if (is_algorithm && request.env) {
+    return load_world_spec(*request.env, static_cast<Algorithm>(algorithm), request.overrides);
+  }
+  if (is_algorithm) {
+    throw UsageError(fmt::format(
+        "spec: {} is an algorithm; say on what: env= one of hotloop.envs(), the file of a world, a "
+        "Gymnasium id, a function that makes an environment",
+        request.spec));
+  }
+  std::vector<std::string> overrides;
+  if (request.env) overrides.push_back("env.name=" + nlohmann::json(*request.env).dump());
+  overrides.insert(overrides.end(), request.overrides.begin(), request.overrides.end());
+  return request.text ? load_spec_text(*request.text, request.spec, overrides)
+                      : load_spec(request.spec, overrides);
+}
+
+void bind_spec(nb::module_& m) {
+  using namespace nb::literals;
+  nb::class_<SpecRequest>(m, "SpecRequest", "A spec as it is asked for.")
+      .def(
+          "__init__",
+          [](SpecRequest* self, std::string spec, std::optional<std::string> text,
+             std::optional<std::string> env, std::vector<std::string> overrides) {
+            new (self)
+                SpecRequest{std::move(spec), std::move(text), std::move(env), std::move(overrides)};
+          },
+          "spec"_a, "text"_a.none(), "env"_a.none(), "overrides"_a);
+  m.def(
+      "resolve", [](const SpecRequest& request) { return to_yaml(read_spec(request)); },
+      "request"_a, "A spec as YAML with every key.");
+  m.def(
+      "run_env", [](const std::string& folder) { return load_run_spec(folder, {}).env; },
+      "folder"_a, "The environment of the run in a folder.");
+  m.def("can_play", &can_play, "name"_a, "Whether the engine has this environment.");
+}
+
+}  // namespace hotloop::python

@@ -1,0 +1,37 @@
+"""The tutorial, block by block: Python in one session, shell commands and files in the same folder."""
+
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+pytest.importorskip("gymnasium")
+pytest.importorskip("matplotlib").use("Agg")
+
+TUTORIAL = pathlib.Path(__file__).parents[2] / "docs" / "tutorial.md"
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def test_every_block_of_the_tutorial_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    ran = {"python": 0, "sh": 0, "cpp": 0}
+    for language, text in BLOCK.findall(TUTORIAL.read_text()):
+        if language == "python":
+            exec(compile(text, f"tutorial block {ran['python'] + 1}", "exec"), names)
+        elif language == "sh":
+            subprocess.run(["bash", "-euc", text], check=True, env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)})
+        elif language == "cpp":
+            name = text.splitlines()[0].removeprefix("// ")
+            pathlib.Path(name).write_text(text)
+        else:
+            assert language == "console", f"a block of the unknown kind {language}"
+            continue
+        ran[language] += 1
+    assert ran["python"] >= 6 and ran["sh"] >= 1 and ran["cpp"] == 1
+    assert names["run"].evaluate(100).mean >= 475
+    assert names["walk"].evaluate(20).mean > 0.8
+    assert names["total"] > 400
+    assert pathlib.Path("cartpole.png").stat().st_size > 1000
