@@ -58,4 +58,10 @@ class VectorWorlds : public WorldArray {
   void restore_row(int, const std::byte*) final { assert(false); }
 };
 
+// How many steps two truncations of a row are apart, at the least; 0 = it never truncates. Those that
+// step together truncate when they like.
+inline int steps_between_truncations(const WorldArray& worlds) {
+  return dynamic_cast<const VectorWorlds*>(&worlds) != nullptr ? 1 : worlds.spec().max_steps;
+}
+
 }  // namespace hotloop

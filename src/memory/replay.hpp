@@ -42,7 +42,7 @@ struct ReplayShape {
   int obs = 0;  // floats per observation
   int actions = 0;
   bool masks = false;         // whether action masks are stored
-  int max_steps = 0;          // the environment's time limit; 0 = it never truncates
+  int max_steps = 0;          // that two truncations are apart, at the least; 0 = there are none
   std::int64_t capacity = 0;  // transitions; rounded down to whole vector steps
   int steps = 1;              // n of n-step returns
   double gamma = 0.99;        // the discount, inside the window and of the bootstrap

@@ -37,7 +37,7 @@ ReplayShape replay_shape(const TrainSpec& spec) {
           .obs = world->spec().obs,
           .actions = world->spec().actions,
           .masks = world->has_mask(),
-          .max_steps = q.truncation_ends ? 0 : world->spec().max_steps,
+          .max_steps = q.truncation_ends ? 0 : steps_between_truncations(*world),
           .capacity = q.replay_capacity,
           .steps = q.n_step,
           .gamma = q.gamma,
