@@ -37,6 +37,8 @@ def request(
     world, rows = engine_env(env, eval_env)
     if rows is not None:
         settings.insert(0, f"env.count={rows}")
+        if name == "dqn":
+            settings.insert(1, f"algo.train_every={rows}")
     if ":" in world and name in _hotloop.algorithms():
         settings.insert(0, f"name={json.dumps(run_name(world))}")
     return _hotloop.SpecRequest(name, text, world, settings)

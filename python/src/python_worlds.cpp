@@ -79,6 +79,7 @@ class PythonWorlds final : public VectorWorlds {
     } catch (nb::python_error& error) {
       error.discard_as_unraisable("closing an environment");
     }
+    step_.reset();
     driver_.reset();
   }
 

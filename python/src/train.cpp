@@ -138,8 +138,8 @@ std::tuple<std::string, bool> resume_folder(const std::string& folder, const Ove
 
 void bind_train(nb::module_& m) {
   using namespace nb::literals;
-  m.def("train", &train_run, "spec"_a, "text"_a.none(), "overrides"_a, "out"_a, "progress"_a.none(),
-        "warning"_a.none(), "row"_a.none(), "begun"_a.none(), "listen"_a,
+  m.def("train", &train_run, "request"_a, "out"_a, "progress"_a.none(), "warning"_a.none(),
+        "row"_a.none(), "begun"_a.none(), "listen"_a,
         "Trains in a new folder below `out`; returns the result as JSON and whether a signal "
         "stopped it.");
   m.def("resume", &resume_folder, "folder"_a, "overrides"_a, "checkpoint"_a.none(),

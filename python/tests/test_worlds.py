@@ -41,7 +41,7 @@ class Count(gymnasium.Env):
 def small(**more):
     """A run of a second or so."""
     return {
-        "algo": {"learning_starts": 100, "updates_per_step": 0.25, "train_every": 4, **more.pop("algo", {})},
+        "algo": {"learning_starts": 100, "updates_per_step": 0.25, "train_every": 8, **more.pop("algo", {})},
         "net": {"hidden": [16]},
         "evaluation": {"every": 0, "episodes": 4},
         "progress": False,
@@ -102,9 +102,6 @@ def test_vector_environments_in_every_autoreset_mode(mode, kind):
 
 
 def test_a_vector_environment_that_skips_a_step_is_refused():
-    class Own(SyncVectorEnv):
-        pass
-
     vector = SyncVectorEnv([Count], autoreset_mode=AutoresetMode.NEXT_STEP)
 
     class Foreign(gymnasium.vector.VectorEnv):
