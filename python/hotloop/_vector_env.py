@@ -140,35 +140,25 @@ class HotloopVectorEnv(VectorEnv):
             infos["_action_mask"] = np.ones(self.num_envs, np.bool_)
 
     def _infos_of_ended(self, ended: np.ndarray) -> dict[str, Any]:
+        rows, observations, returns, lengths, measures, masks = self._batch.ended()
         final_obs = np.full(self.num_envs, None, dtype=object)
-        episode: dict[str, np.ndarray] = {
-            "r": np.zeros(self.num_envs, np.float64),
-            "l": np.zeros(self.num_envs, np.int64),
-        }
-        measures = np.zeros((len(self._measures), self.num_envs), np.float64)
-        masks: list[tuple[int, np.ndarray]] = []
-        for row, (total, length, values) in zip(np.flatnonzero(ended), self._batch.finished()):
-            final_obs[row] = self._batch.final_obs(row)
-            episode["r"][row] = total
-            episode["l"][row] = length
-            measures[:, row] = values
-            if self._has_mask:
-                masks.append((row, self._batch.final_mask(row)))
-        info: dict[str, Any] = {
-            "episode": {**episode, "_r": ended.copy(), "_l": ended.copy()},
-            "_episode": ended.copy(),
-        }
-        for name, column in zip(self._measures, measures):
-            info[name] = column
-            info["_" + name] = ended.copy()
-        if masks:
-            table = np.zeros((self.num_envs, self.engine_spec["actions"]), np.int8)
-            for row, mask in masks:
-                table[row] = mask
-            info["action_mask"], info["_action_mask"] = table, ended.copy()
+        for row, obs in zip(rows.tolist(), observations):
+            final_obs[row] = obs
+
+        def column(values: np.ndarray) -> np.ndarray:
+            all_rows = np.zeros((self.num_envs, *values.shape[1:]), values.dtype)
+            all_rows[rows] = values
+            return all_rows
+
+        episode = {"r": column(returns), "l": column(lengths), "_r": ended, "_l": ended.copy()}
+        info: dict[str, Any] = {"episode": episode, "_episode": ended.copy()}
+        for name, values in zip(self._measures, measures.T):
+            info[name], info["_" + name] = column(values), ended.copy()
+        if masks is not None:
+            info["action_mask"], info["_action_mask"] = column(masks), ended.copy()
         return {
             "final_obs": final_obs,
-            "_final_obs": ended,
+            "_final_obs": ended.copy(),
             "final_info": info,
             "_final_info": ended.copy(),
         }

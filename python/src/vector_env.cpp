@@ -129,26 +129,36 @@ class Batch {
     if (!env_.has_mask()) return nb::none();
     return nb::cast(array_of<std::int8_t>(as_signed(env_.mask()), {rows(), actions()}));
   }
-  nb::object final_mask(int row) const {
-    if (!env_.has_mask()) return nb::none();
-    return nb::cast(array_of<std::int8_t>(
-        as_signed(env_.final_mask().subspan(static_cast<std::size_t>(row) * actions(), actions())),
-        {actions()}));
-  }
-  nb::object final_obs(int row) const {
+  // Of the episodes that ended in the latest step, in row order: rows [K], final observations [K, D],
+  // returns [K], lengths [K], measures [K, M], final masks [K, A] or None.
+  nb::tuple ended() const {
+    const std::size_t count = env_.finished().size();
     const auto width = static_cast<std::size_t>(env_.spec().obs);
-    return nb::cast(array_of<float>(
-        env_.final_obs().subspan(static_cast<std::size_t>(row) * width, width), {width}));
-  }
-  // Of the episodes that ended in the latest step, in row order: return, length, measures.
-  std::vector<std::tuple<double, std::int64_t, std::vector<double>>> finished() const {
-    std::vector<std::tuple<double, std::int64_t, std::vector<double>>> list;
-    for (const Episode& episode : env_.finished()) {
-      const auto first = episode.measures.begin();
-      list.emplace_back(episode.total_return, episode.length,
-                        std::vector<double>(first, first + env_.spec().measure_count()));
+    const auto measured = static_cast<std::size_t>(env_.spec().measure_count());
+    std::vector<std::int64_t> at, lengths;
+    std::vector<float> final_obs, measures;
+    std::vector<double> returns;
+    std::vector<std::int8_t> masks;
+    for (std::size_t row = 0; row < rows(); ++row) {
+      if ((env_.terminated()[row] | env_.truncated()[row]) == 0) continue;
+      const Episode& episode = env_.finished()[at.size()];
+      at.push_back(static_cast<std::int64_t>(row));
+      returns.push_back(episode.total_return);
+      lengths.push_back(episode.length);
+      measures.insert(measures.end(), episode.measures.begin(),
+                      episode.measures.begin() + static_cast<std::ptrdiff_t>(measured));
+      const auto obs = env_.final_obs().subspan(row * width, width);
+      final_obs.insert(final_obs.end(), obs.begin(), obs.end());
+      if (!env_.has_mask()) continue;
+      const auto mask = env_.final_mask().subspan(row * actions(), actions());
+      masks.insert(masks.end(), mask.begin(), mask.end());
     }
-    return list;
+    nb::object final_masks = nb::none();
+    if (env_.has_mask()) final_masks = nb::cast(array_of<std::int8_t>(masks, {count, actions()}));
+    return nb::make_tuple(
+        array_of<std::int64_t>(at, {count}), array_of<float>(final_obs, {count, width}),
+        array_of<double>(returns, {count}), array_of<std::int64_t>(lengths, {count}),
+        array_of<float>(measures, {count, measured}), final_masks);
   }
 
   nb::object picture(int row) const { return picture_array(env_.worlds().picture(row)); }
@@ -296,9 +306,7 @@ void bind_envs(nb::module_& m) {
       .def("reset", &Batch::reset, "seed"_a, "obs"_a, "rewards"_a, "terminated"_a, "truncated"_a)
       .def("step", &Batch::step, "actions"_a, "obs"_a, "rewards"_a, "terminated"_a, "truncated"_a)
       .def("mask", &Batch::mask)
-      .def("final_mask", &Batch::final_mask, "row"_a)
-      .def("final_obs", &Batch::final_obs, "row"_a)
-      .def("finished", &Batch::finished)
+      .def("ended", &Batch::ended)
       .def("picture", &Batch::picture, "row"_a)
       .def("text", &Batch::text, "row"_a);
   nb::class_<Single>(m, "Single", "One world of the engine, without auto-reset.")

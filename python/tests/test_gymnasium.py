@@ -12,8 +12,8 @@ from hotloop._register import IDS
 
 
 @pytest.mark.parametrize("id", IDS)
-@pytest.mark.filterwarnings("error")
 @pytest.mark.filterwarnings("ignore:.*(Box observation space m..imum value|normalized space).*")
+@pytest.mark.filterwarnings("error")
 def test_check_env(id):
     check_env(gymnasium.make(id).unwrapped)
 

@@ -51,7 +51,7 @@ def test_the_same_seed_gives_the_same_bits(tmp_path):
 
 def test_seeds(tmp_path):
     def seed_of(**arguments):
-        run = hotloop.train("cartpole_dqn", steps=100, progress=False, out=tmp_path, **arguments)
+        run = hotloop.train("cartpole_dqn", steps=1200, progress=False, out=tmp_path, **arguments)
         return run.result["seed"]
 
     assert seed_of() == 0
@@ -73,32 +73,32 @@ def test_a_dict_is_a_spec(tmp_path):
             "name": "mine",
             "env": {"name": "cartpole", "count": 2},
             "algo": {"name": "dqn", "batch": 16},
-            "run": {"steps": 500},
+            "run": {"steps": 1500},
         },
         progress=False,
         out=tmp_path,
     )
     assert Path(run.folder).name == "mine-1"
-    assert run.result["env_steps"] == 500
+    assert run.result["env_steps"] == 1500
 
 
 def test_a_path_is_a_spec(tmp_path, value_run):
     copy = tmp_path / "copied.yaml"
     copy.write_text(value_run.spec)
-    run = hotloop.train(copy, out=tmp_path, steps=200, progress=False)
-    assert run.result["env_steps"] == 200
+    run = hotloop.train(copy, out=tmp_path, steps=1200, progress=False)
+    assert run.result["env_steps"] == 1200
 
 
 def test_another_environment_of_the_engine(tmp_path):
-    run = hotloop.train("cartpole_dqn", env="acrobot", out=tmp_path, steps=200, progress=False)
-    assert "name: acrobot" in run.spec
+    run = hotloop.train("cartpole_dqn", env="acrobot", out=tmp_path, steps=1200, progress=False)
+    assert 'name: "acrobot"' in run.spec
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ({"spec": "cartpole_dqm"}, ["cartpole_dqm", "did you mean cartpole_dqn"]),
-        ({"algo": {"bach": 3}}, ["bach", "did you mean batch"]),
+        ({"algo": {"bach": 3}}, ["bach", "did you mean algo.batch"]),
         ({"algo": {"batch": -1}}, ["algo.batch", "-1"]),
         ({"algo.batch": object()}, ["algo.batch", "object", "allowed"]),
         ({"spec": 3}, ["int is no spec", "allowed"]),
@@ -150,7 +150,7 @@ def test_what_a_callback_raises_arrives_and_the_run_is_saved(tmp_path):
 
 
 def test_resume_longer(tmp_path):
-    short = hotloop.train("cartpole_dqn", out=tmp_path, evaluation={"every": 0}, **QUICK)
+    short = hotloop.train("cartpole_dqn", out=tmp_path, evaluation={"stop_when_solved": False}, **QUICK)
     longer = hotloop.resume(short.folder, steps=5000, progress=False)
     assert longer.result["env_steps"] == 5000
     with pytest.raises(hotloop.UsageError, match="algo.batch"):
@@ -189,7 +189,7 @@ def test_ctrl_c_leaves_a_resumable_run(tmp_path):
 
 
 def test_python_signals_work_again_after_training(tmp_path):
-    hotloop.train("cartpole_dqn", out=tmp_path, **{**QUICK, "steps": 100})
+    hotloop.train("cartpole_dqn", out=tmp_path, **{**QUICK, "steps": 1200})
     with pytest.raises(KeyboardInterrupt):
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(5)
@@ -259,7 +259,7 @@ def test_progress_is_shown_in_place_on_a_terminal(tmp_path):
     leader, follower = pty.openpty()
     child = subprocess.Popen(
         [sys.executable, "-c",
-         "import hotloop, sys; hotloop.train('cartpole_dqn', steps=20000, out=sys.argv[1],"
+         "import hotloop, sys; hotloop.train('cartpole_dqn', steps=200000, out=sys.argv[1],"
          "evaluation={'stop_when_solved': False})",
          str(tmp_path)],
         stderr=follower,
