@@ -60,6 +60,9 @@ nb::object picture_array(const Picture& picture) {
       {static_cast<std::size_t>(picture.height), static_cast<std::size_t>(picture.width), 3}));
 }
 
+// Narrow enough for most terminals.
+std::string text_of(const Picture& picture) { return picture_text(fitted(picture, 80)); }
+
 nb::dict spec_dict(const WorldArray& worlds) {
   const EnvSpec& spec = worlds.spec();
   nb::dict d;
@@ -162,7 +165,7 @@ class Batch {
   }
 
   nb::object picture(int row) const { return picture_array(env_.worlds().picture(row)); }
-  std::string text(int row) const { return picture_text(env_.worlds().picture(row)); }
+  std::string text(int row) const { return text_of(env_.worlds().picture(row)); }
 
  private:
   std::size_t rows() const { return static_cast<std::size_t>(env_.count()); }
@@ -278,7 +281,7 @@ class Single {
   }
 
   nb::object picture() const { return picture_array(worlds_->picture(0)); }
-  std::string text() const { return picture_text(worlds_->picture(0)); }
+  std::string text() const { return text_of(worlds_->picture(0)); }
 
  private:
   void observe(Column& obs) {

@@ -3,8 +3,8 @@ equal observations (to 1e-6), rewards and terminations.
 
 Gymnasium is put into the state that hotloop starts an episode from; both then go on by themselves.
 Actions are random, but nine of ten pump energy into the cars and the acrobot, so that episodes also end.
-The motion of Acrobot is chaotic: a last digit may grow to 1e-11 within an episode
-(docs/environments.md), far below what is allowed here.
+The energetic motion of Acrobot is chaotic: a last digit of a sine grows to 1e-3 within 200 steps.
+Gymnasium is therefore put into our state anew every 50 steps of it.
 """
 
 import gymnasium
@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 EPISODES = 1000
+ACROBOT_STEPS = 50  # in which differences stay below 1e-7
 STATE = {"Acrobot-v1": 4, "CartPole-v1": 4, "MountainCar-v0": 2, "Pendulum-v1": 2}  # numbers
 
 
@@ -26,8 +27,7 @@ def chosen(id, obs, rng):
 
 
 def set_state(env, id, state):
-    # Acrobot's reset leaves its state in float32; ours is rounded alike.
-    env.state = np.array(state, np.float32 if id == "Acrobot-v1" else np.float64)
+    env.state = np.array(state[: STATE[id]])
     env.steps_beyond_terminated = None
 
 
@@ -40,10 +40,12 @@ def test_the_same_episodes(id):
     worst, steps, terminations = 0.0, 0, 0
     for episode in range(EPISODES):
         obs, _ = ours.reset(seed=episode)
-        set_state(theirs, id, np.frombuffer(ours.get_state())[: STATE[id]])
+        set_state(theirs, id, np.frombuffer(ours.get_state()))
         found, expected = [], []
         terminated = truncated = False
         while not (terminated or truncated):
+            if id == "Acrobot-v1" and len(found) % ACROBOT_STEPS == 0:
+                set_state(theirs, id, np.frombuffer(ours.get_state()))
             action = chosen(id, obs, rng)
             obs, reward, terminated, truncated, _ = ours.step(action)
             their_obs, their_reward, their_terminated, _, _ = theirs.step(action)

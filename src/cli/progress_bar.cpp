@@ -11,14 +11,10 @@
 
 namespace hotloop {
 
-namespace {
-
 int terminal_columns() {
   winsize size{};
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
-
-}  // namespace
 
 void ProgressBar::show(const Trainer& trainer, const RunRecord& record) {
   if (!visible_) return;

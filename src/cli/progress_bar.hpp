@@ -8,6 +8,8 @@
 
 namespace hotloop {
 
+int terminal_columns();  // of standard error; 80 if it is no terminal
+
 class ProgressBar {
  public:
   explicit ProgressBar(bool visible) : visible_(visible) {}

@@ -11,6 +11,7 @@
 #include <hotloop/error.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/progress_bar.hpp"
 #include "run/saved_model.hpp"
 #include "run/action_strips.hpp"
 #include "run/evaluation.hpp"
@@ -141,8 +142,9 @@ int watch_command(const WatchArguments& arguments) {
       game.note(actions);
       Picture picture = game.picture();
       if (on_terminal) {
-        if (!first) fmt::print("\x1b[{}A", text_lines(picture) + 1);
-        fmt::print("{}{}{}\x1b[K\n", picture_text(picture), game.status(), player.opinion());
+        const Picture shown = fitted(picture, terminal_columns());
+        if (!first) fmt::print("\x1b[{}A", text_lines(shown) + 1);
+        fmt::print("{}{}{}\x1b[K\n", picture_text(shown), game.status(), player.opinion());
         std::fflush(stdout);
         std::this_thread::sleep_for(std::chrono::duration<double>(1.0 / arguments.speed));
       }

@@ -4,6 +4,21 @@
 
 namespace hotloop {
 
+Picture fitted(const Picture& picture, int columns) {
+  const int step = (picture.width + columns - 1) / columns;
+  if (step <= 1) return picture;
+  Picture small{picture.width / step, picture.height / step, {}};
+  for (int y = 0; y < small.height; ++y) {
+    for (int x = 0; x < small.width; ++x) {
+      // The pixel in the middle of those it stands for.
+      const auto row = static_cast<std::size_t>(y * step + step / 2);
+      const std::uint8_t* rgb = &picture.rgb[(row * picture.width + x * step + step / 2) * 3];
+      small.rgb.insert(small.rgb.end(), rgb, rgb + 3);
+    }
+  }
+  return small;
+}
+
 int text_lines(const Picture& picture) { return (picture.height + 1) / 2; }
 
 std::string picture_text(const Picture& picture) {

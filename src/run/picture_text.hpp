@@ -7,6 +7,9 @@
 
 namespace hotloop {
 
+// One that is wider than so many pixels with every second, third ... pixel left out, until it is not.
+Picture fitted(const Picture& picture, int columns);
+
 // A character is about twice as high as it is wide: it shows two pixels, one above the other. So many
 // lines, each ended by a line break.
 int text_lines(const Picture& picture);
