@@ -9,6 +9,9 @@ from ._hotloop import RunError, UsageError
 if TYPE_CHECKING:
     from ._run import Run
 
+# As users know them.
+UsageError.__module__ = RunError.__module__ = "hotloop"
+
 __all__ = ["Interrupted", "RunError", "UsageError"]
 
 

@@ -104,7 +104,9 @@ expect 2 "did you mean astar?" "$hotloop" eval snake_dqn_basic --policy astra
 expect 0 "episode 1: return" "$hotloop" watch "$snake" --gif snake.gif --png snake.png
 grep -q GIF89a snake.gif && grep -q PNG snake.png || { echo "FAILED: no pictures"; failures=$((failures + 1)); }
 expect 0 "episode 2: return" "$hotloop" watch snake_dqn_basic --policy hamiltonian --episodes 2
-expect 2 "cannot be drawn" "$hotloop" watch cartpole_dqn --policy random
+expect 2 "cannot be drawn" "$hotloop" watch sfc_best --policy random
+expect 0 "episode 1: return" "$hotloop" watch cartpole_dqn --policy random --png cartpole.png
+expect 0 "episode 1: return" "$hotloop" watch pendulum_ppo --policy random --gif pendulum.gif
 cp "$snake/spec.yaml" snake.yaml
 expect 0 "episode 1: return" "$hotloop" watch snake.yaml --policy astar
 expect 0 "episode 1: return" "$hotloop" watch "$snake/model-best.safetensors" --policy astar
