@@ -72,15 +72,39 @@ class Agent:
             raise UsageError(f"which is {which!r}; allowed: 'best', 'latest'")
         self._agent = _hotloop.Agent(os.fspath(path), which)
 
-    path = property(lambda self: self._agent.path, doc="The model file.")
-    spec = property(lambda self: self._agent.spec, doc="The spec that it was trained with, as YAML.")
-    env = property(lambda self: self._agent.env, doc="The name of its environment.")
-    algorithm = property(lambda self: self._agent.algorithm)
-    env_steps = property(lambda self: self._agent.env_steps, doc="That it was trained for.")
-    inputs = property(lambda self: self._agent.inputs, doc="Numbers in an observation.")
-    actions = property(
-        lambda self: self._agent.actions, doc="To choose from, or the dimensions of a box."
-    )
+    @property
+    def path(self) -> str:
+        """The model file."""
+        return self._agent.path
+
+    @property
+    def spec(self) -> str:
+        """The spec that it was trained with, as YAML."""
+        return self._agent.spec
+
+    @property
+    def env(self) -> str:
+        """The name of its environment."""
+        return self._agent.env
+
+    @property
+    def algorithm(self) -> str:
+        return self._agent.algorithm
+
+    @property
+    def env_steps(self) -> int:
+        """That it was trained for."""
+        return self._agent.env_steps
+
+    @property
+    def inputs(self) -> int:
+        """Numbers in an observation."""
+        return self._agent.inputs
+
+    @property
+    def actions(self) -> int:
+        """To choose from, or the dimensions of a box."""
+        return self._agent.actions
 
     def act(
         self,
@@ -105,7 +129,7 @@ class Agent:
         draw = None
         if not deterministic:
             draw = int(np.random.default_rng().integers(0, 2**63)) if seed is None else int(seed)
-        actions = self._agent.act(rows, self._mask(mask, rows, single), draw)
+        actions: Any = self._agent.act(rows, self._mask(mask, rows, single), draw)
         if not self._agent.is_box:
             actions = actions[:, 0]
         if not single:

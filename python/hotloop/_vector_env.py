@@ -132,7 +132,8 @@ class HotloopVectorEnv(VectorEnv):
         if ended:
             infos = self._infos_of_ended(buffers[2] | buffers[3])
         self._add_masks(infos)
-        return (*buffers, infos)
+        obs, rewards, terminated, truncated = buffers
+        return obs, rewards, terminated, truncated, infos
 
     def _add_masks(self, infos: dict[str, Any]) -> None:
         if self._has_mask:
