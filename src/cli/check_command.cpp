@@ -15,14 +15,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json list_of(const std::vector<Finding>& findings) {
+Json list_of(const std::vector<WorldFinding>& findings) {
   Json list = Json::array();
-  for (const Finding& f : findings) list.push_back({{"what", f.what}, {"hint", f.hint}});
+  for (const WorldFinding& f : findings) list.push_back({{"what", f.what}, {"hint", f.hint}});
   return list;
 }
 
-void print_findings(std::string_view kind, const std::vector<Finding>& findings) {
-  for (const Finding& f : findings) {
+void print_findings(std::string_view kind, const std::vector<WorldFinding>& findings) {
+  for (const WorldFinding& f : findings) {
     fmt::print("{}: {}\n", kind, f.what);
     if (!f.hint.empty()) fmt::print("  hint: {}\n", f.hint);
   }

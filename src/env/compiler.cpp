@@ -152,7 +152,7 @@ std::string find_compiler(const std::string& preferred, const std::string& path)
 WorldCompiler default_compiler() {
   const char* path = std::getenv("PATH");
   WorldCompiler compiler{.program = find_compiler(HOTLOOP_WORLD_COMPILER, path ? path : ""),
-                         .flags = {"-std=c++20", "-O2", "-ftree-vectorize", "-DNDEBUG", "-Wall",
+                         .flags = {"-std=c++20", "-O3", "-DNDEBUG", "-Wall",
                                    "-Wextra", "-ffp-contract=off", "-fno-math-errno",
                                    "-fno-trapping-math", "-fPIC", "-shared",
                                    "-fvisibility=hidden", "-fdiagnostics-color=never",

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <memory>
 
+#include "env/trial.hpp"
+
 namespace hotloop {
 namespace {
 
@@ -233,7 +235,11 @@ std::vector<EnvEntry> plugin_entries(const hotloop_plugin* plugin, const std::st
 std::vector<EnvEntry> load_plugin(const std::string& path, const std::string& shown) {
   // A name without a slash would be looked for in the system's folders.
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
-  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* library = nullptr;
+  {
+    const Doing doing("loading it (the constructor of a global variable)");
+    library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
   if (library == nullptr) {
     throw UsageError(fmt::format("{}: cannot be loaded: {}", shown, dlerror()));
   }
@@ -246,6 +252,7 @@ std::vector<EnvEntry> load_plugin(const std::string& path, const std::string& sh
         "<hotloop/plugin.h>)",
         shown, HOTLOOP_PLUGIN_SYMBOL));
   }
+  const Doing doing("the constructor");  // a C++ plug-in makes a world to see what it is like
   return plugin_entries(function(), shown);
 }
 

@@ -36,12 +36,7 @@ int rows_for(const EnvEntry& entry, const CheckOptions& options) {
 
 // In the child: everything that calls the world.
 std::string examine(const std::function<EnvEntry()>& load, const CheckOptions& options) {
-  EnvEntry plain;
-  {
-    const Doing doing("loading (the constructor of a global variable)");
-    plain = load();
-  }
-  const EnvEntry entry = noted_entry(plain);
+  const EnvEntry entry = noted_entry(load());
   const EnvSpec spec = entry.make(1)->spec();
   CheckReport report;
   // Alone first: what follows trusts the world with unguarded memory.
@@ -62,15 +57,15 @@ std::string examine(const std::function<EnvEntry()>& load, const CheckOptions& o
                {"speed", report.steps_per_second},
                {"failures", Json::array()},
                {"warnings", Json::array()}};
-  for (const Finding& f : report.failures) {
+  for (const WorldFinding& f : report.failures) {
     json["failures"].push_back({f.what, hint_for(f.what, spec)});
   }
-  for (const Finding& f : report.warnings) json["warnings"].push_back({f.what, f.hint});
+  for (const WorldFinding& f : report.warnings) json["warnings"].push_back({f.what, f.hint});
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::vector<Finding> read_findings(const Json& list) {
-  std::vector<Finding> findings;
+std::vector<WorldFinding> read_findings(const Json& list) {
+  std::vector<WorldFinding> findings;
   for (const Json& entry : list) findings.push_back({entry[0], entry[1]});
   return findings;
 }

@@ -16,15 +16,15 @@ struct CheckOptions {
 };
 
 // Something wrong, or suspicious, and what to do about it.
-struct Finding {
+struct WorldFinding {
   std::string what;
   std::string hint;
 };
 
 struct CheckReport {
   std::string name;
-  std::vector<Finding> failures;  // none = the world passes
-  std::vector<Finding> warnings;
+  std::vector<WorldFinding> failures;  // none = the world passes
+  std::vector<WorldFinding> warnings;
   std::vector<std::string> facts;   // sizes, episodes, rewards
   double steps_per_second = 0;      // one thread, random actions; 0 = not measured
   std::string compiler_warnings{};

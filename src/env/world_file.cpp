@@ -228,12 +228,8 @@ EnvEntry only_world(const std::string& library, const std::string& shown) {
 std::string try_library(const std::string& library, const std::string& shown, double seconds) {
   const TrialResult result = run_trial(
       [&] {
-        EnvEntry entry;
-        {
-          const Doing doing("loading (the constructor of a global variable)");
-          entry = only_world(library, shown);
-        }
-        return check_random_play(noted_entry(entry), {.rows = 3, .steps = 12}).value_or("");
+        const EnvEntry entry = noted_entry(only_world(library, shown));
+        return check_random_play(entry, {.rows = 3, .steps = 12}).value_or("");
       },
       seconds);
   return result.is_done ? result.text : result.failure;

@@ -60,7 +60,7 @@ grep -q GIF89a maze.gif || fail "no film of a world of a file"
 
 # The run folder is all it takes: moved, and the file gone.
 cmp -s maze.cpp runs/maze-1/maze.cpp || fail "the run folder does not hold the world as it was"
-grep -q '^  name: maze.cpp$' runs/maze-1/spec.yaml || fail "spec.yaml: $(head -n 5 runs/maze-1/spec.yaml)"
+grep -q '^  name: "maze.cpp"$' runs/maze-1/spec.yaml || fail "spec.yaml: $(head -n 5 runs/maze-1/spec.yaml)"
 mkdir elsewhere && mv runs/maze-1 elsewhere/ && mv maze.cpp maze.gone
 "$hotloop" resume elsewhere/maze-1 --steps 8000 --quiet --json >moved.json 2>err || fail "resume: $(cat err)"
 mv maze.gone maze.cpp
@@ -97,7 +97,7 @@ before=$(count)
 "$hotloop" check maze.cpp >/dev/null
 [ "$(count)" -eq "$before" ] || fail "compiled again without need"
 printf '#pragma once\ninline constexpr int kGoal = 3;\n' >goal.hpp
-world edited.cpp "goal = kGoal;" "" ""
+world edited.cpp "goal = kGoal + rng.below(5);" "" ""
 sed -i '1i #include "goal.hpp"' edited.cpp
 "$hotloop" check edited.cpp >one 2>&1 & first=$!
 "$hotloop" check edited.cpp >two 2>&1 & second=$!
@@ -146,7 +146,7 @@ also "too far"
 world state.cpp "" "obs[1] += hidden;" "hidden = x;" "inline static float hidden = 0;"
 expect 1 "FAILED" "$hotloop" check state.cpp
 also "static"
-world dull.cpp "" "obs[1] = 5000;" "x = 1; goal = 3;"
+world dull.cpp "" "obs[0] = 0; obs[1] = 5000;" "x = 1; goal = 3;" && sed -i 's/goal = 5 + rng.below(10);/(void)rng;/' dull.cpp
 expect 0 "actions made no difference" "$hotloop" check dull.cpp
 also "observation values 0, 1 never changed"
 also "every reward was"

@@ -112,9 +112,10 @@ TEST(Plugin, FactsAndCallsArrive) {
   EXPECT_FALSE(env.has_mask());
   ThreadTeam team(2);
   const std::vector<float> before(env.obs().begin(), env.obs().end());
-  env.step(std::vector<std::int32_t>{0, 1, 2, 1, 0}, team);
+  const std::vector<std::int32_t> actions{0, 1, 2, 1, 0};
+  env.step(actions, team);
   for (int row = 0; row < 5; ++row) {
-    EXPECT_EQ(env.obs()[row] - before[row], std::array({0, 1, 2, 1, 0})[row]);
+    EXPECT_EQ(env.obs()[row] - before[row], static_cast<float>(actions[row]));
     Rng rng(3, Purpose::test, static_cast<std::uint32_t>(row), 0);
     EXPECT_EQ(before[row], static_cast<float>(rng.bits() % 7));
   }
