@@ -13,6 +13,7 @@ from ._errors import UsageError
 from ._overrides import override_list, plain
 
 Spec = Union[str, "os.PathLike[str]", Mapping]
+EPISODES_OF_PYTHON = 20  # in an evaluation, unless somebody says otherwise
 EnvLike = Union[str, "os.PathLike[str]", Callable[[], Any], Any]
 
 
@@ -39,8 +40,11 @@ def request(
         settings.insert(0, f"env.count={rows}")
         if name == "dqn":
             settings.insert(1, f"algo.train_every={rows}")
-    if ":" in world and name in _hotloop.algorithms():
-        settings.insert(0, f"name={json.dumps(run_name(world))}")
+    if ":" in world:
+        # A hundred episodes of Python's would take longer than the training between them.
+        settings.insert(0, f"evaluation.episodes={EPISODES_OF_PYTHON}")
+        if name in _hotloop.algorithms():
+            settings.insert(0, f"name={json.dumps(run_name(world))}")
     return _hotloop.SpecRequest(name, text, world, settings)
 
 

@@ -36,7 +36,8 @@ def train(
         name of an algorithm (``hotloop.algorithms()``) for its general settings, which needs ``env``.
     env: the environment to train on instead of the spec's: one of ``hotloop.envs()``, the file of a world
         (``corridor.cpp``), an id of Gymnasium's, a function that makes an environment, or a
-        ``gymnasium.vector.VectorEnv``.
+        ``gymnasium.vector.VectorEnv``. Those of Python's are evaluated over 20 episodes unless
+        ``evaluation={"episodes": ...}`` says otherwise.
     eval_env: makes the environments of evaluations, for a vector environment that cannot be made again.
     steps, seed: of the run; ``seed=None`` takes the spec's own seed.
     callback: called with each row of the metrics, a dict; returning False saves and stops the run.

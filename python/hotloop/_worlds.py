@@ -358,8 +358,8 @@ def _maker(env: EnvLike) -> tuple[str, Callable[[], Any]]:
             f"env: found a {type(env).__name__}; allowed: a Gymnasium id, a function that makes an "
             "environment, a gymnasium.vector.VectorEnv"
         )
-    label = getattr(env, "__qualname__", type(env).__name__).replace("<locals>.", "").strip("<>")
-    return f"python:{label}", env
+    label = getattr(env, "__qualname__", type(env).__name__).replace("<locals>.", "")
+    return f"python:{label.replace('<', '').replace('>', '')}", env
 
 
 def register(env: EnvLike, *, eval_env: Optional[EnvLike] = None, name: Optional[str] = None) -> tuple[str, Optional[int]]:
@@ -377,7 +377,9 @@ def register(env: EnvLike, *, eval_env: Optional[EnvLike] = None, name: Optional
                 "env: a vector environment that Gymnasium did not make cannot be made again for "
                 "evaluation; give eval_env=, a function that makes a single environment, as well"
             )
-        make = functools.partial(gymnasium.make, env.spec.id, **env.spec.kwargs)
+        of_vectors = ("num_envs", "vectorization_mode", "vector_kwargs", "wrappers")
+        kwargs = {key: value for key, value in env.spec.kwargs.items() if key not in of_vectors}
+        make = functools.partial(gymnasium.make, env.spec.id, **kwargs)
     else:
         _, make = _maker(eval_env)
     name = name or f"python:{env.spec.id if env.spec else type(env.unwrapped).__name__}"

@@ -36,11 +36,7 @@ std::unique_ptr<WorldArray> worlds_for_python(const std::string& name, const Env
   if (count < 1) throw UsageError(fmt::format("num_envs is {}; allowed: 1 or more", count));
   EnvOptions sorted = options;
   std::sort(sorted.begin(), sorted.end());
-  std::unique_ptr<WorldArray> worlds = make_worlds({name, std::move(sorted)}, count);
-  if (dynamic_cast<VectorWorlds*>(worlds.get()) != nullptr) {
-    throw UsageError(fmt::format("{} is an environment of Python's: use it as it is", name));
-  }
-  return worlds;
+  return make_worlds({name, std::move(sorted)}, count);
 }
 
 // Copies into an array that Python owns.
@@ -205,6 +201,9 @@ class Single {
       : worlds_(worlds_for_python(name, options, 1)),
         actions_(worlds_->spec(), 1),
         mask_(worlds_->has_mask() ? worlds_->spec().actions : 0) {
+    if (dynamic_cast<VectorWorlds*>(worlds_.get()) != nullptr) {
+      throw UsageError(fmt::format("{} is an environment of Python's: use it as it is", name));
+    }
     worlds_->clear();
   }
 
