@@ -7,6 +7,7 @@ writes what they show into arrays that view the engine's memory.
 
 from __future__ import annotations
 
+import difflib
 import functools
 import math
 from typing import Any, Callable, Optional, Union
@@ -346,7 +347,16 @@ def _facts(make: Callable[[], Any], name: str) -> dict[str, Any]:
 def _maker(env: EnvLike) -> tuple[str, Callable[[], Any]]:
     gymnasium = _gymnasium()
     if isinstance(env, str):
-        gymnasium.spec(env)  # an unknown id is an error here, with the nearest known one
+        try:
+            gymnasium.spec(env)
+        except gymnasium.error.Error as error:
+            known = [*dict(_hotloop.envs()), *gymnasium.registry]
+            near = difflib.get_close_matches(env, known, n=1)
+            hint = f"did you mean {near[0]}? " if near else ""
+            raise UsageError(
+                f"env: unknown environment {env}; {hint}(allowed: hotloop.envs(), the .cpp file of a world, "
+                f"an id of Gymnasium's: {error})"
+            ) from None
         return f"gymnasium:{env}", functools.partial(gymnasium.make, env)
     if isinstance(env, gymnasium.Env):
         raise UsageError(

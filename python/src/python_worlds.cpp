@@ -293,14 +293,23 @@ PythonEnv* env_from(const std::string& name, const nb::dict& facts, nb::object m
   return env;
 }
 
+// Never freed: the registry refers to them to the end, when Python is gone already. What they hold of
+// Python's is given back before.
+std::vector<PythonEnv*>& envs() {
+  static std::vector<PythonEnv*> all;
+  return all;
+}
+
 }  // namespace
 
 void bind_worlds(nb::module_& m) {
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
+    for (PythonEnv* env : envs()) env->make_driver.reset();
+  }));
   m.def(
       "register_env",
       [](const std::string& name, const nb::dict& facts, nb::object make_driver) {
-        // Never freed: the registry refers to it to the end, when Python may be gone already.
-        const PythonEnv* env = env_from(name, facts, std::move(make_driver));
+        const PythonEnv* env = envs().emplace_back(env_from(name, facts, std::move(make_driver)));
         const auto make = [env](int count, std::span<const double>) -> std::unique_ptr<WorldArray> {
           return std::make_unique<PythonWorlds>(*env, count);
         };
