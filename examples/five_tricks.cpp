@@ -5,10 +5,8 @@
 
 struct FiveTricks {
   static constexpr int kHand = 5, kHighest = 12;
-  static constexpr auto spec = hotloop::EnvSpec{.name = "five_tricks",
-                                                .obs = kHand + 2,
-                                                .actions = kHand,
-                                                .measures = {"score"}};
+  static constexpr auto spec = hotloop::EnvSpec{
+      .name = "five_tricks", .obs = kHand + 2, .actions = kHand, .measures = {"score"}};
   int hand[kHand] = {};  // 1 to 12; 0 = played
   int lead = 1;          // the dealer's card
   int tricks = 0, won = 0;

@@ -37,7 +37,8 @@ struct Forager {
 
   void observe(std::span<float> obs) const {
     for (int i = 0; i < 9; ++i) obs[i] = hurts(x + i % 3 - 1, y + i / 3 - 1);
-    obs[9] = static_cast<float>(food_x - x) / kSize, obs[10] = static_cast<float>(food_y - y) / kSize;
+    obs[9] = static_cast<float>(food_x - x) / kSize,
+    obs[10] = static_cast<float>(food_y - y) / kSize;
   }
 
   hotloop::Step step(int action, hotloop::Rng& rng) {

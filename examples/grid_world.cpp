@@ -5,12 +5,13 @@
 
 struct GridWorld {
   static constexpr int kSize = 8, kWall = 4;  // the wall fills column 4
-  static constexpr auto spec = hotloop::EnvSpec{.name = "grid_world",
-                                                .obs = 5,
-                                                .actions = 4,
-                                                .max_steps = 60,
-                                                .parts = {{{"agent", {2}}, {"goal", {2}}, {"door", {1}}}},
-                                                .about = "two rooms, one door"};
+  static constexpr auto spec =
+      hotloop::EnvSpec{.name = "grid_world",
+                       .obs = 5,
+                       .actions = 4,
+                       .max_steps = 60,
+                       .parts = {{{"agent", {2}}, {"goal", {2}}, {"door", {1}}}},
+                       .about = "two rooms, one door"};
   int x = 0, y = 0, goal_x = 7, goal_y = 0, door = 0;
 
   void reset(hotloop::Rng& rng) {

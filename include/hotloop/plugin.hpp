@@ -5,20 +5,20 @@
 // Whatever a world throws ends here, as an error code and a sentence.
 #pragma once
 
-#include <hotloop/env.hpp>
 #include <hotloop/plugin.h>
+#include <hotloop/env.hpp>
 
 #include <algorithm>
 #include <exception>
-#include <string>
 
 namespace hotloop::plugin {
 
-// Of this thread's latest failed call.
-inline std::string& error_text() {
-  thread_local std::string text;
+// Of this thread's latest failed call, cut where it is too long.
+inline char* error_text() {
+  thread_local char text[1024] = "";
   return text;
 }
+inline void set_error(const char* text) { std::strncpy(error_text(), text, 1023); }
 
 template <class Body>
 int guarded(Body&& body) noexcept {
@@ -26,22 +26,27 @@ int guarded(Body&& body) noexcept {
     body();
     return 0;
   } catch (const std::exception& error) {
-    error_text() = error.what();
+    set_error(error.what());
   } catch (...) {
-    error_text() = "it threw something that is not a std::exception";
+    set_error("it threw something that is not a std::exception");
   }
   return 1;
 }
 
-// One world of the file, and the C table of it. The table points into this object.
+// One world of the file, and what its C table points to.
 struct Entry {
   EnvEntry entry;
   std::array<hotloop_part, 8> parts{};
-  std::array<std::string, 8> part_names{};
-  std::array<std::string, kMaxMeasures + kMaxRewardParts> words{};
-  std::array<const char*, kMaxMeasures + kMaxRewardParts> word_pointers{};
-  std::string name, about;
+  std::array<const char*, kMaxMeasures> measures{};
+  std::array<const char*, kMaxRewardParts> reward_parts{};
 };
+
+// With a zero at its end, for good: the table is never unloaded.
+inline const char* c_text(std::string_view text) {
+  char* copy = new char[text.size() + 1]();
+  text.copy(copy, text.size());
+  return copy;
+}
 
 inline std::vector<EnvEntry>& registered() {
   static std::vector<EnvEntry> all;
@@ -102,9 +107,8 @@ inline int step(void* worlds, hotloop_step_call* call) {
 }
 
 inline int observe(const void* worlds, std::int32_t begin, std::int32_t end, float* obs) {
-  return guarded([&] {
-    array(worlds).observe(begin, end, rows_up_to(end, array(worlds).spec().obs, obs));
-  });
+  return guarded(
+      [&] { array(worlds).observe(begin, end, rows_up_to(end, array(worlds).spec().obs, obs)); });
 }
 inline int mask(const void* worlds, std::int32_t begin, std::int32_t end, std::uint8_t* allowed) {
   return guarded([&] {
@@ -163,28 +167,23 @@ struct Table {
     }
     plugin = {HOTLOOP_PLUGIN_VERSION, sizeof(hotloop_world),
               static_cast<std::int32_t>(registered().size()), worlds.data(),
-              [] { return error_text().c_str(); }};
+              []() -> const char* { return error_text(); }};
   }
 
   static hotloop_world describe(Entry& e, Create create) {
     const EnvSpec& spec = *e.entry.spec;
-    e.name = spec.name;
-    e.about = spec.about;
     int parts = 0;
     for (; parts < 8 && !spec.parts[parts].name.empty(); ++parts) {
       const ObsPart& part = spec.parts[parts];
-      e.part_names[parts] = part.name;
-      e.parts[parts] = {e.part_names[parts].c_str(),
-                        {part.shape[0], part.shape[1], part.shape[2]}};
+      e.parts[parts] = {c_text(part.name), {part.shape[0], part.shape[1], part.shape[2]}};
     }
-    for (int i = 0; i < spec.measure_count(); ++i) e.words[i] = spec.measures[i];
+    for (int i = 0; i < spec.measure_count(); ++i) e.measures[i] = c_text(spec.measures[i]);
     for (int i = 0; i < spec.reward_part_count(); ++i) {
-      e.words[kMaxMeasures + i] = spec.reward_parts[i];
+      e.reward_parts[i] = c_text(spec.reward_parts[i]);
     }
-    for (std::size_t i = 0; i < e.words.size(); ++i) e.word_pointers[i] = e.words[i].c_str();
     hotloop_world w{};
-    w.name = e.name.c_str();
-    w.about = e.about.c_str();
+    w.name = c_text(spec.name);
+    w.about = c_text(spec.about);
     w.obs = spec.obs;
     w.actions = spec.actions;
     w.action_size = spec.action_size;
@@ -195,9 +194,9 @@ struct Table {
     w.part_count = parts;
     w.parts = e.parts.data();
     w.measure_count = spec.measure_count();
-    w.measures = e.word_pointers.data();
+    w.measures = e.measures.data();
     w.reward_part_count = spec.reward_part_count();
-    w.reward_parts = e.word_pointers.data() + kMaxMeasures;
+    w.reward_parts = e.reward_parts.data();
     w.create = create;
     w.destroy = &destroy;
     w.clear = &clear;

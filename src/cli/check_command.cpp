@@ -32,9 +32,8 @@ void print_findings(std::string_view kind, const std::vector<WorldFinding>& find
 
 int check_command(const CheckArguments& arguments) {
   const CheckReport report =
-      check_world(arguments.world, {.timeout = arguments.timeout,
-                                    .seed = arguments.seed,
-                                    .steps = arguments.steps});
+      check_world(arguments.world,
+                  {.timeout = arguments.timeout, .seed = arguments.seed, .steps = arguments.steps});
   const bool passed = report.failures.empty();
   if (arguments.json) {
     const Json json = {{"world", report.name},
@@ -57,8 +56,9 @@ int check_command(const CheckArguments& arguments) {
                  short_number(report.steps_per_second));
     }
     fmt::print("{}: {}\n", report.name,
-               passed ? "passed" : fmt::format("failed, {} finding{}", report.failures.size(),
-                                               report.failures.size() == 1 ? "" : "s"));
+               passed ? "passed"
+                      : fmt::format("failed, {} finding{}", report.failures.size(),
+                                    report.failures.size() == 1 ? "" : "s"));
   }
   if (std::fflush(stdout) != 0) throw RunError("cannot write to standard output");
   return passed ? 0 : 1;

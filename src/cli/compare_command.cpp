@@ -12,6 +12,7 @@
 #include "cli/commands.hpp"
 #include "run/saved_model.hpp"
 #include "core/file.hpp"
+#include "env/world_file.hpp"
 #include "env/registry.hpp"
 #include "run/chart.hpp"
 #include "run/comparison.hpp"
@@ -103,11 +104,17 @@ void check_runs(const CompareArguments& arguments) {
   }
 }
 
+// Every run folder has its own copy of a world's file.
+bool is_same_env(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  return a.ends_with(".cpp") && b.ends_with(".cpp") && flat_source(a) == flat_source(b);
+}
+
 // A table of different worlds would compare nothing. Options that only change what is shown or allowed,
 // or how fast, may differ.
 void check_same_world(const TrainSpec& spec, const std::string& run, const TrainSpec& first,
                       const std::string& first_run) {
-  if (spec.env != first.env) {
+  if (!is_same_env(spec.env, first.env)) {
     throw UsageError(fmt::format("'{}' plays {}, '{}' plays {}: nothing to compare", run, spec.env,
                                  first_run, first.env));
   }

@@ -17,8 +17,8 @@ namespace {
 using namespace hotloop;
 
 constexpr std::array<std::string_view, 14> kCommands = {
-    "train", "resume",  "eval",   "compare", "watch", "plot", "list", "inspect",
-    "suite", "profile", "doctor", "check",   "new",   "bench"};
+    "train",   "resume", "eval",    "compare", "watch", "plot", "list",
+    "inspect", "suite",  "profile", "doctor",  "check", "new",  "bench"};
 
 // Which model, and under which options, in `compare`, `eval` and `watch`.
 template <class Arguments>
@@ -60,7 +60,9 @@ int run(int argc, char** argv) {
   TrainArguments train;
   auto* train_app = app.add_subcommand("train", "train an agent");
   train_app
-      ->add_option("SPEC", train.spec, "a ready-made spec (see: hotloop list specs), a YAML file, or the .cpp file of a world")
+      ->add_option(
+          "SPEC", train.spec,
+          "a ready-made spec (see: hotloop list specs), a YAML file, or the .cpp file of a world")
       ->required();
   add_algorithm(*train_app, train.algorithm);
   train_app

@@ -12,7 +12,8 @@ namespace hotloop {
 namespace {
 
 // @Type@ and @name@ are replaced.
-constexpr std::string_view kTemplate = R"(// @name@: walk to the goal on a line. Change it into a world of your own, then
+constexpr std::string_view kTemplate =
+    R"(// @name@: walk to the goal on a line. Change it into a world of your own, then
 //   hotloop check @name@.cpp
 //   hotloop train @name@.cpp
 #include <hotloop/env.hpp>
@@ -91,13 +92,14 @@ std::string type_name(const std::string& name) {
 }
 
 void check_name(const std::string& name) {
-  const bool sound = !name.empty() && name[0] >= 'a' && name[0] <= 'z' &&
-                     name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") ==
-                         std::string::npos;
+  const bool sound =
+      !name.empty() && name[0] >= 'a' && name[0] <= 'z' &&
+      name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
   if (!sound) {
-    throw UsageError(fmt::format("new env {}: a name is made of small letters, digits and _, a letter "
-                                 "first, e.g. my_world",
-                                 name));
+    throw UsageError(
+        fmt::format("new env {}: a name is made of small letters, digits and _, a letter "
+                    "first, e.g. my_world",
+                    name));
   }
 }
 

@@ -94,6 +94,7 @@ class Player {
       return;
     }
     saved_ = load_saved_model(arguments.run, arguments.model, arguments.overrides);
+    check_world_fits(*saved_);
     const Model& model = saved_->model;
     spec_ = model.spec;
     scale_ = saved_->scale();

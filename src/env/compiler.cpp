@@ -55,7 +55,8 @@ Outcome run_program(const std::vector<std::string>& arguments) {
   std::array<int, 2> pipe_ends{};
   if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0) throw RunError("cannot make a pipe");
   std::vector<char*> words;
-  for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+  for (const std::string& argument : arguments)
+    words.push_back(const_cast<char*>(argument.c_str()));
   words.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -151,13 +152,12 @@ std::string find_compiler(const std::string& preferred, const std::string& path)
 
 WorldCompiler default_compiler() {
   const char* path = std::getenv("PATH");
-  WorldCompiler compiler{.program = find_compiler(HOTLOOP_WORLD_COMPILER, path ? path : ""),
-                         .flags = {"-std=c++20", "-O3", "-DNDEBUG", "-Wall",
-                                   "-Wextra", "-ffp-contract=off", "-fno-math-errno",
-                                   "-fno-trapping-math", "-fPIC", "-shared",
-                                   "-fvisibility=hidden", "-fdiagnostics-color=never",
-                                   "-fno-diagnostics-show-option"},
-                         .headers = header_folder()};
+  WorldCompiler compiler{
+      .program = find_compiler(HOTLOOP_WORLD_COMPILER, path ? path : ""),
+      .flags = {"-std=c++20", "-O3", "-DNDEBUG", "-Wall", "-Wextra", "-ffp-contract=off",
+                "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared", "-fvisibility=hidden",
+                "-fdiagnostics-color=never", "-fno-diagnostics-show-option"},
+      .headers = header_folder()};
   if (HOTLOOP_WORLD_NATIVE) compiler.flags.emplace_back("-march=native");
   return compiler;
 }
@@ -233,9 +233,9 @@ std::string compile_world(const WorldCompiler& compiler, const std::string& sour
         source, HOTLOOP_WORLD_COMPILER));
   }
   if (compiler.headers.empty()) {
-    throw UsageError(fmt::format(
-        "{}: hotloop's headers are neither in include/ beside this program nor in {}", source,
-        HOTLOOP_INCLUDE_DIR));
+    throw UsageError(
+        fmt::format("{}: hotloop's headers are neither in include/ beside this program nor in {}",
+                    source, HOTLOOP_INCLUDE_DIR));
   }
   std::vector<std::string> command = {compiler.program};
   command.insert(command.end(), compiler.flags.begin(), compiler.flags.end());

@@ -35,7 +35,8 @@ std::string rows_text(int begin, int end) {
 
 class PluginArray final : public WorldArray {
  public:
-  PluginArray(const PluginWorld& world, int count, bool plain) : world_(world), table_(*world.table) {
+  PluginArray(const PluginWorld& world, int count, bool plain)
+      : world_(world), table_(*world.table) {
     if (table_.create(count, plain ? 1 : 0, &worlds_) != 0) world_.fail("the constructor", "");
     if (worlds_ == nullptr) {
       throw RunError(fmt::format("world {}: create succeeded but made nothing", world_.spec.name));
@@ -126,10 +127,16 @@ class PluginArray final : public WorldArray {
   void step_rows(int begin, int end, const std::int32_t* numbers, const float* boxes,
                  std::uint64_t seed, Purpose purpose, std::uint64_t step, std::span<float> rewards,
                  std::span<std::uint8_t> terminated) {
-    hotloop_step_call call{begin, end,  numbers,
-                           boxes, seed, step,
+    hotloop_step_call call{begin,
+                           end,
+                           numbers,
+                           boxes,
+                           seed,
+                           step,
                            static_cast<std::uint32_t>(purpose),
-                           rewards.data(), terminated.data(), -1};
+                           rewards.data(),
+                           terminated.data(),
+                           -1};
     if (table_.step(worlds_, &call) == 0) return;
     const bool known = call.failed_row >= begin && call.failed_row < end;
     world_.fail("step", fmt::format("{}, step {}",
@@ -183,9 +190,10 @@ EnvSpec read_spec(const hotloop_world& w, Refuse&& refuse) {
     const bool sound = std::isfinite(w.action_low[i]) && std::isfinite(w.action_high[i]) &&
                        w.action_low[i] < w.action_high[i];
     if (!sound) {
-      refuse(fmt::format("world {}: bounds {} to {} of action value {}; they must be finite and the "
-                         "lower one first",
-                         w.name, w.action_low[i], w.action_high[i], i));
+      refuse(
+          fmt::format("world {}: bounds {} to {} of action value {}; they must be finite and the "
+                      "lower one first",
+                      w.name, w.action_low[i], w.action_high[i], i));
     }
   }
   spec.max_steps = w.max_steps;
@@ -208,14 +216,16 @@ std::vector<EnvEntry> plugin_entries(const hotloop_plugin* plugin, const std::st
   };
   if (plugin == nullptr) refuse(HOTLOOP_PLUGIN_SYMBOL " returned no table");
   if (plugin->version != HOTLOOP_PLUGIN_VERSION) {
-    refuse(fmt::format("a plug-in for version {} of hotloop's interface; this hotloop needs version "
-                       "{}: build it again with this hotloop's <hotloop/plugin.h>",
-                       plugin->version, HOTLOOP_PLUGIN_VERSION));
+    refuse(
+        fmt::format("a plug-in for version {} of hotloop's interface; this hotloop needs version "
+                    "{}: build it again with this hotloop's <hotloop/plugin.h>",
+                    plugin->version, HOTLOOP_PLUGIN_VERSION));
   }
   if (plugin->world_size != sizeof(hotloop_world)) {
-    refuse(fmt::format("its description of a world has {} bytes; this hotloop's has {}: build it "
-                       "again with this hotloop's <hotloop/plugin.h>",
-                       plugin->world_size, sizeof(hotloop_world)));
+    refuse(
+        fmt::format("its description of a world has {} bytes; this hotloop's has {}: build it "
+                    "again with this hotloop's <hotloop/plugin.h>",
+                    plugin->world_size, sizeof(hotloop_world)));
   }
   std::vector<EnvEntry> entries;
   for (int i = 0; i < plugin->world_count; ++i) {

@@ -46,20 +46,28 @@ TrialNote* my_note() {
 std::string place_of(const TrialNote& note) {
   std::string text;
   const std::int64_t row = note.row, last = note.last_row, step = note.step;
-  if (row >= 0) text = row == last ? fmt::format("row {}", row) : fmt::format("rows {} to {}", row, last);
+  if (row >= 0)
+    text = row == last ? fmt::format("row {}", row) : fmt::format("rows {} to {}", row, last);
   if (step >= 0) text += fmt::format("{}step {}", text.empty() ? "" : ", ", step);
   return text.empty() ? "" : fmt::format(" ({})", text);
 }
 
 const char* signal_words(int signal) {
   switch (signal) {
-    case SIGSEGV: return "a read or write where there is no memory (SIGSEGV)";
-    case SIGBUS: return "a read or write where there is no memory (SIGBUS)";
-    case SIGFPE: return "a whole number divided by zero (SIGFPE)";
-    case SIGILL: return "an illegal instruction (SIGILL)";
-    case SIGABRT: return "a call of abort, perhaps by a failed assertion (SIGABRT)";
-    case SIGKILL: return "killed from outside, perhaps for want of memory (SIGKILL)";
-    default: return nullptr;
+    case SIGSEGV:
+      return "a read or write where there is no memory (SIGSEGV)";
+    case SIGBUS:
+      return "a read or write where there is no memory (SIGBUS)";
+    case SIGFPE:
+      return "a whole number divided by zero (SIGFPE)";
+    case SIGILL:
+      return "an illegal instruction (SIGILL)";
+    case SIGABRT:
+      return "a call of abort, perhaps by a failed assertion (SIGABRT)";
+    case SIGKILL:
+      return "killed from outside, perhaps for want of memory (SIGKILL)";
+    default:
+      return nullptr;
   }
 }
 
@@ -133,8 +141,8 @@ Doing::~Doing() {
 }
 
 TrialResult run_trial(const std::function<std::string()>& body, double seconds) {
-  void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                      -1, 0);
+  void* memory =
+      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw RunError("cannot share memory with another process");
   auto* of = new (memory) Shared;
   std::fflush(nullptr);  // what is buffered must not be written twice
@@ -169,9 +177,9 @@ TrialResult run_trial(const std::function<std::string()>& body, double seconds) 
       result.failure = "stopped by a signal";
     } else if (WIFSIGNALED(status)) {
       const char* words = signal_words(WTERMSIG(status));
-      result.failure = fmt::format(
-          "{} crashed: {}{}", who,
-          words != nullptr ? words : fmt::format("signal {}", WTERMSIG(status)), place);
+      result.failure =
+          fmt::format("{} crashed: {}{}", who,
+                      words != nullptr ? words : fmt::format("signal {}", WTERMSIG(status)), place);
     } else {
       result.failure =
           fmt::format("{} ended the program with exit code {}{}", who, WEXITSTATUS(status), place);

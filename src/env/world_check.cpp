@@ -75,7 +75,8 @@ std::string hint_for_end(const TrialResult& result) {
   const std::string& what = result.failure;
   const auto has = [&](std::string_view words) { return what.find(words) != std::string::npos; };
   if (has("did not return")) {
-    return "is there a loop whose condition never becomes false? A slow world can be given more time "
+    return "is there a loop whose condition never becomes false? A slow world can be given more "
+           "time "
            "with --timeout";
   }
   if (has("SIGFPE")) return "look for / and % of whole numbers whose right side can be 0";
@@ -84,7 +85,9 @@ std::string hint_for_end(const TrialResult& result) {
            "regard to how many there are";
   }
   if (has("exit code")) return "a world must not end the program: throw an exception instead";
-  if (has(" failed")) return "what it threw is quoted above; a world should throw nothing while it is played correctly";
+  if (has(" failed"))
+    return "what it threw is quoted above; a world should throw nothing while it is played "
+           "correctly";
   return "";
 }
 
@@ -93,9 +96,10 @@ std::string hint_for_end(const TrialResult& result) {
 std::string hint_for(const std::string& failure, const EnvSpec& spec) {
   const auto has = [&](std::string_view words) { return failure.find(words) != std::string::npos; };
   if (has("observation: expected exactly")) {
-    return fmt::format("spec.obs is {0}, so observe may write obs[0] to obs[{1}] and nothing else; set "
-                       ".obs to the number of values that it writes",
-                       spec.obs, spec.obs - 1);
+    return fmt::format(
+        "spec.obs is {0}, so observe may write obs[0] to obs[{1}] and nothing else; set "
+        ".obs to the number of values that it writes",
+        spec.obs, spec.obs - 1);
   }
   if (has("mask: expected exactly")) {
     return fmt::format("mask may write allowed[0] to allowed[{}], one for each of spec.actions",
@@ -103,9 +107,10 @@ std::string hint_for(const std::string& failure, const EnvSpec& spec) {
   }
   if (has("found it untouched")) {
     return has("mask:") ? "mask must write a 0 or 1 for every action, every time"
-                        : fmt::format("observe must write all {} values every time: the memory is "
-                                      "not cleared before; or set .obs to how many it writes",
-                                      spec.obs);
+                        : fmt::format(
+                              "observe must write all {} values every time: the memory is "
+                              "not cleared before; or set .obs to how many it writes",
+                              spec.obs);
   }
   if (has("when asked again")) {
     return "observe and mask must only look: the same state must give the same values. Is there an "
@@ -127,8 +132,10 @@ std::string hint_for(const std::string& failure, const EnvSpec& spec) {
     return "the products of the shapes in spec.parts, added up, must be spec.obs";
   }
   if (has("same seed:")) {
-    return "two plays with the same seed differ: take every random number from the Rng that is handed "
-           "in, and keep all state in members with initial values; no rand(), no clock, no static or "
+    return "two plays with the same seed differ: take every random number from the Rng that is "
+           "handed "
+           "in, and keep all state in members with initial values; no rand(), no clock, no static "
+           "or "
            "global variable";
   }
   if (has("other seed:")) {
@@ -139,7 +146,8 @@ std::string hint_for(const std::string& failure, const EnvSpec& spec) {
            "global variables, memory behind pointers)";
   }
   if (has("batch against one by one")) {
-    return "the rows must not know of each other: no static or global variables; if the world has a "
+    return "the rows must not know of each other: no static or global variables; if the world has "
+           "a "
            "Batch, its step must give the bits of the plain one";
   }
   if (has("time limit of")) return "the engine cuts episodes; a world must not count steps for it";

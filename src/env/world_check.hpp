@@ -25,8 +25,8 @@ struct CheckReport {
   std::string name;
   std::vector<WorldFinding> failures;  // none = the world passes
   std::vector<WorldFinding> warnings;
-  std::vector<std::string> facts;   // sizes, episodes, rewards
-  double steps_per_second = 0;      // one thread, random actions; 0 = not measured
+  std::vector<std::string> facts;  // sizes, episodes, rewards
+  double steps_per_second = 0;     // one thread, random actions; 0 = not measured
   std::string compiler_warnings{};
 };
 

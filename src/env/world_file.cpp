@@ -168,9 +168,10 @@ std::string world_cache_folder() {
   const bool is_ours = lstat(own.c_str(), &about) == 0 && S_ISDIR(about.st_mode) &&
                        about.st_uid == getuid() && (about.st_mode & 0077) == 0;
   if (is_ours && make_folder(own)) return own.string();
-  throw RunError(fmt::format("no folder to keep compiled worlds in: neither a home nor '{}' can be "
-                             "written; set XDG_CACHE_HOME to one that can",
-                             own.string()));
+  throw RunError(
+      fmt::format("no folder to keep compiled worlds in: neither a home nor '{}' can be "
+                  "written; set XDG_CACHE_HOME to one that can",
+                  own.string()));
 }
 
 std::string flat_source(const std::string& path) {
@@ -212,15 +213,16 @@ CompiledWorld compile_world_file(const std::string& path, const WorldCompiler& c
 EnvEntry only_world(const std::string& library, const std::string& shown) {
   const std::vector<EnvEntry> entries = load_plugin(library, shown);
   if (entries.empty()) {
-    throw UsageError(fmt::format("{}: has no world: end it with HOTLOOP_ENV(Name), Name being the "
-                                 "struct that is the world",
-                                 shown));
+    throw UsageError(
+        fmt::format("{}: has no world: end it with HOTLOOP_ENV(Name), Name being the "
+                    "struct that is the world",
+                    shown));
   }
   if (entries.size() > 1) {
-    throw UsageError(fmt::format("{}: has {} worlds ({} and {}); a file is one world: move the "
-                                 "others to files of their own",
-                                 shown, entries.size(), entries[0].spec->name,
-                                 entries[1].spec->name));
+    throw UsageError(
+        fmt::format("{}: has {} worlds ({} and {}); a file is one world: move the "
+                    "others to files of their own",
+                    shown, entries.size(), entries[0].spec->name, entries[1].spec->name));
   }
   return entries[0];
 }

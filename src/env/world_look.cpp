@@ -202,7 +202,8 @@ void judge_observations(const Play& play, CheckReport& report) {
     all.take(play.obs[i].low);
     all.take(play.obs[i].high);
   }
-  report.facts.push_back(fmt::format("observation values from {:.4g} to {:.4g}", all.low, all.high));
+  report.facts.push_back(
+      fmt::format("observation values from {:.4g} to {:.4g}", all.low, all.high));
   if (!constant.empty()) {
     const Range& first = play.obs[constant[0]];
     report.warnings.push_back(
@@ -222,7 +223,8 @@ void judge_observations(const Play& play, CheckReport& report) {
 }
 
 void judge_episodes(const Play& play, const EnvSpec& spec, CheckReport& report) {
-  report.facts.push_back(fmt::format("rewards from {:.4g} to {:.4g}", play.reward.low, play.reward.high));
+  report.facts.push_back(
+      fmt::format("rewards from {:.4g} to {:.4g}", play.reward.low, play.reward.high));
   if (play.episodes > 0) {
     report.facts.push_back(fmt::format(
         "{} episodes in {} random steps, {} of them ended by the world; {} to {} steps long, mean "

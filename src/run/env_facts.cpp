@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <deque>
-#include <filesystem>
 #include <mutex>
 #include <nlohmann/json.hpp>
 
 #include <hotloop/error.hpp>
 
 #include "env/registry.hpp"
-#include "env/world_file.hpp"
 
 namespace hotloop {
 namespace {
@@ -114,9 +112,7 @@ void remember_env(const std::string& name, const std::string& facts) {
   static std::mutex mutex;
   static std::deque<Facts> remembered;  // entries refer to them
   const std::lock_guard lock(mutex);
-  std::error_code unreadable;
-  const bool is_here = is_world_file(name) && std::filesystem::exists(name, unreadable);
-  if (is_here || env_registry().look_up(name) != nullptr) return;
+  if (env_registry().look_up(name) != nullptr) return;
   try {
     remembered.push_back(read_facts(name, facts));
   } catch (const std::exception& error) {

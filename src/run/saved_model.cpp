@@ -7,6 +7,8 @@
 #include <hotloop/error.hpp>
 
 #include "core/text.hpp"
+#include "env/registry.hpp"
+#include "env/world_file.hpp"
 
 namespace hotloop {
 namespace {
@@ -62,13 +64,36 @@ SavedModel load_saved_model(const std::string& run, const std::string& which,
   SavedModel saved{.path = path_of(run, which), .model = {}, .head = {}};
   saved.model = load_model(saved.path);
   saved.head = network_head(saved.model.spec);
+  // Until here the world was only what the model says of it: no code of a file has run.
+  const std::string& env = saved.model.spec.env;
+  if (is_world_file(env) && fs::exists(env)) env_registry().forget(env);
   saved.model.spec = with_options(saved.model.spec, overrides);
   return saved;
+}
+
+void check_world_fits(const SavedModel& saved) {
+  const EnvSpec env = env_spec(saved.model.spec.world());
+  const int knows = std::visit(
+      [](const auto& head) {
+        if constexpr (requires { head.policy; }) {
+          return head.policy.actions;
+        } else {
+          return head.actions;
+        }
+      },
+      saved.head);
+  const int has = env.actions > 0 ? env.actions : env.action_size;
+  if (env.obs == saved.model.structure.inputs && has == knows) return;
+  throw UsageError(fmt::format(
+      "{}: the model knows {} observations and {} actions or action values, but {} has {} and {}: "
+      "it was changed since",
+      saved.path, saved.model.structure.inputs, knows, saved.model.spec.env, env.obs, has));
 }
 
 Evaluation evaluate_model(const SavedModel& saved, const EvaluationOptions& options,
                           std::uint64_t seed, ThreadTeam& team, bool sample) {
   const Model& model = saved.model;
+  check_world_fits(saved);
   if (sample && !std::holds_alternative<ActorCriticHead>(saved.head)) {
     throw UsageError(fmt::format(
         "--sample: {} was trained by {}, which learns values, not a policy to draw from",

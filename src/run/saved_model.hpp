@@ -20,9 +20,13 @@ struct SavedModel {
 };
 
 // `which` is "best" or "latest" and matters if `run` is a folder. Overrides may change env.options.*
-// as long as observations and actions keep their number. Throws UsageError.
+// as long as observations and actions keep their number. The code of a world's file is not run until
+// somebody plays. Throws UsageError.
 SavedModel load_saved_model(const std::string& run, const std::string& which,
                             std::span<const std::string> overrides);
+
+// Before it plays: throws UsageError if its world, that of a file, has other sizes than it was trained on.
+void check_world_fits(const SavedModel& saved);
 
 // Its greedy play; or with actions drawn from its policy, if it has one: throws UsageError if not.
 Evaluation evaluate_model(const SavedModel& saved, const EvaluationOptions& options,

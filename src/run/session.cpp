@@ -347,7 +347,8 @@ TrainResult resume_run(const TrainSpec& spec, const std::string& run_dir,
         "{}\nan earlier checkpoint can be tried with: hotloop resume {} --checkpoint {}", e.what(),
         run_dir, all[all.size() - 2]));
   }
-  write_file_atomically(run_dir + "/spec.yaml", to_yaml(portable(spec)));  // with this session's changes
+  write_file_atomically(run_dir + "/spec.yaml",
+                        to_yaml(portable(spec)));  // with this session's changes
   return session.run();
 }
 

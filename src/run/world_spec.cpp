@@ -46,8 +46,7 @@ TrainSpec load_world_spec(const std::string& env, std::optional<Algorithm> algor
                           std::span<const std::string> overrides) {
   if (is_world_file(env)) env_registry().forget(env);  // it may have been changed since
   const EnvSpec facts = *find_env(env).spec;
-  const Algorithm chosen =
-      algorithm.value_or(facts.actions > 0 ? Algorithm::dqn : Algorithm::ppo);
+  const Algorithm chosen = algorithm.value_or(facts.actions > 0 ? Algorithm::dqn : Algorithm::ppo);
   std::vector<std::string> all = {"env.name=" + quoted(env),
                                   "name=" + quoted(fs::path(env).stem().string())};
   all.insert(all.end(), overrides.begin(), overrides.end());
@@ -65,11 +64,11 @@ TrainSpec load_spec_or_world(const std::string& name, const std::string& algorit
                                    [&](const SpecInfo& spec) { return spec.name == name; });
   std::error_code error;
   if (!is_world_file(name) && (is_spec || fs::exists(name, error))) {
-    throw UsageError(
-        fmt::format("--algo {0}: {1} is a spec, which says itself how it learns; --algo is for a "
-                    "world that has none: a .cpp file or a name of hotloop list envs. To change the "
-                    "spec: --set algo.name={0}",
-                    algorithm, name));
+    throw UsageError(fmt::format(
+        "--algo {0}: {1} is a spec, which says itself how it learns; --algo is for a "
+        "world that has none: a .cpp file or a name of hotloop list envs. To change the "
+        "spec: --set algo.name={0}",
+        algorithm, name));
   }
   return load_world_spec(name, chosen, overrides);
 }

@@ -70,6 +70,11 @@ hash_of() { grep -o '"params_hash":"[0-9a-f]*"' "$1"; }
   fail "resumed after a move $(hash_of moved.json), straight $(hash_of straight.json)"
 expect 0 "return" "$hotloop" eval elsewhere/maze-1 --model latest --episodes 5
 expect 0 "| policy |" "$hotloop" compare elsewhere/maze-1 --model latest --against random --episodes 5
+expect 0 "2 runs" "$hotloop" compare elsewhere/maze-1 straight/maze-1 --model latest --episodes 5
+# A model and a world that was changed behind its back.
+cp -r elsewhere/maze-1 changed && sed -i 's/.obs = 2,/.obs = 3,/; s/obs\[1\] =/obs[2] = obs[1] =/' changed/maze.cpp
+expect 2 "the model knows 2 observations" "$hotloop" eval changed --model latest --episodes 5
+expect 2 "nothing to compare" "$hotloop" compare elsewhere/maze-1 changed --model latest --episodes 5
 # A model alone still says what it is, but its world is not here.
 cp elsewhere/maze-1/model-latest.safetensors alone.safetensors && mv maze.cpp maze.gone
 expect 0 "layer0.weight" "$hotloop" inspect alone.safetensors
@@ -139,9 +144,12 @@ world crash.cpp "" "" "" 'World() = default; int* nowhere = nullptr;'
 sed -i 's/int x = 0, goal = 9;/int x = std::getenv("HOME") ? *(volatile int*)nullptr : 1, goal = 9;/; s/World() = default; //' crash.cpp
 expect 1 "the constructor crashed: a read or write where there is no memory (SIGSEGV)" "$hotloop" check crash.cpp
 expect 2 "the constructor crashed" "$hotloop" train crash.cpp
-world late.cpp "" "" 'if (x == 4) throw std::runtime_error("too far");'
-sed -i 's/.max_steps = 100/.max_steps = 1000/; s/|| x < 0/|| x < -50/' late.cpp
+# One that fails late is accepted, and the run ends with the reason, whichever thread it was.
+world late.cpp "" "" 'if (x == -15) throw std::runtime_error("too far");'
+sed -i 's/|| x < 0/|| x < -50/' late.cpp
 expect 1 "step failed, row" "$hotloop" check late.cpp
+also "too far"
+expect 1 "world world: step failed, row" "$hotloop" train late.cpp --set run.threads=2 --set algo.epsilon=1 --out late "${small[@]}"
 also "too far"
 world state.cpp "" "obs[1] += hidden;" "hidden = x;" "inline static float hidden = 0;"
 expect 1 "FAILED" "$hotloop" check state.cpp

@@ -37,8 +37,8 @@ TEST(Philox, EqualsRandom123) {
   std::array<std::uint32_t, 4> counter{1, 2, 3, 4};
   std::array<std::uint32_t, 2> key{5, 6};
   for (int i = 0; i < 10'000; ++i) {
-    const r123::Philox4x32::ctr_type expected = r123::Philox4x32{}(
-        {{counter[0], counter[1], counter[2], counter[3]}}, {{key[0], key[1]}});
+    const r123::Philox4x32::ctr_type expected =
+        r123::Philox4x32{}({{counter[0], counter[1], counter[2], counter[3]}}, {{key[0], key[1]}});
     counter = philox(counter, key);
     ASSERT_TRUE(std::equal(counter.begin(), counter.end(), expected.begin())) << i;
     key = {counter[1], counter[2]};

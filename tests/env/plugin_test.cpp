@@ -1,8 +1,8 @@
 #include "env/plugin.hpp"
 
 #include <gtest/gtest.h>
-#include <hotloop/error.hpp>
 #include <hotloop/plugin.h>
+#include <hotloop/error.hpp>
 
 #include <array>
 #include <cstring>

@@ -90,7 +90,7 @@ static_assert(!detail::bounds_are_sound(bounded(0, kInfinity)));
 static_assert(!detail::bounds_are_sound(bounded(-kInfinity, 0)));
 static_assert(!detail::bounds_are_sound(bounded(std::numeric_limits<float>::quiet_NaN(), 1)));
 
-std::string error_of(const EnvRegistry& registry, std::string_view name) {
+std::string error_of(EnvRegistry& registry, std::string_view name) {
   try {
     registry.find(name);
   } catch (const UsageError& error) {

@@ -1,8 +1,8 @@
 #include "env/world_file.hpp"
 
 #include <gtest/gtest.h>
-#include <hotloop/error.hpp>
 #include <unistd.h>
+#include <hotloop/error.hpp>
 
 #include <csignal>
 #include <cstdlib>
@@ -23,8 +23,8 @@ namespace fs = std::filesystem;
 class WorldFile : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::temp_directory_path() /
-              (std::string("hotloop-world-") + std::to_string(getpid()));
+    folder_ =
+        fs::temp_directory_path() / (std::string("hotloop-world-") + std::to_string(getpid()));
     fs::create_directories(folder_ / "lib");
   }
   void TearDown() override { fs::remove_all(folder_); }
@@ -54,8 +54,8 @@ TEST_F(WorldFile, ASourceWithoutIncludesStaysAsItIs) {
 TEST_F(WorldFile, IncludedFilesComeAlongOnce) {
   put("lib/deep.hpp", "#pragma once\nint deep;\n");
   put("lib/grid.hpp", "#pragma once\n#include \"deep.hpp\"\nint grid;\n");
-  const std::string flat = flat_source(
-      put("a.cpp", "#include \"lib/grid.hpp\"\n # include \"lib/deep.hpp\"\nint a;\n"));
+  const std::string flat =
+      flat_source(put("a.cpp", "#include \"lib/grid.hpp\"\n # include \"lib/deep.hpp\"\nint a;\n"));
   EXPECT_EQ(flat.find("int deep;"), flat.rfind("int deep;"));
   EXPECT_HAS(flat, "int grid;");
   EXPECT_HAS(flat, "#line 3 \"a.cpp\"\nint a;\n");
@@ -109,7 +109,8 @@ TEST(CompilerErrors, TheContractComesAtTheAuthorsLine) {
       "include/hotloop/world_array.hpp: In instantiation of 'constexpr void check_contract()':\n"
       "include/hotloop/world_array.hpp:360:28:   required from 'EnvEntry env_entry()'\n"
       "a.cpp:12:1:   required from here\n"
-      "include/hotloop/world_array.hpp:311:17: error: static assertion failed: the world lacks `x`\n"
+      "include/hotloop/world_array.hpp:311:17: error: static assertion failed: the world lacks "
+      "`x`\n"
       "  311 |   static_assert(HasX<W>,\n"
       "      |                 ^~~~~~~\n"
       "include/hotloop/world_array.hpp:311:17: note: 'HasX' evaluates to false\n";

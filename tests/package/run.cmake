@@ -16,12 +16,16 @@ execute_process(COMMAND ${prefix}/bin/hotloop list specs OUTPUT_VARIABLE specs $
 if(NOT specs MATCHES "cartpole_dqn ")
   message(FATAL_ERROR "the installed program lists no cartpole_dqn: ${specs}")
 endif()
+# It compiles worlds, and has settings for them.
+file(COPY ${SOURCE}/../../examples/corridor.cpp DESTINATION ${WORK})
+execute_process(COMMAND ${CMAKE_COMMAND} -E env XDG_CACHE_HOME=${WORK}/cache ${prefix}/bin/hotloop
+                        train corridor.cpp --steps 1000 --quiet WORKING_DIRECTORY ${WORK} ${step})
 
 file(STRINGS ${WORK}/build/CMakeCache.txt found REGEX "^hotloop_DIR:")
 if(NOT found MATCHES "=${prefix}/")
   message(FATAL_ERROR "the consumer used another installation: ${found}")
 endif()
-foreach(file bin/hotloop share/hotloop/specs include/hotloop/env.hpp)
+foreach(file bin/hotloop share/hotloop/specs/algos include/hotloop/plugin.hpp)
   if(NOT EXISTS ${prefix}/${file})
     message(FATAL_ERROR "not installed: ${file}")
   endif()
