@@ -10,12 +10,12 @@
 #include <hotloop/error.hpp>
 
 #include "cli/commands.hpp"
-#include "run/saved_model.hpp"
 #include "core/file.hpp"
-#include "env/world_file.hpp"
 #include "env/registry.hpp"
+#include "env/world_file.hpp"
 #include "run/chart.hpp"
 #include "run/comparison.hpp"
+#include "run/saved_model.hpp"
 
 namespace hotloop {
 namespace {

@@ -181,16 +181,5 @@ if [ -n "$cc" ]; then
   expect 2 "cannot be loaded" "$hotloop" train text.so
 fi
 
-# The gallery: each passes, and each is learnt. name, steps, more settings, the least return.
-while read -r name least settings; do
-  expect 0 "passed" "$hotloop" check "$source/examples/$name.cpp" --steps 60
-  json=$("$hotloop" train "$source/examples/$name.cpp" --quiet --json --out gallery $settings 2>err | tail -n 1)
-  got=$(grep -o '"eval_return_mean":[-0-9.e]*' <<<"$json" | cut -d: -f2)
-  awk -v got="${got:-nothing}" -v least="$least" 'BEGIN { exit !(got != "nothing" && got + 0 >= least) }' ||
-    fail "$name: greedy return ${got:-none}, expected at least $least $(cat err)"
-  echo "$name: greedy return $got (at least $least)"
-  [ "$(wc -l <"$source/examples/$name.cpp")" -le 60 ] || fail "$name has more than 60 lines"
-done <"$source/tests/cli/gallery.txt"
-
 [ "$failures" -eq 0 ] && echo "all checks of worlds passed"
 exit "$failures"

@@ -34,9 +34,9 @@ TEST(WorldSpec, TheAlgorithmFollowsTheActions) {
 }
 
 TEST(WorldSpec, OverridesApplyAfterThem) {
-  const std::vector<std::string> overrides = {"run.steps=77", "name=mine", "algo.batch=3"};
+  const std::vector<std::string> overrides = {"run.steps=7777", "name=mine", "algo.batch=3"};
   const TrainSpec spec = load_world_spec("cartpole", {}, overrides);
-  EXPECT_EQ(spec.run.steps, 77);
+  EXPECT_EQ(spec.run.steps, 7777);
   EXPECT_EQ(spec.name, "mine");
   EXPECT_EQ(spec.q.batch, 3);
 }
