@@ -75,6 +75,10 @@ expect 0 "2 runs" "$hotloop" compare elsewhere/maze-1 straight/maze-1 --model la
 cp -r elsewhere/maze-1 changed && sed -i 's/.obs = 2,/.obs = 3,/; s/obs\[1\] =/obs[2] = obs[1] =/' changed/maze.cpp
 expect 2 "the model knows 2 observations" "$hotloop" eval changed --model latest --episodes 5
 expect 2 "nothing to compare" "$hotloop" compare elsewhere/maze-1 changed --model latest --episodes 5
+# To load a model runs no code of its world's file.
+echo garbage >changed/maze.cpp && echo '[0, 0]' >obs.json
+expect 2 "the network is not a graph" "$hotloop" inspect changed --activations obs.json
+expect 2 "changed/maze.cpp:1: 'garbage' does not name a type" "$hotloop" eval changed --model latest --episodes 5
 # A model alone still says what it is, but its world is not here.
 cp elsewhere/maze-1/model-latest.safetensors alone.safetensors && mv maze.cpp maze.gone
 expect 0 "layer0.weight" "$hotloop" inspect alone.safetensors
