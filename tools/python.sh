@@ -53,6 +53,9 @@ install_python_package() {
   fi
   python_up_to_date && return 0
   rm -f "$python_stamp"
+  # Its note on who configured the folder: under another Python it would configure from nothing, and
+  # the tests would be gone.
+  rm -f "$build/.skbuild-info.json"
   begun=$(mktemp) || return 1
   if ! (cd "$root" && PATH=$python_venv/bin:$PATH "$python_venv/bin/python" -m pip install \
     --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall \

@@ -12,5 +12,7 @@ if ! [ -x "$python" ]; then
   exit 77
 fi
 # Elsewhere than in the checkout, so that only what is installed can be imported.
+# Nothing is written beside the sources, whose folders tell ./test whether to install again.
 mkdir -p "$work" && cd "$work" || exit 1
+export PYTHONDONTWRITEBYTECODE=1
 exec "$python" -m pytest -q -p no:cacheprovider --durations=5 "$root/python/tests"
