@@ -53,7 +53,7 @@ def train(
     hooks = _Hooks(callback, progress)
     result, stopped = hooks.drive(
         lambda: _hotloop.train(
-            asked, parent, hooks.progress, hooks.warning, hooks.row, None, on_main_thread()
+            asked, parent, hooks.progress, hooks.warning, hooks.row, on_main_thread()
         )
     )
     return _finish(result, stopped)

@@ -113,11 +113,10 @@ std::tuple<std::string, bool> run_session(PythonHooks& python, bool listen, Run&
 
 std::tuple<std::string, bool> train_run(const SpecRequest& request, const std::string& out,
                                         nb::object progress, nb::object warning, nb::object row,
-                                        nb::object begun, bool listen) {
+                                        bool listen) {
   const TrainSpec loaded = read_spec(request);
   check_feasible(loaded);  // a run that cannot be must not leave a folder behind
   const std::string folder = make_run_folder(out, loaded.name);
-  if (!begun.is_none()) begun(folder);
   PythonHooks python(std::move(progress), std::move(warning), std::move(row));
   return run_session(python, listen,
                      [&](const SessionHooks& hooks) { return start_run(loaded, folder, hooks); });
@@ -139,7 +138,7 @@ std::tuple<std::string, bool> resume_folder(const std::string& folder, const Ove
 void bind_train(nb::module_& m) {
   using namespace nb::literals;
   m.def("train", &train_run, "request"_a, "out"_a, "progress"_a.none(), "warning"_a.none(),
-        "row"_a.none(), "begun"_a.none(), "listen"_a,
+        "row"_a.none(), "listen"_a,
         "Trains in a new folder below `out`; returns the result as JSON and whether a signal "
         "stopped it.");
   m.def("resume", &resume_folder, "folder"_a, "overrides"_a, "checkpoint"_a.none(),
