@@ -35,4 +35,5 @@ if ! cmp -s "$here/requirements-cleanrl.txt" "$work/cleanrl/.made-from"; then
   done_with cleanrl requirements-cleanrl.txt
 fi
 "$work/sb3/bin/pip" install -q --disable-pip-version-check "$root"
+"$work/sb3/bin/python" "$here/check.py" >&2
 exec "$work/sb3/bin/python" "$here/peers.py" --cleanrl "$work/cleanrl/bin/python" "$@"

@@ -166,7 +166,7 @@ struct Table {
       worlds.push_back(describe(entries[i], kCreate[i]));
     }
     plugin = {HOTLOOP_PLUGIN_VERSION, sizeof(hotloop_world),
-              static_cast<std::int32_t>(registered().size()), worlds.data(),
+              static_cast<std::int32_t>(worlds.size()), worlds.data(),
               []() -> const char* { return error_text(); }};
   }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from . import _hotloop
+from ._encoding import box, encode
 from ._errors import UsageError
 
 
@@ -63,14 +65,17 @@ class Gaussian:
 class Agent:
     """A trained model. All of its methods may be called from several threads at once.
 
-    Observations are an array [N, inputs], or [inputs] for a single one; or a dict of the named parts
-    of the observation. Results have the same number of rows, or none for a single one.
+    Observations are what the environment shows, one or a batch of them: [inputs] or [N, inputs] of the
+    engine's worlds, or a dict of their named parts; of Gymnasium's environments whatever their space
+    says. Results have the same number of rows, or none for a single one.
     """
 
     def __init__(self, path: Union[str, "os.PathLike[str]"], which: str = "best") -> None:
         if which not in ("best", "latest"):
             raise UsageError(f"which is {which!r}; allowed: 'best', 'latest'")
         self._agent = _hotloop.Agent(os.fspath(path), which)
+        self._facts: dict[str, Any] = json.loads(self._agent.env_facts or "{}")
+        self._notes: dict[str, Any] = self._facts.get("notes", {})
 
     @property
     def path(self) -> str:
@@ -131,10 +136,10 @@ class Agent:
             draw = int(np.random.default_rng().integers(0, 2**63)) if seed is None else int(seed)
         actions: Any = self._agent.act(rows, self._mask(mask, rows, single), draw)
         if not self._agent.is_box:
-            actions = actions[:, 0]
-        if not single:
-            return actions
-        return actions[0] if self._agent.is_box else int(actions[0])
+            actions = actions[:, 0] + self._notes.get("action_start", 0)
+            return int(actions[0]) if single else actions
+        actions = actions.reshape(-1, *self._notes.get("action_shape", [self.actions]))
+        return actions[0] if single else actions
 
     def q_values(self, obs: Any) -> np.ndarray:
         """Q(s, a) [N, actions], in the unit of the environment's rewards."""
@@ -192,49 +197,20 @@ class Agent:
 
     def _rows(self, obs: Any) -> tuple[np.ndarray, bool]:
         """Observations as float32 [N, inputs], and whether there was a single one."""
-        if isinstance(obs, Mapping):
-            obs = self._joined(obs)
-        array = np.asarray(obs)
-        if array.dtype.kind not in "fiub":
-            raise UsageError(f"observations are of type {array.dtype}; allowed: numbers")
-        if array.ndim not in (1, 2) or array.shape[-1] != self.inputs:
-            raise UsageError(
-                f"observations have shape {array.shape}; "
-                f"allowed: (N, {self.inputs}), or ({self.inputs},) for a single one"
-            )
-        rows = np.ascontiguousarray(np.atleast_2d(array), dtype=np.float32)
-        return rows, array.ndim == 1
+        rows, single = encode(self._parts(isinstance(obs, Mapping)), obs)
+        return np.ascontiguousarray(rows), single
 
-    def _joined(self, obs: Mapping[str, Any]) -> np.ndarray:
-        """Named parts, each flattened, in the order of the environment's observation."""
-        parts = [(name, shape, int(np.prod(shape))) for name, shape in self._agent.parts]
-        names = [name for name, _, _ in parts]
-        if not names or set(obs) != set(names):
-            raise UsageError(
-                f"observations have the parts {', '.join(map(str, obs))}; "
-                f"allowed: {', '.join(names) if names else 'none, this environment names no parts'}"
-            )
-        first_name, first_shape, first_size = parts[0]
-        size = np.asarray(obs[first_name]).size
-        rows, remainder = divmod(size, first_size)
-        if remainder or rows == 0:
-            raise UsageError(
-                f"observations: the part {first_name} has {size} numbers; "
-                f"allowed: {first_size} for each row"
-            )
-        # A part's own shape tells whether one row has an axis of its own.
-        single = rows == 1 and np.asarray(obs[first_name]).ndim == max(len(first_shape), 1)
-        columns = []
-        for name, _, width in parts:
-            part = np.asarray(obs[name])
-            if part.size != rows * width:
-                raise UsageError(
-                    f"observations: the part {name} has shape {part.shape}; "
-                    f"allowed: {width} numbers for each of {rows} rows"
-                )
-            columns.append(part.reshape(rows, width))
-        joined = np.concatenate(columns, axis=1)
-        return joined[0] if single else joined
+    def _parts(self, named: bool) -> list[dict[str, Any]]:
+        """How observations were encoded; the engine's own worlds show rows, or their named parts."""
+        if "observation" in self._notes:
+            return self._notes["observation"]
+        parts = self._facts.get("parts", [])
+        if not named:
+            return [box((self.inputs,), None)]
+        if not parts:
+            raise UsageError("observations: found a dict; this environment names no parts")
+        shapes = [tuple(extent for extent in part["shape"] if extent > 0) for part in parts]
+        return [{"key": part["name"], **box(shape, None)} for part, shape in zip(parts, shapes)]
 
     def _mask(self, mask: Any, rows: np.ndarray, single: bool) -> Optional[np.ndarray]:
         if mask is None:

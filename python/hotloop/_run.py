@@ -21,7 +21,7 @@ class Run:
     ) -> None:
         self.folder = os.fspath(folder)
         self._result = result
-        self._agents: dict[str, Agent] = {}
+        self._agents: dict[str, tuple[int, Agent]] = {}
         if not os.path.exists(self._path("spec.yaml")):
             raise UsageError(f"'{self.folder}' is not a run folder: it has no spec.yaml")
 
@@ -62,9 +62,11 @@ class Run:
         return self._model("latest")
 
     def _model(self, which: str) -> Agent:
-        if which not in self._agents:
-            self._agents[which] = Agent(self.folder, which)
-        return self._agents[which]
+        path = self._path(f"model-{which}.safetensors")
+        written = os.stat(path).st_mtime_ns if os.path.exists(path) else 0  # a resumed run writes others
+        if which not in self._agents or self._agents[which][0] != written:
+            self._agents[which] = (written, Agent(self.folder, which))
+        return self._agents[which][1]
 
     def evaluate(
         self,

@@ -42,7 +42,8 @@ def request(
             settings.insert(1, f"algo.train_every={rows}")
     if ":" in world:
         # A hundred episodes of Python's would take longer than the training between them.
-        settings.insert(0, f"evaluation.episodes={EPISODES_OF_PYTHON}")
+        if name in _hotloop.algorithms() or name in dict(_hotloop.specs()):
+            settings.insert(0, f"evaluation.episodes={EPISODES_OF_PYTHON}")
         if name in _hotloop.algorithms():
             settings.insert(0, f"name={json.dumps(run_name(world))}")
     return _hotloop.SpecRequest(name, text, world, settings)
@@ -82,7 +83,7 @@ def make_known(
 
 def run_name(world: str) -> str:
     """A name for folders: letters, digits, and what may stand between them."""
-    return "".join(c if c.isalnum() or c in "-_." else "-" for c in world.split(":", 1)[1])
+    return "".join(c if c.isalnum() or c in "-_." else "-" for c in world.split(":", 1)[1].split("@")[0])
 
 
 def _spec_source(spec: Spec) -> tuple[str, Optional[str]]:

@@ -36,8 +36,8 @@ def train(
         name of an algorithm (``hotloop.algorithms()``) for its general settings, which needs ``env``.
     env: the environment to train on instead of the spec's: one of ``hotloop.envs()``, the file of a world
         (``corridor.cpp``), an id of Gymnasium's, a function that makes an environment, or a
-        ``gymnasium.vector.VectorEnv``. Those of Python's are evaluated over 20 episodes unless
-        ``evaluation={"episodes": ...}`` says otherwise.
+        ``gymnasium.vector.VectorEnv``. With general settings and ready-made specs those of
+        Python's are evaluated over 20 episodes unless ``evaluation={"episodes": ...}`` says otherwise.
     eval_env: makes the environments of evaluations, for a vector environment that cannot be made again.
     steps, seed: of the run; ``seed=None`` takes the spec's own seed.
     callback: called with each row of the metrics, a dict; returning False saves and stops the run.
@@ -104,7 +104,7 @@ class _Hooks:
         self._line = Progress() if progress else None
         self.progress = self._line
         self.warning = self._line.warn if self._line is not None else None
-        self.row = None if callback is None else (lambda row: callback(json.loads(row)) is not False)
+        self.row = None if callback is None else (lambda row: _goes_on(callback(json.loads(row))))
 
     def drive(self, run: Callable[[], tuple[str, bool]]) -> tuple[str, bool]:
         try:
@@ -112,6 +112,11 @@ class _Hooks:
         finally:
             if self._line is not None:
                 self._line.clear()
+
+
+def _goes_on(answer: Any) -> bool:
+    """What a callback says: nothing means yes, and NumPy's False is False too."""
+    return answer is None or bool(answer)
 
 
 def _finish(result: str, stopped: bool) -> Run:

@@ -79,6 +79,10 @@ class HotloopVectorEnv(VectorEnv):
         threads: int = 1,
         **options: Any,
     ) -> None:
+        for key, value in (("num_envs", num_envs), ("threads", threads)):
+            if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
+                raise UsageError(f"{key}: found {value!r}; allowed: a whole number, 1 or more")
+        num_envs, threads = int(num_envs), int(threads)
         self._batch = _hotloop.Batch(name, option_texts(options), num_envs, threads)
         self.engine_spec: dict[str, Any] = self._batch.spec
         drawable = self._batch.picture(0) is not None

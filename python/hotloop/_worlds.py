@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import difflib
 import functools
+import json
 import math
+import secrets
+import warnings
+import weakref
 from typing import Any, Callable, Optional, Union
 
 import numpy as np
 
-from . import _hotloop
-from ._hotloop import UsageError
+from . import _encoding, _hotloop
+from ._errors import UsageError
 
 MOST_PARTS = 8  # of an observation with names
 MOST_DIMENSIONS = 8  # of a box of actions
@@ -42,20 +46,21 @@ def _scale_of(space: Any) -> Optional[np.float32]:
     return np.float32(1 / 255) if is_picture else None
 
 
-def _writer(space: Any, what: str) -> tuple[int, tuple[int, ...], Writer]:
-    """How many floats an observation of this space is, in which shape, and how it is written."""
+def _writer(space: Any, what: str) -> tuple[tuple[int, ...], Writer, dict[str, Any]]:
+    """In which shape of floats an observation is shown, how it is written, and that as plain data."""
     spaces = _gymnasium().spaces
     if isinstance(space, spaces.Discrete):
-        first = int(space.start)
+        first, n = int(space.start), int(space.n)
 
         def one_hot(row: np.ndarray, value: Any) -> None:
+            if not 0 <= int(value) - first < n:
+                raise UsageError(f"{what}: found {value}; its space has {first} to {first + n - 1}")
             row.fill(0)
             row[int(value) - first] = 1
 
-        return int(space.n), (int(space.n),), one_hot
+        return (n,), one_hot, _encoding.one_hot(n, first)
     if isinstance(space, (spaces.Box, spaces.MultiBinary)):
         shape = tuple(int(extent) for extent in space.shape)
-        size = math.prod(shape)
         scale = _scale_of(space) if isinstance(space, spaces.Box) else None
 
         def flat(row: np.ndarray, value: Any) -> None:
@@ -71,7 +76,8 @@ def _writer(space: Any, what: str) -> tuple[int, tuple[int, ...], Writer]:
                 raise UsageError(f"{what}: expected shape {shape}, found {np.shape(value)}")
             row[:] = value
 
-        return size, shape, vector if len(shape) == 1 and scale is None else flat
+        write = vector if len(shape) == 1 and scale is None else flat
+        return shape, write, _encoding.box(shape, None if scale is None else float(scale))
     raise UsageError(
         f"{what}: a space of the kind {type(space).__name__}; allowed: Box, Discrete, MultiBinary and a "
         "Dict of these. Flatten it with a wrapper of Gymnasium's"
@@ -85,18 +91,23 @@ class Observations:
         spaces = _gymnasium().spaces
         self.parts: list[tuple[str, tuple[int, int, int]]] = []
         if not isinstance(space, spaces.Dict):
-            self.size, shape, self.write = _writer(space, "observation")
+            shape, self.write, encoding = _writer(space, "observation")
+            self.size = math.prod(shape)
+            self.encoding = [encoding]
             if len(shape) > 1:  # a network with convolutions wants to know its shape
                 self.parts = [("obs", _three(shape, "observation"))]
             return
         if len(space.spaces) > MOST_PARTS:
             raise UsageError(f"observation: {len(space.spaces)} parts; allowed: up to {MOST_PARTS}")
+        self.encoding: list[dict[str, Any]] = []
         writers: list[tuple[str, slice, Writer]] = []
         begin = 0
         for key, part in space.spaces.items():
             if not str(key).replace("_", "").isalnum():
                 raise UsageError(f"observation: a part named {key!r}; a name has letters, digits and _ only")
-            size, shape, write = _writer(part, f"observation[{key!r}]")
+            shape, write, encoding = _writer(part, f"observation[{key!r}]")
+            size = math.prod(shape)
+            self.encoding.append({"key": str(key), **encoding})
             self.parts.append((str(key), _three(shape, f"observation[{key!r}]")))
             writers.append((key, slice(begin, begin + size), write))
             begin += size
@@ -178,17 +189,37 @@ class _Driver:
             return
         if "action_mask" not in info:
             raise UsageError(f"row {row}: info has no action_mask, which it had before; give one at every step")
-        masks[row] = np.asarray(info["action_mask"]) != 0
+        masks[row] = _mask(info["action_mask"], masks.shape[1], row)
 
     def close(self) -> None:
         pass
+
+
+def _mask(told: Any, width: int, row: int) -> np.ndarray:
+    mask = np.asarray(told)
+    if mask.shape != (width,):
+        raise UsageError(f"row {row}: action_mask has shape {mask.shape}; expected ({width},)")
+    return mask != 0
+
+
+_in_use: Any = weakref.WeakSet()  # environments that a driver steps
+
+
+def _own(env: Any) -> Any:
+    """The environment, if nobody else has it."""
+    if env.unwrapped in _in_use:
+        raise UsageError(
+            "env: the function returned the same environment twice; it must make a new one at every call"
+        )
+    _in_use.add(env.unwrapped)
+    return env
 
 
 class EnvDriver(_Driver):
     """Single environments, one after the other, each episode from a seed of its own."""
 
     def __init__(self, make: Callable[[], Any], count: int) -> None:
-        self.envs = [make() for _ in range(count)]
+        self.envs = [_own(make()) for _ in range(count)]
         super().__init__(self.envs[0].observation_space, self.envs[0].action_space)
         self._steps = [env.step for env in self.envs]
 
@@ -207,7 +238,12 @@ class EnvDriver(_Driver):
         self._truncated.fill(0)
         rewards, write = self._rewards, self._write
         for row, step in enumerate(self._steps):
-            obs, rewards[row], terminated, truncated, info = step(actions[row])
+            try:
+                obs, rewards[row], terminated, truncated, info = step(actions[row])
+            except Exception as error:
+                if hasattr(error, "add_note"):  # Python 3.11
+                    error.add_note(f"in the environment of row {row}, with action {actions[row]}")
+                raise
             if terminated or truncated:
                 self._terminated[row] = terminated
                 self._truncated[row] = truncated
@@ -223,14 +259,19 @@ class EnvDriver(_Driver):
     def _show_final_mask(self, row: int, info: dict[str, Any]) -> None:
         # An environment that is over need not say what would be allowed.
         assert self._final_mask is not None
-        self._final_mask[row] = np.asarray(info["action_mask"]) != 0 if "action_mask" in info else 1
+        told = info.get("action_mask")
+        self._final_mask[row] = 1 if told is None else _mask(told, self._final_mask.shape[1], row)
 
     def repeat(self, row: int, actions: np.ndarray) -> bool:
         """The actions of an episode once more; false if it ended on the way."""
         step = self._steps[row]
         numbered = self._numbered
         for action in actions:
-            chosen = int(action) + self._start if numbered else action.reshape(self._action_shape)
+            chosen = (
+                int(action) + self._start
+                if numbered
+                else np.array(action, self._action_dtype).reshape(self._action_shape)
+            )
             obs, _, terminated, truncated, info = step(chosen)
             if terminated or truncated:
                 return False
@@ -240,6 +281,7 @@ class EnvDriver(_Driver):
 
     def close(self) -> None:
         for env in self.envs:
+            _in_use.discard(env.unwrapped)
             env.close()
 
 
@@ -253,12 +295,7 @@ class VectorDriver(_Driver):
         super().__init__(env.single_observation_space, env.single_action_space)
         mode = autoreset_mode(env)
         self._same_step = mode == "SAME_STEP"
-        if mode == "NEXT_STEP" and not _takes_reset_mask(env):
-            raise UsageError(
-                f"env: {type(env.unwrapped).__name__} begins episodes in the step after their end "
-                "(AutoresetMode.NEXT_STEP), a step that is none. Make it with "
-                "autoreset_mode=AutoresetMode.SAME_STEP or DISABLED"
-            )
+        self._many_seeds = _takes_reset_mask(env)
         self._is_dict = hasattr(env.single_observation_space, "spaces")
 
     def _row_of(self, obs: Any, row: int) -> Any:
@@ -271,7 +308,8 @@ class VectorDriver(_Driver):
                 self._show_mask(self._mask, row, _row_info(infos, row))
 
     def begin(self) -> None:
-        obs, infos = self.env.reset(seed=[int(seed) for seed in self._seeds])
+        seeds = [int(seed) for seed in self._seeds]
+        obs, infos = self.env.reset(seed=seeds if self._many_seeds else seeds[0])
         self._show(obs, infos, range(len(self._obs)))
 
     def step(self) -> None:
@@ -288,11 +326,13 @@ class VectorDriver(_Driver):
             if self._final_mask is not None:
                 told = _row_info(infos.get("final_info", {}) if self._same_step else infos, row)
                 allowed = told.get("action_mask")
-                self._final_mask[row] = np.asarray(allowed) != 0 if allowed is not None else 1
+                self._final_mask[row] = 1 if allowed is None else _mask(allowed, self._final_mask.shape[1], row)
         self._show(obs, infos, range(len(self._obs)) if self._same_step else np.flatnonzero(~ended))
         if not self._same_step:
             seeds = [int(seed) if over else None for seed, over in zip(self._seeds, ended)]
-            obs, infos = self.env.reset(seed=seeds, options={"reset_mask": ended})
+            obs, infos = self.env.reset(
+                seed=seeds if self._many_seeds else None, options={"reset_mask": ended}
+            )
             self._show(obs, infos, np.flatnonzero(ended))
 
     def repeat(self, row: int, actions: np.ndarray) -> bool:
@@ -327,19 +367,31 @@ def _check_made(env: Any, name: str) -> Any:
 
 def _facts(make: Callable[[], Any], name: str) -> dict[str, Any]:
     """What the engine must know, asked of an environment that is made for it and closed again."""
-    env = _check_made(make(), name)
+    env = _own(_check_made(make(), name))
     try:
         observations = Observations(env.observation_space)
         actions = _actions(env.action_space)
         _, info = env.reset(seed=0)
         threshold = getattr(env.spec, "reward_threshold", None)
+        notes = {
+            "observation": observations.encoding,
+            "action_start": int(getattr(env.action_space, "start", 0)),
+            "action_shape": list(env.action_space.shape),
+        }
+        again = make()
+        if again.unwrapped is env.unwrapped:
+            _own(again)  # says what is wrong
+        again.close()
     finally:
+        _in_use.discard(env.unwrapped)
         env.close()
     return {
+        "label": name.split("@")[0],
         "obs": observations.size,
         "parts": observations.parts,
         "mask": bool(actions["actions"]) and "action_mask" in info,
         "solved_return": math.nan if threshold is None else float(threshold),
+        "notes": json.dumps(notes),
         **actions,
     }
 
@@ -369,37 +421,93 @@ def _maker(env: EnvLike) -> tuple[str, Callable[[], Any]]:
             "environment, a gymnasium.vector.VectorEnv"
         )
     label = getattr(env, "__qualname__", type(env).__name__).replace("<locals>.", "")
-    return f"python:{label.replace('<', '').replace('>', '')}", env
+    return _own_name(label.replace("<", "").replace(">", "")), env
 
 
-def register(env: EnvLike, *, eval_env: Optional[EnvLike] = None, name: Optional[str] = None) -> tuple[str, Optional[int]]:
+def _own_name(label: str) -> str:
+    """No two functions are the same environment, whatever they are called, in this process or another."""
+    return f"python:{label}@{secrets.token_hex(4)}"
+
+
+def _shape(facts: dict[str, Any]) -> tuple[Any, ...]:
+    """What an agent must be able to rely on."""
+    return tuple(str(facts[key]) for key in ("obs", "parts", "actions", "action_low", "action_high", "mask"))
+
+
+_registered: dict[str, dict[str, Any]] = {}  # facts by name
+
+
+def _register(name: str, facts: dict[str, Any], driver: Callable[[int], Any]) -> None:
+    before = _registered.get(name, facts)
+    if _shape(before) != _shape(facts):
+        raise UsageError(
+            f"env: not the one that {name} was: {facts['obs']} numbers observed and "
+            f"{facts['actions'] or len(facts['action_low'])} actions where there were {before['obs']} and "
+            f"{before['actions'] or len(before['action_low'])}"
+        )
+    _hotloop.register_env(name, facts, driver)
+    _registered[name] = facts
+
+
+def register(
+    env: EnvLike, *, eval_env: Optional[EnvLike] = None, name: Optional[str] = None
+) -> tuple[str, Optional[int]]:
     """Makes `env` known to the engine. Returns its name there, and its number of rows if that is fixed."""
     gymnasium = _gymnasium()
-    if not isinstance(env, gymnasium.vector.VectorEnv):
-        own_name, make = _maker(env)
-        name = name or own_name
-        _hotloop.register_env(name, _facts(make, name), functools.partial(EnvDriver, make))
-        return name, None
+    if isinstance(env, gymnasium.vector.VectorEnv):
+        return _register_vector(env, eval_env, name)
+    if eval_env is not None:
+        raise UsageError("eval_env: is for a vector environment; others are made anew for evaluations")
+    own_name, make = _maker(env)
+    name = name or own_name
+    _register(name, _facts(make, name), functools.partial(EnvDriver, make))
+    return name, None
 
-    if eval_env is None:
-        if env.spec is None:
-            raise UsageError(
-                "env: a vector environment that Gymnasium did not make cannot be made again for "
-                "evaluation; give eval_env=, a function that makes a single environment, as well"
-            )
-        of_vectors = ("num_envs", "vectorization_mode", "vector_kwargs", "wrappers")
-        kwargs = {key: value for key, value in env.spec.kwargs.items() if key not in of_vectors}
-        make = functools.partial(gymnasium.make, env.spec.id, **kwargs)
-    else:
-        _, make = _maker(eval_env)
-    name = name or f"python:{env.spec.id if env.spec else type(env.unwrapped).__name__}"
+
+def _register_vector(env: Any, eval_env: Optional[EnvLike], name: Optional[str]) -> tuple[str, int]:
+    label = env.spec.id if env.spec else type(env.unwrapped).__name__
+    if hasattr(env.unwrapped, "engine_spec"):
+        raise UsageError(f"env: {label} is hotloop's own; name it, env={env.unwrapped.engine_spec['name']!r}")
+    make = _single_maker(env, eval_env)
+    name = name or _own_name(label)
     facts = _facts(make, name)
-    if Observations(env.single_observation_space).size != facts["obs"]:
-        raise UsageError("eval_env: its observations have another size than those of env")
+    shown = Observations(env.single_observation_space)
+    vector = {**facts, "obs": shown.size, "parts": shown.parts, **_actions(env.single_action_space)}
+    if _shape(vector) != _shape(facts):
+        raise UsageError("eval_env: its observations or actions are not those of env")
+    if autoreset_mode(env) == "NEXT_STEP" and not _takes_reset_mask(env):
+        if env.spec is None or env is not env.unwrapped:
+            raise UsageError(
+                f"env: {type(env.unwrapped).__name__} begins episodes in the step after their end "
+                "(AutoresetMode.NEXT_STEP), a step that is none. Make it with "
+                "autoreset_mode=AutoresetMode.SAME_STEP or DISABLED"
+            )
+        warnings.warn(
+            f"{label} begins episodes in the step after their end (AutoresetMode.NEXT_STEP), a step that is "
+            "none: single environments of the same id are used instead",
+            stacklevel=4,
+        )
+        _register(name, facts, functools.partial(EnvDriver, make))
+        return name, env.num_envs
     waiting = [env]  # the first driver that is asked for is training's
 
     def driver(count: int) -> Any:
         return VectorDriver(waiting.pop(), count) if waiting else EnvDriver(make, count)
 
-    _hotloop.register_env(name, facts, driver)
+    _register(name, facts, driver)
     return name, env.num_envs
+
+
+def _single_maker(env: Any, eval_env: Optional[EnvLike]) -> Callable[[], Any]:
+    """Makes single environments like the rows of a vector environment, for evaluations."""
+    if eval_env is not None:
+        return _maker(eval_env)[1]
+    own_wrappers = env.spec is not None and env.spec.kwargs.get("wrappers")
+    if env.spec is None or env is not env.unwrapped or own_wrappers:
+        raise UsageError(
+            "env: a vector environment with wrappers, or one that Gymnasium did not make, cannot be made again "
+            "for evaluation; give eval_env=, a function that makes a single environment, as well"
+        )
+    of_vectors = ("num_envs", "vectorization_mode", "vector_kwargs", "wrappers")
+    kwargs = {key: value for key, value in env.spec.kwargs.items() if key not in of_vectors}
+    return functools.partial(_gymnasium().make, env.spec.id, **kwargs)

@@ -226,19 +226,7 @@ void bind_agent(nb::module_& m) {
                    })
       .def_prop_ro("env_steps", [](const Agent& a) { return a.saved().model.env_steps; })
       .def_prop_ro("greedy_return", [](const Agent& a) { return a.saved().model.greedy_return; })
-      .def_prop_ro("parts",
-                   [](const Agent& a) {
-                     nb::list parts;
-                     for (const ObsPart& part : env_spec(a.saved().model.spec.world()).parts) {
-                       if (part.name.empty()) break;
-                       nb::list shape;
-                       for (int extent : part.shape) {
-                         if (extent > 0) shape.append(extent);
-                       }
-                       parts.append(nb::make_tuple(std::string(part.name), nb::tuple(shape)));
-                     }
-                     return parts;
-                   })
+      .def_prop_ro("env_facts", [](const Agent& a) { return a.saved().model.env_facts; })
       .def_prop_ro("has_values", &Agent::has_values)
       .def_prop_ro("is_box", &Agent::is_box)
       .def_prop_ro("actions", &Agent::actions)

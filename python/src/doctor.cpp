@@ -11,7 +11,6 @@
 #include "core/stop_signal.hpp"
 #include "doctor/doctor.hpp"
 #include "doctor/profile_report.hpp"
-#include "run/trainer.hpp"
 #include "spec_source.hpp"
 
 namespace hotloop::python {
@@ -21,8 +20,7 @@ using Texts = std::tuple<std::string, std::string>;  // for people, as JSON
 
 Texts profile(const SpecRequest& request, double seconds, const std::string& html,
               const std::string& trace, bool listen) {
-  const TrainSpec spec = read_spec(request);
-  check_feasible(spec);
+  const TrainSpec spec = feasible_spec(request);
   check_folder_of(html);
   check_folder_of(trace);
   const nb::gil_scoped_release unlocked;
@@ -43,7 +41,7 @@ Texts diagnose(const SpecRequest& request, double minutes, nb::object progress, 
     changed.overrides.insert(changed.overrides.end(), more.begin(), more.end());
     return read_spec(changed);
   };
-  check_feasible(source({}));
+  feasible_spec(request);
   const nb::gil_scoped_release unlocked;
   std::optional<StopSignal> signal;
   if (listen) signal.emplace();

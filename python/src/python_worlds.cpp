@@ -29,8 +29,9 @@ namespace {
 
 // What Python says of an environment; lives as long as the process.
 struct PythonEnv {
-  std::string name;
+  std::string name;               // in the registry
   std::deque<std::string> words;  // that the spec refers to
+  std::string notes;              // for model files: how observations become rows
   EnvSpec spec;
   bool has_mask = false;
   nb::object make_driver;  // count -> driver
@@ -85,6 +86,7 @@ class PythonWorlds final : public VectorWorlds {
 
   const EnvSpec& spec() const override { return env_.spec; }
   bool has_mask() const override { return env_.has_mask; }
+  std::string notes() const override { return env_.notes; }
 
   void begin(std::uint64_t seed, Purpose purpose, const VectorResults& to) override {
     const nb::gil_scoped_acquire lock;
@@ -273,9 +275,13 @@ class PythonWorlds final : public VectorWorlds {
 };
 
 PythonEnv* env_from(const std::string& name, const nb::dict& facts, nb::object make_driver) {
-  auto* env = new PythonEnv{.name = name, .words = {}, .spec = {}, .make_driver = make_driver};
+  auto* env = new PythonEnv{.name = name,
+                            .words = {},
+                            .notes = nb::cast<std::string>(facts["notes"]),
+                            .spec = {},
+                            .make_driver = make_driver};
   EnvSpec& spec = env->spec;
-  spec.name = env->name;
+  spec.name = env->words.emplace_back(nb::cast<std::string>(facts["label"]));
   spec.obs = nb::cast<int>(facts["obs"]);
   spec.actions = nb::cast<int>(facts["actions"]);
   spec.solved_return = nb::cast<double>(facts["solved_return"]);

@@ -13,6 +13,7 @@
 #include "bindings.hpp"
 #include "run/env_facts.hpp"
 #include "run/session.hpp"
+#include "run/trainer.hpp"
 
 namespace hotloop::python {
 
@@ -35,6 +36,13 @@ TrainSpec read_spec(const SpecRequest& request) {
   overrides.insert(overrides.end(), request.overrides.begin(), request.overrides.end());
   return request.text ? load_spec_text(*request.text, request.spec, overrides)
                       : load_spec(request.spec, overrides);
+}
+
+TrainSpec feasible_spec(const SpecRequest& request) {
+  const nb::gil_scoped_release unlocked;
+  TrainSpec spec = read_spec(request);
+  check_feasible(spec);
+  return spec;
 }
 
 void bind_spec(nb::module_& m) {

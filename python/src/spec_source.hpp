@@ -19,4 +19,8 @@ struct SpecRequest {
 // An algorithm's name means its general settings, which need an environment. Throws UsageError.
 TrainSpec read_spec(const SpecRequest& request);
 
+// The same with the interpreter lock released, since a world of a file may have to be compiled; throws if
+// it cannot be run, too.
+TrainSpec feasible_spec(const SpecRequest& request);
+
 }  // namespace hotloop::python

@@ -114,8 +114,7 @@ std::tuple<std::string, bool> run_session(PythonHooks& python, bool listen, Run&
 std::tuple<std::string, bool> train_run(const SpecRequest& request, const std::string& out,
                                         nb::object progress, nb::object warning, nb::object row,
                                         bool listen) {
-  const TrainSpec loaded = read_spec(request);
-  check_feasible(loaded);  // a run that cannot be must not leave a folder behind
+  const TrainSpec loaded = feasible_spec(request);  // or a run that cannot be would leave a folder
   const std::string folder = make_run_folder(out, loaded.name);
   PythonHooks python(std::move(progress), std::move(warning), std::move(row));
   return run_session(python, listen,
@@ -126,7 +125,10 @@ std::tuple<std::string, bool> resume_folder(const std::string& folder, const Ove
                                             std::optional<std::string> checkpoint,
                                             nb::object progress, nb::object warning, nb::object row,
                                             bool listen) {
-  const TrainSpec spec = load_run_spec(folder, overrides);
+  const TrainSpec spec = [&] {
+    const nb::gil_scoped_release unlocked;
+    return load_run_spec(folder, overrides);
+  }();
   PythonHooks python(std::move(progress), std::move(warning), std::move(row));
   return run_session(python, listen, [&](const SessionHooks& hooks) {
     return resume_run(spec, folder, checkpoint, hooks);

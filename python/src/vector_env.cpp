@@ -18,6 +18,7 @@
 #include "env/options.hpp"
 #include "env/registry.hpp"
 #include "env/vector_worlds.hpp"
+#include "env/world_file.hpp"
 #include "run/picture_text.hpp"
 
 namespace hotloop::python {
@@ -36,6 +37,8 @@ std::unique_ptr<WorldArray> worlds_for_python(const std::string& name, const Env
   if (count < 1) throw UsageError(fmt::format("num_envs is {}; allowed: 1 or more", count));
   EnvOptions sorted = options;
   std::sort(sorted.begin(), sorted.end());
+  const nb::gil_scoped_release unlocked;  // a world of a file may have to be compiled
+  if (is_world_file(name)) env_registry().forget(name);  // it may have been changed since
   return make_worlds({name, std::move(sorted)}, count);
 }
 

@@ -110,9 +110,128 @@ def test_a_vector_environment_that_skips_a_step_is_refused():
         single_observation_space = vector.single_observation_space
         single_action_space = vector.single_action_space
 
-    name, _ = _worlds.register(Foreign(), eval_env=Count)
     with pytest.raises(hotloop.UsageError, match="Foreign.*NEXT_STEP.*SAME_STEP or DISABLED"):
-        hotloop.make(name, num_envs=1)
+        _worlds.register(Foreign(), eval_env=Count)
+
+
+def test_a_vector_environment_of_gymnasium_that_skips_a_step_is_made_of_single_ones(tmp_path):
+    vector = gymnasium.make_vec("CartPole-v1", num_envs=4)
+    with pytest.warns(UserWarning, match="single environments of the same id"):
+        run = hotloop.train("dqn", env=vector, steps=800, out=tmp_path, **small())
+    assert run.result["env_steps"] == 800
+
+
+def test_a_foreign_vector_environment_is_seeded_with_one_number():
+    class Foreign(gymnasium.vector.VectorEnv):
+        num_envs = 2
+        metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}
+        single_observation_space = Count.observation_space
+        single_action_space = Count.action_space
+
+        def reset(self, *, seed=None, options=None):
+            assert isinstance(seed, int)
+            return np.full((2, 3), seed % 100, np.float64), {}
+
+        def step(self, actions):
+            return np.zeros((2, 3)), np.ones(2), np.zeros(2, bool), np.zeros(2, bool), {}
+
+    name, _ = _worlds.register(Foreign(), eval_env=Count)
+    env = hotloop.make(name, num_envs=2)
+    first, _ = env.reset(seed=5)
+    again, _ = env.reset(seed=5)
+    assert first.tolist() == again.tolist()
+
+
+def test_wrapped_vector_environments_need_another_for_evaluation(tmp_path):
+    vector = gymnasium.make_vec("CartPole-v1", num_envs=2, vectorization_mode="sync")
+    wrapped = gymnasium.wrappers.vector.TransformObservation(vector, lambda obs: obs * 2)
+    with pytest.raises(hotloop.UsageError, match="wrappers.*eval_env"):
+        hotloop.train("dqn", env=wrapped, steps=100, out=tmp_path, **small())
+    with pytest.raises(hotloop.UsageError, match="its observations or actions are not those of env"):
+        hotloop.train("dqn", env=wrapped, eval_env="Acrobot-v1", steps=100, out=tmp_path, **small())
+    with pytest.raises(hotloop.UsageError, match="eval_env: is for a vector environment"):
+        hotloop.train("dqn", env=Count, eval_env=Count, steps=100, out=tmp_path, **small())
+    with pytest.raises(hotloop.UsageError, match="hotloop's own; name it, env='cartpole'"):
+        hotloop.train("dqn", env=gymnasium.make_vec("hotloop/CartPole-v1", num_envs=2), out=tmp_path)
+
+
+class Good(gymnasium.Env):
+    """One action is right: five steps of it are worth 5."""
+
+    observation_space = spaces.Box(0, 1, (2,))
+    action_space = spaces.Discrete(2)
+
+    def __init__(self, right):
+        self.right = right
+
+    def reset(self, *, seed=None, options=None):
+        self.steps = 0
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action):
+        self.steps += 1
+        return np.zeros(2, np.float32), float(action == self.right), self.steps == 5, False, {}
+
+
+def test_functions_of_the_same_name_are_different_environments(tmp_path):
+    settings = small(steps=1_500, out=tmp_path)
+    runs = [hotloop.train("dqn", env=lambda right=right: Good(right), **settings) for right in (0, 1)]
+    assert [run.evaluate(5).mean for run in runs] == [5, 5]
+    results = {}
+
+    def work(right):
+        run = hotloop.train("dqn", env=lambda: Good(right), **{**settings, "out": tmp_path / str(right)})
+        results[right] = run.evaluate(5).mean
+
+    threads = [threading.Thread(target=work, args=(right,)) for right in (0, 1, 0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == {0: 5, 1: 5}
+
+
+def test_another_environment_cannot_take_the_place_of_a_runs_own(tmp_path):
+    run = hotloop.train("dqn", env=lambda: Good(0), **small(steps=600, out=tmp_path))
+    with pytest.raises(hotloop.UsageError, match="not the one that.*3 numbers observed.*where there were 2"):
+        run.evaluate(3, env=Count)
+    assert run.evaluate(3).mean >= 0  # it is still there
+
+
+def test_a_function_that_makes_nothing_new_is_refused(tmp_path):
+    one = Good(0)
+    with pytest.raises(hotloop.UsageError, match="returned the same environment twice"):
+        hotloop.train("dqn", env=lambda: one, **small(steps=300, out=tmp_path))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_actions_that_an_environment_keeps_are_repeated_to_the_bit(tmp_path, dtype):
+    class Smooth(gymnasium.Env):
+        observation_space = spaces.Box(-9, 9, (2,))
+        action_space = spaces.Box(-1, 1, (2,), dtype=dtype)
+
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            self.place, self.last, self.steps = self.np_random.uniform(-1, 1, 2), np.zeros(2, dtype), 0
+            return self.place.astype(np.float32), {}
+
+        def step(self, action):
+            assert action.dtype == dtype
+            cost = float(np.abs(action - self.last).sum())
+            self.last = action  # kept, not copied
+            self.place = np.clip(self.place + 0.1 * action, -9, 9)
+            self.steps += 1
+            return self.place.astype(np.float32), -cost, False, self.steps == 60, {}
+
+    settings = small(steps=2_400, seed=3, out=tmp_path, run={"log_every": 100})
+    settings["algo"] = {"rollout": 50, "batch": 50}
+    straight = hotloop.train("ppo", env=Smooth, **settings)
+    half = hotloop.train("ppo", env=Smooth, callback=lambda row: np.False_, **settings)
+    assert half.result["interrupted"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        whole = hotloop.resume(half, progress=False)
+    assert whole.result["params_hash"] == straight.result["params_hash"]
 
 
 class Shown(gymnasium.Env):
@@ -322,6 +441,67 @@ def test_profile_and_doctor_show_python(tmp_path):
     profile = hotloop.profile("dqn", env="CartPole-v1", seconds=1, **{k: v for k, v in small().items() if k != "progress"})
     assert profile["phases"]
     assert "python" in str(profile)
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        spaces.Box(0, 255, (3, 3, 2), np.uint8),
+        spaces.Discrete(5, start=2),
+        spaces.MultiBinary(4),
+        spaces.Dict({"a": spaces.Box(0, 255, (2, 2), np.uint8), "b": spaces.Discrete(3), "c": spaces.Box(-1, 1, (2,))}),
+    ],
+)
+def test_an_agent_takes_what_its_environment_shows(tmp_path, space):
+    class Random(gymnasium.Env):
+        observation_space = space
+        action_space = spaces.Discrete(3, start=5)
+        taken: list = []
+
+        def _look(self):
+            self.seen = self.observation_space.sample()
+            return self.seen
+
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            self.observation_space.seed(seed)
+            self.steps = 0
+            return self._look(), {}
+
+        def step(self, action):
+            Random.taken.append((self.seen, action))
+            self.steps += 1
+            return self._look(), float(action - 6), self.steps == 8, False, {}
+
+    run = hotloop.train("dqn", env=Random, **small(steps=300, out=tmp_path))
+    Random.taken.clear()
+    run.evaluate(4)
+    pairs = Random.taken[:32]
+    assert len(pairs) == 32 and {action for _, action in pairs} <= {5, 6, 7}
+    for seen, action in pairs:
+        assert run.agent.act(seen) == action
+    if isinstance(space, spaces.Dict):
+        batch = {key: np.stack([seen[key] for seen, _ in pairs]) for key in space.spaces}
+    else:
+        batch = np.stack([seen for seen, _ in pairs])
+    assert run.agent.act(batch).tolist() == [action for _, action in pairs]
+    with pytest.raises(hotloop.UsageError, match="observations"):
+        run.agent.act(np.zeros((3, 7, 9)))
+
+
+def test_a_run_that_fails_leaves_its_models(tmp_path):
+    class Late(Count):
+        def step(self, action):
+            if self.episode == 300:
+                raise RuntimeError("gave up")
+            return super().step(action)
+
+    with pytest.raises(RuntimeError, match="gave up") as failed:
+        hotloop.train("dqn", env=Late, **small(steps=50_000, out=tmp_path))
+    if hasattr(failed.value, "__notes__"):
+        assert "row" in failed.value.__notes__[0]
+    (folder,) = tmp_path.iterdir()
+    assert hotloop.load(folder, "latest").env_steps > 0
 
 
 def test_models_can_be_asked_without_their_environment(tmp_path):

@@ -7,6 +7,7 @@ std::atomic<bool> is_requested{false};
 static_assert(std::atomic<bool>::is_always_lock_free,
               "a signal handler may only touch lock-free atomics");
 
+int listeners = 0;
 struct sigaction others_interrupt {
 }, others_terminate{};  // what a second signal is for
 
@@ -18,6 +19,7 @@ extern "C" void on_signal(int number) {
 }  // namespace
 
 StopSignal::StopSignal() {
+  if (listeners++ > 0) return;
   is_requested = false;
   sigaction(SIGINT, nullptr, &before_interrupt_);
   sigaction(SIGTERM, nullptr, &before_terminate_);
@@ -31,6 +33,7 @@ StopSignal::StopSignal() {
 }
 
 StopSignal::~StopSignal() {
+  if (--listeners > 0) return;
   sigaction(SIGINT, &before_interrupt_, nullptr);
   sigaction(SIGTERM, &before_terminate_, nullptr);
 }

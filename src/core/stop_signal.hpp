@@ -7,7 +7,8 @@
 
 namespace hotloop {
 
-// Listens while it lives; there is one at a time.
+// Listens while it lives. One within another listens for the same signal: a training inside another's
+// callback ends both. Only one thread may have them.
 class StopSignal {
  public:
   StopSignal();

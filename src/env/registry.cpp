@@ -39,7 +39,9 @@ std::vector<EnvEntry> EnvRegistry::entries() const {
   const std::lock_guard lock(mutex_);
   check_names();
   std::vector<EnvEntry> all;
-  for (const auto& [name, entry] : by_name_) all.push_back(*entry);
+  for (const auto& [name, entry] : by_name_) {
+    if (name == entry->spec->name) all.push_back(*entry);
+  }
   return all;
 }
 

@@ -26,7 +26,8 @@ class EnvRegistry {
   // The next to ask for it gets what is then there.
   void forget(std::string_view name);
 
-  // Sorted by name. Throws UsageError if a name was added twice.
+  // Sorted by name, without those that stand under another name than their own. Throws UsageError if a
+  // name was added twice.
   std::vector<EnvEntry> entries() const;
 
   const EnvEntry* look_up(std::string_view name) const;  // null if it is unknown

@@ -11,6 +11,7 @@
 #include <cassert>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace hotloop {
@@ -34,6 +35,8 @@ class VectorWorlds : public WorldArray {
   // One vector step, of the kind of action that the spec declares; the other span is empty.
   virtual void step_all(std::span<const std::int32_t> numbers, std::span<const float> boxes,
                         const VectorResults& to) = 0;
+  // What should be kept with models, as JSON: how observations were made into rows, for instance.
+  virtual std::string notes() const { return {}; }
   // All that `restore_all` needs to go on as if nothing had happened; it fills obs and mask.
   virtual std::vector<std::byte> save_all() const = 0;
   virtual void restore_all(std::uint64_t seed, Purpose purpose, std::span<const std::byte> from,

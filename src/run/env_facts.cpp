@@ -9,11 +9,14 @@
 #include <hotloop/error.hpp>
 
 #include "env/registry.hpp"
+#include "env/vector_worlds.hpp"
 
 namespace hotloop {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kAbsent = "(not here)";
 
 // Owns the words of its spec.
 struct Facts {
@@ -82,12 +85,13 @@ Facts read_facts(const std::string& name, const std::string& text) {
 
 }  // namespace
 
-std::string env_facts(const EnvSpec& spec, bool has_mask) {
+std::string env_facts(const WorldArray& worlds) {
+  const EnvSpec& spec = worlds.spec();
   Json json = {{"obs", spec.obs},
                {"actions", spec.actions},
                {"action_size", spec.action_size},
                {"max_steps", spec.max_steps},
-               {"mask", has_mask},
+               {"mask", worlds.has_mask()},
                {"action_low", Json::array()},
                {"action_high", Json::array()},
                {"parts", Json::array()}};
@@ -99,6 +103,10 @@ std::string env_facts(const EnvSpec& spec, bool has_mask) {
   for (const ObsPart& part : spec.parts) {
     if (part.name.empty()) break;
     json["parts"].push_back({{"name", std::string(part.name)}, {"shape", part.shape}});
+  }
+  const auto* together = dynamic_cast<const VectorWorlds*>(&worlds);
+  if (const std::string notes = together != nullptr ? together->notes() : ""; !notes.empty()) {
+    json["notes"] = Json::parse(notes);
   }
   return json.dump();
 }
@@ -119,7 +127,7 @@ void remember_env(const std::string& name, const std::string& facts) {
     throw RunError(fmt::format("the model's facts about {} make no sense: {}", name, error.what()));
   }
   Facts& kept = remembered.back();
-  kept.spec.name = kept.name;
+  kept.spec.name = kAbsent;
   const auto make = [&kept](int, std::span<const double>) -> std::unique_ptr<WorldArray> {
     return std::make_unique<AbsentWorlds>(kept);
   };

@@ -8,8 +8,8 @@
 
 namespace hotloop {
 
-// Sizes, bounds and names of parts, as a JSON object.
-std::string env_facts(const EnvSpec& spec, bool has_mask);
+// Sizes, bounds, names of parts, and notes of the worlds' own, as a JSON object.
+std::string env_facts(const WorldArray& worlds);
 
 // Makes `name` known by its facts, unless it is known already: its network can then be built and
 // asked, but an attempt to play is a UsageError. Throws RunError if the facts make no sense.

@@ -61,7 +61,7 @@ void save_model(const std::string& path, const Model& model) {
       path, views,
       {{"format", kFormat},
        {"spec", to_yaml(portable(model.spec))},
-       {"env", env_facts(worlds->spec(), worlds->has_mask())},
+       {"env", env_facts(*worlds)},
        {"structure", model.structure.describe()},
        {"env_steps", fmt::format("{}", model.env_steps)},
        {"greedy_return",
@@ -76,7 +76,10 @@ Model load_model(const std::string& path) {
   }
   Model model;
   model.spec = load_spec_text(file.metadata("spec"), path, {});
-  if (file.metadata().contains("env")) remember_env(model.spec.env, file.metadata("env"));
+  if (file.metadata().contains("env")) {
+    model.env_facts = file.metadata("env");
+    remember_env(model.spec.env, model.env_facts);
+  }
   model.structure = network_structure(model.spec);
   model.parameters.assign(model.structure.storage, 0.0f);
   model.env_steps = std::atoll(file.metadata("env_steps").c_str());

@@ -97,9 +97,14 @@ void Session::advance() {
 
 TrainResult Session::run() {
   last_save_ = last_progress_ = Clock::now();
-  while (!finished() && !stop_) {
-    advance();
-    stop_ |= hooks_.stop != nullptr && hooks_.stop->load(std::memory_order_relaxed);
+  try {
+    while (!finished() && !stop_) {
+      advance();
+      stop_ |= hooks_.stop != nullptr && hooks_.stop->load(std::memory_order_relaxed);
+    }
+  } catch (...) {
+    keep_models();
+    throw;
   }
   const bool interrupted = !finished();
   save();
@@ -107,6 +112,15 @@ TrainResult Session::run() {
   TrainResult reached = result(interrupted);
   if (!interrupted) write_file_atomically(run_dir_ + "/result.json", to_json(reached) + "\n");
   return reached;
+}
+
+// What was learnt is not lost with a run that fails. Its models are whole; of its state only the newest
+// checkpoint is.
+void Session::keep_models() noexcept {
+  try {
+    save_models();
+  } catch (...) {  // what made the run fail is what counts
+  }
 }
 
 bool Session::finished() const {

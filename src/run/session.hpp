@@ -74,6 +74,7 @@ class Session {
   void log();
   void save();
   void save_models();
+  void keep_models() noexcept;
   void save_model_file(const std::string& path, const std::vector<float>& all,
                        std::int64_t env_steps, double greedy_return);
   void snapshot_if_due(std::int64_t before);

@@ -133,7 +133,7 @@ TEST(EnvRegistry, AnEntryIsReplacedButTheOldOneStaysValid) {
   EXPECT_NE(&first, &second);
   EXPECT_EQ(registry.look_up("x.cpp"), &second);
   EXPECT_EQ(first.spec, second.spec);
-  EXPECT_EQ(registry.entries().size(), 1u);
+  EXPECT_TRUE(registry.entries().empty());  // it has another name of its own
   EXPECT_EQ(registry.look_up("y.cpp"), nullptr);
 }
 

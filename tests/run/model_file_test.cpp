@@ -71,7 +71,6 @@ TEST(ModelFile, CarriesTheFactsOfItsEnvironment) {
   const Safetensors file(path);
   remember_env("left_behind", file.metadata("env"));
   const EnvSpec known = env_spec(model.spec.world()), remembered = env_spec({"left_behind"});
-  EXPECT_EQ(remembered.name, "left_behind");
   EXPECT_EQ(remembered.obs, known.obs);
   EXPECT_EQ(remembered.actions, known.actions);
   EXPECT_EQ(remembered.max_steps, known.max_steps);
@@ -85,11 +84,31 @@ TEST(ModelFile, CarriesTheFactsOfItsEnvironment) {
   EXPECT_THROW(remember_env("nonsense", R"({"obs": "many"})"), RunError);
 }
 
-TEST(ModelFile, FactsKeepBoundsAndParts) {
+// Worlds with nothing but a spec and a note.
+class Boxes final : public VectorWorlds {
+ public:
+  explicit Boxes(const EnvSpec& spec) : spec_(spec) {}
+  const EnvSpec& spec() const override { return spec_; }
+  bool has_mask() const override { return false; }
+  std::string notes() const override { return R"({"scale": 2})"; }
+  void begin(std::uint64_t, Purpose, const VectorResults&) override {}
+  void step_all(std::span<const std::int32_t>, std::span<const float>,
+                const VectorResults&) override {}
+  std::vector<std::byte> save_all() const override { return {}; }
+  void restore_all(std::uint64_t, Purpose, std::span<const std::byte>,
+                   const VectorResults&) override {}
+
+ private:
+  EnvSpec spec_;
+};
+
+TEST(ModelFile, FactsKeepBoundsPartsAndNotes) {
   EnvSpec spec{
       .name = "box", .obs = 7, .action_size = 2, .action_low = {-1, -2}, .action_high = {1, 3}};
   spec.parts = {ObsPart{"a", {2, 3}}, ObsPart{"b", {1}}};
-  remember_env("remembered_box", env_facts(spec, false));
+  const std::string facts = env_facts(Boxes(spec));
+  EXPECT_NE(facts.find(R"("notes":{"scale":2})"), std::string::npos) << facts;
+  remember_env("remembered_box", facts);
   const EnvSpec back = env_spec({"remembered_box"});
   EXPECT_EQ(back.action_size, 2);
   EXPECT_EQ(back.action_low, spec.action_low);

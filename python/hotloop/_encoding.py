@@ -1,0 +1,61 @@
+"""How observations of Gymnasium's become rows of floats, as plain data that model files carry.
+
+Training writes rows with the writers of ``_worlds``; whoever asks a trained agent hands in what the
+environment shows, and it is encoded here in the same way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Optional
+
+import numpy as np
+
+from ._errors import UsageError
+
+
+def box(shape: tuple[int, ...], scale: Optional[float]) -> dict[str, Any]:
+    return {"kind": "box", "shape": list(shape), "scale": scale}
+
+
+def one_hot(n: int, start: int) -> dict[str, Any]:
+    return {"kind": "one_hot", "n": n, "start": start}
+
+
+def _encode_part(part: Mapping[str, Any], value: Any, what: str) -> tuple[np.ndarray, bool]:
+    """Rows [N, size], and whether there was a single one."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiub":
+        raise UsageError(f"{what}: of type {array.dtype}; allowed: numbers")
+    if part["kind"] == "one_hot":
+        if array.ndim > 1 or array.dtype.kind not in "iu":
+            raise UsageError(f"{what}: shape {array.shape} of {array.dtype}; allowed: a whole number, or [N] of them")
+        index = np.atleast_1d(array) - part["start"]
+        if index.size and (index.min() < 0 or index.max() >= part["n"]):
+            low = part["start"]
+            raise UsageError(f"{what}: found {value}; allowed: {low} to {low + part['n'] - 1}")
+        return np.eye(part["n"], dtype=np.float32)[index], array.ndim == 0
+    shape = tuple(part["shape"])
+    single = array.shape == shape
+    if not single and array.shape[1:] != shape:
+        raise UsageError(f"{what}: shape {array.shape}; allowed: {shape}, or (N, ...) of it")
+    rows = array.reshape(1 if single else array.shape[0], math.prod(shape)).astype(np.float32)
+    if part["scale"] is not None:
+        rows *= np.float32(part["scale"])
+    return rows, single
+
+
+def encode(parts: list[dict[str, Any]], obs: Any) -> tuple[np.ndarray, bool]:
+    """Observations as an environment shows them, one or a batch, as rows; and whether there was one."""
+    if len(parts) == 1 and parts[0].get("key") is None:
+        return _encode_part(parts[0], obs, "observations")
+    keys = [part["key"] for part in parts]
+    if not isinstance(obs, Mapping) or set(obs) != set(keys):
+        found = ", ".join(map(str, obs)) if isinstance(obs, Mapping) else type(obs).__name__
+        raise UsageError(f"observations: found {found}; allowed: a dict of {', '.join(keys)}")
+    encoded = [_encode_part(part, obs[part["key"]], f"observations[{part['key']!r}]") for part in parts]
+    lengths = {rows.shape[0] for rows, _ in encoded}
+    if len(lengths) > 1 or len({single for _, single in encoded}) > 1:
+        raise UsageError("observations: parts of different numbers of rows")
+    return np.concatenate([rows for rows, _ in encoded], axis=1), encoded[0][1]
