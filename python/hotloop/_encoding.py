@@ -39,7 +39,8 @@ def _encode_part(part: Mapping[str, Any], value: Any, what: str) -> tuple[np.nda
     shape = tuple(part["shape"])
     single = array.shape == shape
     if not single and array.shape[1:] != shape:
-        raise UsageError(f"{what}: shape {array.shape}; allowed: {shape}, or (N, ...) of it")
+        batch = ", ".join(["N", *map(str, shape)])
+        raise UsageError(f"{what}: shape {array.shape}; allowed: ({batch}), or {shape} for a single one")
     rows = array.reshape(1 if single else array.shape[0], math.prod(shape)).astype(np.float32)
     if part["scale"] is not None:
         rows *= np.float32(part["scale"])
@@ -57,5 +58,6 @@ def encode(parts: list[dict[str, Any]], obs: Any) -> tuple[np.ndarray, bool]:
     encoded = [_encode_part(part, obs[part["key"]], f"observations[{part['key']!r}]") for part in parts]
     lengths = {rows.shape[0] for rows, _ in encoded}
     if len(lengths) > 1 or len({single for _, single in encoded}) > 1:
-        raise UsageError("observations: parts of different numbers of rows")
+        sizes = ", ".join(f"{key} {rows.shape[0]}" for key, (rows, _) in zip(keys, encoded))
+        raise UsageError(f"observations: its parts have different numbers of rows: {sizes}")
     return np.concatenate([rows for rows, _ in encoded], axis=1), encoded[0][1]

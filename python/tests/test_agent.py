@@ -73,9 +73,9 @@ def test_named_parts(value_run, rng):
     assert agent.q_values(single).shape == (2,)
     one_row = {"pole": obs[:1, 2:], "cart": obs[:1, :2]}
     assert agent.q_values(one_row).shape == (1, 2)
-    with pytest.raises(hotloop.UsageError, match="pol, cart; allowed: cart, pole"):
+    with pytest.raises(hotloop.UsageError, match="pol, cart; allowed: a dict of cart, pole"):
         agent.act({"pol": obs[:, 2:], "cart": obs[:, :2]})
-    with pytest.raises(hotloop.UsageError, match="part pole"):
+    with pytest.raises(hotloop.UsageError, match="cart 5, pole 3"):
         agent.act({"pole": obs[:3, 2:], "cart": obs[:, :2]})
 
 

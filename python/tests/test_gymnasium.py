@@ -147,7 +147,7 @@ def test_options():
         gymnasium.make_vec("hotloop/Snake-v0", num_envs=2, grid=3)
     with pytest.raises(hotloop.UsageError, match="did you mean snake"):
         hotloop.make("snaek")
-    with pytest.raises(hotloop.UsageError, match="num_envs is 0"):
+    with pytest.raises(hotloop.UsageError, match="num_envs: found 0; allowed"):
         hotloop.make("snake", 0)
 
 

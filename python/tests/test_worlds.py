@@ -267,7 +267,7 @@ class Shown(gymnasium.Env):
     ],
 )
 def test_observations_of_every_kind(space, value, row):
-    name, _ = _worlds.register(lambda: Shown(space, value), name="python:shown")
+    name, _ = _worlds.register(lambda: Shown(space, value))
     env = hotloop.make(name, num_envs=1)
     obs, _ = env.reset(seed=1)
     np.testing.assert_allclose(obs[0], row, rtol=1e-6)
