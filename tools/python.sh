@@ -59,7 +59,7 @@ install_python_package() {
   begun=$(mktemp) || return 1
   if ! (cd "$root" && PATH=$python_venv/bin:$PATH "$python_venv/bin/python" -m pip install \
     --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall \
-    -C build-dir="$build" .) >>"$python_log" 2>&1; then
+    --config-settings build-dir="$build" .) >>"$python_log" 2>&1; then
     rm -f "$begun"
     tail -n 100 "$python_log" >&2
     say "the Python package could not be built; the full log is $python_log"
