@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -22,7 +23,10 @@ def test_every_block_of_the_tutorial_runs(tmp_path, monkeypatch):
         if language == "python":
             exec(compile(text, f"tutorial block {ran['python'] + 1}", "exec"), names)
         elif language == "sh":
-            subprocess.run(["bash", "-euc", text], check=True, env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)})
+            # The command that pip installed lies beside this Python.
+            path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+            environment = {**os.environ, "PATH": path, "XDG_CACHE_HOME": str(tmp_path)}
+            subprocess.run(["bash", "-euc", text], check=True, env=environment)
         elif language == "cpp":
             name = text.splitlines()[0].removeprefix("// ")
             pathlib.Path(name).write_text(text)
