@@ -6,7 +6,7 @@
 // of a round are told apart in one round of sixteen, of eight, or in every one, depending on how long
 // rounds are; which ones is decided by a hash of their number. The others are measured as a whole and
 // shared out in the proportions of those that were split, each of which stands for 1 / (its chance of
-// being chosen) rounds. What is left of the cost (`hotloop bench clock`) is below 1 % of training.
+// being chosen) rounds. What is left of the cost (`hotloop bench clock`) is about half a percent of training.
 //
 // Deep inside a round, whoever begins a phase says so with `mark`; it does nothing unless the calling
 // thread is in a round that is being split.
