@@ -1,7 +1,8 @@
 // hotloop bench clock: what the always-on phase clock costs, and what a profile adds to it.
 //
-// One trainer runs slices of rounds in three modes by turns: no round is split; the clock as it is in
-// every run; and as in a profile, which writes visits down and looks at the time after every round.
+// One trainer runs slices of rounds in four modes by turns: no round is split; the clock as it is in
+// every run; as in a profile, which looks at the time after every round; and with a trace, which writes
+// every visit down.
 // Slices that follow each other are compared, by the time of the CPU, so that neither what else the
 // machine does nor where the memory of a trainer happens to lie counts.
 #include <fmt/format.h>
@@ -22,7 +23,7 @@ namespace hotloop::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-enum Mode { plain, clocked, profiled, kModes };
+enum Mode { plain, clocked, profiled, traced, kModes };
 
 double cpu_seconds() {
   timespec time{};
@@ -48,12 +49,14 @@ class Comparison {
     int rounds = 0;
     while (cpu_seconds() - start < 10 * kSliceSeconds) trainer_.round(), ++rounds;
     rounds_ = std::max(1, rounds / 10);
+    const double slice_seconds = (cpu_seconds() - start) / rounds * rounds_;
+    turns_ = static_cast<int>(kSeconds / (kModes * slice_seconds));
   }
 
   // By how many percent the other modes are slower than the plain one: [mode] a value per turn.
   std::array<std::vector<double>, kModes> run() {
     std::array<std::vector<double>, kModes> percent;
-    for (int turn = 0; turn < kTurns; ++turn) {
+    for (int turn = 0; turn < turns_; ++turn) {
       std::array<double, kModes> times{};
       for (int i = 0; i < kModes; ++i) {
         const int place = turn % 2 == 0 ? i : kModes - 1 - i;  // there and back
@@ -70,24 +73,25 @@ class Comparison {
  private:
   double slice(Mode mode) {
     trainer_.clock().set_splitting(mode != plain);
-    trainer_.clock().trace(mode == profiled ? std::span(visits_) : std::span<PhaseVisit>());
+    trainer_.clock().trace(mode == traced ? std::span(visits_) : std::span<PhaseVisit>());
     const double start = cpu_seconds();
     Clock::time_point now;
     for (int i = 0; i < rounds_; ++i) {
       trainer_.round();
-      if (mode == profiled) now = std::max(now, Clock::now());
+      if (mode >= profiled) now = std::max(now, Clock::now());
     }
     asm volatile("" : : "r"(now.time_since_epoch().count()));  // it is wanted
     return cpu_seconds() - start;
   }
 
-  static constexpr int kTurns = 101;
-  static constexpr double kSliceSeconds = 0.005;
+  static constexpr double kSeconds = 12;
+  static constexpr double kSliceSeconds = 0.002;
   inline static const std::vector<std::string> kOverrides = {fmt::format("run.steps={}", kNoLimit),
                                                              "evaluation.every=0",
                                                              "evaluation.stop_when_solved=false"};
   Trainer trainer_;
   int rounds_ = 1;  // of a slice
+  int turns_ = 1;
   std::vector<PhaseVisit> visits_ = std::vector<PhaseVisit>(1'000'000);
 };
 
@@ -98,15 +102,16 @@ Json clock_benchmark() {
   Json rows = Json::array();
   for (const char* name : {"cartpole_dqn", "cartpole_dqn_zoo", "cartpole_dqn_cleanrl"}) {
     const auto percent = Comparison(name).run();
-    const auto between = [](const std::vector<double>& values) {
-      return fmt::format("{:.2f} to {:.2f}", quantile(values, 0.25), quantile(values, 0.75));
+    Json row = {{"name", name}, {"switch_ns", switch_ns}};
+    const auto add = [&](const std::string& mode, const std::vector<double>& values) {
+      row[mode + "_percent"] = quantile(values, 0.5);
+      row[mode + "_quartiles"] =
+          fmt::format("{:.2f} to {:.2f}", quantile(values, 0.25), quantile(values, 0.75));
     };
-    rows.push_back({{"name", name},
-                    {"switch_ns", switch_ns},
-                    {"clock_percent", quantile(percent[clocked], 0.5)},
-                    {"clock_quartiles", between(percent[clocked])},
-                    {"profile_percent", quantile(percent[profiled], 0.5)},
-                    {"profile_quartiles", between(percent[profiled])}});
+    add("clock", percent[clocked]);
+    add("profile", percent[profiled]);
+    add("trace", percent[traced]);
+    rows.push_back(row);
   }
   return rows;
 }

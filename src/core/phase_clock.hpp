@@ -3,10 +3,10 @@
 // Phases are named once, here; progress bar, metrics, profile and reports share the table. They form
 // a tree of two levels, "learn/forward". A switch reads the CPU's time-stamp counter and adds to a
 // histogram, 20 to 30 ns in all, which is too much for loops whose parts take a few hundred. So the parts
-// of a round are told apart in one round of sixteen, of eight, or in every one, depending on how long
-// rounds are; which ones is decided by a hash of their number. The others are measured as a whole and
-// shared out in the proportions of those that were split, each of which stands for 1 / (its chance of
-// being chosen) rounds. What is left of the cost (`hotloop bench clock`) is about half a percent of training.
+// of a round are told apart in every one, or in one of 2, 4, ... 64, as often as a quarter of a percent of
+// their time pays for; which ones is decided by a hash of their number. The others are measured as a whole
+// and shared out in the proportions of those that were split, each of which stands for 1 / (its chance of
+// being chosen) rounds. `hotloop bench clock` measures the cost.
 //
 // Deep inside a round, whoever begins a phase says so with `mark`; it does nothing unless the calling
 // thread is in a round that is being split.
@@ -109,7 +109,7 @@ class PhaseClock {
 
   void begin_round() {
     constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
-    const bool chosen = splits_ && ((rounds_++ * kGoldenRatio) >> 60 & mask_) == 0;
+    const bool chosen = splits_ && ((rounds_++ * kGoldenRatio) >> 58 & mask_) == 0;
     if (chosen) {
       switch_to(static_cast<std::size_t>(Phase::other), mask_ + 1);
       weighted_rounds_ += mask_ + 1;
@@ -208,10 +208,10 @@ class PhaseClock {
     allocations_then_ = allocations;
   }
 
-  // Splitting costs about 50 switches: long rounds can bear it every time.
+  // Splitting costs about 50 switches, 3,000 ticks: as often as 1/400 of the rounds' time pays for.
   void choose_rate(std::uint64_t round_ticks) {
-    constexpr std::uint64_t kLong = 400'000, kShort = 40'000;
-    mask_ = round_ticks > kLong ? 0 : round_ticks > kShort ? 7 : 15;
+    constexpr std::uint64_t kPaid = 400 * 3'000, kSeldom = 64;
+    mask_ = std::bit_ceil(std::min(kPaid / std::max<std::uint64_t>(round_ticks, 1), kSeldom)) - 1;
   }
 
   // Weighted ticks of a phase in split rounds, without what the switches themselves cost.
