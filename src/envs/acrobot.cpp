@@ -5,11 +5,12 @@
 namespace hotloop {
 namespace {
 
+template <class Maths>
 void integrate_rows(int count, double* __restrict theta1, double* __restrict theta2,
                     double* __restrict dtheta1, double* __restrict dtheta2,
                     const std::int32_t* __restrict actions) {
   for (int i = 0; i < count; ++i) {
-    Acrobot world{theta1[i], theta2[i], dtheta1[i], dtheta2[i]};
+    AcrobotBy<Maths> world{theta1[i], theta2[i], dtheta1[i], dtheta2[i]};
     world.integrate(actions[i]);
     theta1[i] = world.theta1;
     theta2[i] = world.theta2;
@@ -18,20 +19,22 @@ void integrate_rows(int count, double* __restrict theta1, double* __restrict the
   }
 }
 
+template <class Maths>
 void judge_rows(int count, const double* __restrict theta1, const double* __restrict theta2,
                 float* __restrict rewards, std::uint8_t* __restrict terminated) {
   for (int i = 0; i < count; ++i) {
-    rewards[i] = Acrobot{theta1[i], theta2[i]}.swung_up() ? 0.0f : -1.0f;
+    rewards[i] = AcrobotBy<Maths>{theta1[i], theta2[i]}.swung_up() ? 0.0f : -1.0f;
   }
   for (int i = 0; i < count; ++i) terminated[i] = rewards[i] == 0.0f;
 }
 
+template <class Maths>
 void observe_rows(int count, const double* __restrict theta1, const double* __restrict theta2,
                   const double* __restrict dtheta1, const double* __restrict dtheta2,
                   float* __restrict obs) {
   for (int i = 0; i < count; ++i) {
-    const SinCos first = sin_cos(theta1[i]);
-    const SinCos second = sin_cos(theta2[i]);
+    const SinCos first = Maths::sin_cos(theta1[i]);
+    const SinCos second = Maths::sin_cos(theta2[i]);
     obs[6 * i] = static_cast<float>(first.cos);
     obs[6 * i + 1] = static_cast<float>(first.sin);
     obs[6 * i + 2] = static_cast<float>(second.cos);
@@ -41,38 +44,62 @@ void observe_rows(int count, const double* __restrict theta1, const double* __re
   }
 }
 
+constexpr EnvOption kOptions[] = {word_option(
+    "maths", {"engine", "library"}, 0,
+    "the engine's sine, fast and the same everywhere, or the C library's, as Gymnasium has it")};
+
+template <bool kBatch>
+std::unique_ptr<WorldArray> make_acrobots(int count, std::span<const double> values) {
+  const bool library = !values.empty() && values[0] == 1;
+  const EnvEntry entry = library ? env_entry<AcrobotBy<LibraryMaths>>() : env_entry<Acrobot>();
+  return kBatch ? entry.make(count) : entry.make_one_by_one(count);
+}
+
+[[maybe_unused]] const bool kRegistered =
+    register_env({&Acrobot::spec, &make_acrobots<true>, &make_acrobots<false>, kOptions});
+
 }  // namespace
 
-HOTLOOP_ENV(Acrobot)
+double LibraryMaths::squared(double a) {
+  static const volatile double kTwo = 2;  // known to the compiler, it would multiply
+  return std::pow(a, kTwo);
+}
 
-void Acrobot::Batch::resize(int count) {
+template <class Maths>
+void AcrobotBy<Maths>::Batch::resize(int count) {
   for (std::vector<double>* field : {&theta1, &theta2, &dtheta1, &dtheta2}) field->resize(count);
 }
 
-void Acrobot::Batch::set(int row, const Acrobot& world) {
+template <class Maths>
+void AcrobotBy<Maths>::Batch::set(int row, const AcrobotBy& world) {
   theta1[row] = world.theta1;
   theta2[row] = world.theta2;
   dtheta1[row] = world.dtheta1;
   dtheta2[row] = world.dtheta2;
 }
 
-void Acrobot::Batch::step(int begin, int end, std::span<const std::int32_t> actions,
-                          std::span<float> rewards, std::span<std::uint8_t> terminated) {
+template <class Maths>
+void AcrobotBy<Maths>::Batch::step(int begin, int end, std::span<const std::int32_t> actions,
+                                   std::span<float> rewards, std::span<std::uint8_t> terminated) {
   const int count = end - begin;
-  integrate_rows(count, &theta1[begin], &theta2[begin], &dtheta1[begin], &dtheta2[begin],
-                 &actions[begin]);
+  integrate_rows<Maths>(count, &theta1[begin], &theta2[begin], &dtheta1[begin], &dtheta2[begin],
+                        &actions[begin]);
   for (int row = begin; row < end; ++row) {
-    Acrobot world = get(row);
+    AcrobotBy world = get(row);
     world.confine();
     set(row, world);
   }
-  judge_rows(count, &theta1[begin], &theta2[begin], &rewards[begin], &terminated[begin]);
+  judge_rows<Maths>(count, &theta1[begin], &theta2[begin], &rewards[begin], &terminated[begin]);
 }
 
-void Acrobot::Batch::observe(int begin, int end, std::span<float> obs) const {
+template <class Maths>
+void AcrobotBy<Maths>::Batch::observe(int begin, int end, std::span<float> obs) const {
   const std::size_t first = static_cast<std::size_t>(begin) * spec.obs;
-  observe_rows(end - begin, &theta1[begin], &theta2[begin], &dtheta1[begin], &dtheta2[begin],
-               &obs[first]);
+  observe_rows<Maths>(end - begin, &theta1[begin], &theta2[begin], &dtheta1[begin], &dtheta2[begin],
+                      &obs[first]);
 }
+
+template struct AcrobotBy<EngineMaths>;
+template struct AcrobotBy<LibraryMaths>;
 
 }  // namespace hotloop

@@ -9,10 +9,15 @@
 //
 // The single world and the whole batch share the same inline functions. `integrate` holds nearly
 // all of the arithmetic and has no branch and no call, so the compiler vectorises it.
+//
+// The motion is chaotic: the last digit of a sine decides what happens 200 steps later. So there are two
+// of it. The engine's sine is fast and has the same bits on every machine. With the C library's, which
+// NumPy calls too, whole episodes equal Gymnasium's to the bit.
 #pragma once
 
 #include <hotloop/env.hpp>
 
+#include <cmath>
 #include <numbers>
 #include <vector>
 
@@ -20,7 +25,17 @@
 
 namespace hotloop {
 
-struct Acrobot {
+struct EngineMaths {
+  static SinCos sin_cos(double a) { return hotloop::sin_cos(a); }
+  static double squared(double a) { return a * a; }
+};
+struct LibraryMaths {
+  static SinCos sin_cos(double a) { return {std::sin(a), std::cos(a)}; }
+  static double squared(double a);  // by `pow`, like NumPy's scalars: an ulp apart now and then
+};
+
+template <class Maths>
+struct AcrobotBy {
   static constexpr EnvSpec spec{.name = "acrobot",
                                 .obs = 6,
                                 .actions = 3,
@@ -44,57 +59,62 @@ struct Acrobot {
   struct Slope {
     double theta1, theta2, dtheta1, dtheta2;
   };
-  inline Slope slope(double torque) const;                // d state / dt
-  inline Acrobot moved(const Slope& k, double dt) const;  // state + dt k
+  Slope slope(double torque) const;                  // d state / dt
+  AcrobotBy moved(const Slope& k, double dt) const;  // state + dt k
 
-  inline void integrate(int action);  // the Runge-Kutta step
-  inline void confine();              // angles wrapped, speeds bounded
-  inline bool swung_up() const;
+  void integrate(int action);  // the Runge-Kutta step
+  void confine();              // angles wrapped, speeds bounded
+  bool swung_up() const;
 
-  inline void reset(Rng& rng);
-  inline void observe(std::span<float> obs) const;
-  inline Step step(int action, Rng&);
+  void reset(Rng& rng);
+  void observe(std::span<float> obs) const;
+  Step step(int action, Rng&);
   Picture picture() const;  // classic_pictures.cpp
 
   struct Batch;
 };
+using Acrobot = AcrobotBy<EngineMaths>;
 
 // N Acrobots as a structure of arrays.
-struct Acrobot::Batch {
+template <class Maths>
+struct AcrobotBy<Maths>::Batch {
   std::vector<double> theta1, theta2, dtheta1, dtheta2;  // [N] each
 
   void resize(int count);
-  Acrobot get(int row) const { return {theta1[row], theta2[row], dtheta1[row], dtheta2[row]}; }
-  void set(int row, const Acrobot& world);
+  AcrobotBy get(int row) const { return {theta1[row], theta2[row], dtheta1[row], dtheta2[row]}; }
+  void set(int row, const AcrobotBy& world);
   void step(int begin, int end, std::span<const std::int32_t> actions, std::span<float> rewards,
             std::span<std::uint8_t> terminated);
   void observe(int begin, int end, std::span<float> obs) const;
 };
 
-inline Acrobot::Slope Acrobot::slope(double torque) const {
+template <class Maths>
+AcrobotBy<Maths>::Slope AcrobotBy<Maths>::slope(double torque) const {
   constexpr double m1 = kMass1, m2 = kMass2, l1 = kLength1, lc1 = kCentre1, lc2 = kCentre2;
   constexpr double g = kGravity, right_angle = std::numbers::pi / 2;
-  const auto [sin2, cos2] = sin_cos(theta2);
+  const auto [sin2, cos2] = Maths::sin_cos(theta2);
   const double d1 =
       m1 * (lc1 * lc1) + m2 * (l1 * l1 + lc2 * lc2 + 2 * l1 * lc2 * cos2) + kInertia1 + kInertia2;
   const double d2 = m2 * (lc2 * lc2 + l1 * lc2 * cos2) + kInertia2;
-  const double phi2 = m2 * lc2 * g * sin_cos(theta1 + theta2 - right_angle).cos;
-  const double phi1 = -m2 * l1 * lc2 * (dtheta2 * dtheta2) * sin2 -
+  const double phi2 = m2 * lc2 * g * Maths::sin_cos(theta1 + theta2 - right_angle).cos;
+  const double phi1 = -m2 * l1 * lc2 * Maths::squared(dtheta2) * sin2 -
                       2 * m2 * l1 * lc2 * dtheta2 * dtheta1 * sin2 +
-                      (m1 * lc1 + m2 * l1) * g * sin_cos(theta1 - right_angle).cos + phi2;
+                      (m1 * lc1 + m2 * l1) * g * Maths::sin_cos(theta1 - right_angle).cos + phi2;
   const double acc2 =
-      (torque + d2 / d1 * phi1 - m2 * l1 * lc2 * (dtheta1 * dtheta1) * sin2 - phi2) /
-      (m2 * (lc2 * lc2) + kInertia2 - d2 * d2 / d1);
+      (torque + d2 / d1 * phi1 - m2 * l1 * lc2 * Maths::squared(dtheta1) * sin2 - phi2) /
+      (m2 * (lc2 * lc2) + kInertia2 - Maths::squared(d2) / d1);
   const double acc1 = -(d2 * acc2 + phi1) / d1;
   return {dtheta1, dtheta2, acc1, acc2};
 }
 
-inline Acrobot Acrobot::moved(const Slope& k, double dt) const {
+template <class Maths>
+AcrobotBy<Maths> AcrobotBy<Maths>::moved(const Slope& k, double dt) const {
   return {theta1 + dt * k.theta1, theta2 + dt * k.theta2, dtheta1 + dt * k.dtheta1,
           dtheta2 + dt * k.dtheta2};
 }
 
-inline void Acrobot::integrate(int action) {
+template <class Maths>
+void AcrobotBy<Maths>::integrate(int action) {
   const double torque = static_cast<double>(action - 1);
   const Slope k1 = slope(torque);
   const Slope k2 = moved(k1, kTimeStep / 2).slope(torque);
@@ -108,7 +128,8 @@ inline void Acrobot::integrate(int action) {
                 kTimeStep / 6);
 }
 
-inline void Acrobot::confine() {
+template <class Maths>
+void AcrobotBy<Maths>::confine() {
   constexpr double pi = std::numbers::pi;
   for (double* angle : {&theta1, &theta2}) {
     while (*angle > pi) *angle -= 2 * pi;
@@ -118,19 +139,22 @@ inline void Acrobot::confine() {
   dtheta2 = clamped(dtheta2, -kMaxSpeed2, kMaxSpeed2);
 }
 
-inline bool Acrobot::swung_up() const {
-  return -sin_cos(theta1).cos - sin_cos(theta2 + theta1).cos > 1;
+template <class Maths>
+bool AcrobotBy<Maths>::swung_up() const {
+  return -Maths::sin_cos(theta1).cos - Maths::sin_cos(theta2 + theta1).cos > 1;
 }
 
-inline void Acrobot::reset(Rng& rng) {
+template <class Maths>
+void AcrobotBy<Maths>::reset(Rng& rng) {
   for (double* value : {&theta1, &theta2, &dtheta1, &dtheta2}) {
     *value = static_cast<double>(static_cast<float>(rng.uniform(-0.1, 0.1)));
   }
 }
 
-inline void Acrobot::observe(std::span<float> obs) const {
-  const SinCos first = sin_cos(theta1);
-  const SinCos second = sin_cos(theta2);
+template <class Maths>
+void AcrobotBy<Maths>::observe(std::span<float> obs) const {
+  const SinCos first = Maths::sin_cos(theta1);
+  const SinCos second = Maths::sin_cos(theta2);
   obs[0] = static_cast<float>(first.cos);
   obs[1] = static_cast<float>(first.sin);
   obs[2] = static_cast<float>(second.cos);
@@ -139,7 +163,8 @@ inline void Acrobot::observe(std::span<float> obs) const {
   obs[5] = static_cast<float>(dtheta2);
 }
 
-inline Step Acrobot::step(int action, Rng&) {
+template <class Maths>
+Step AcrobotBy<Maths>::step(int action, Rng&) {
   integrate(action);
   confine();
   const bool up = swung_up();

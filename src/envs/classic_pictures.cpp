@@ -72,7 +72,8 @@ Picture CartPole::picture() const {
   return std::move(canvas).take();
 }
 
-Picture Acrobot::picture() const {
+template <class Maths>
+Picture AcrobotBy<Maths>::picture() const {
   constexpr double kScale = 29;
   const Point bar = {kWidth / 2.0, kHeight / 2.0};
   Canvas canvas(kWidth, kHeight);
@@ -85,6 +86,9 @@ Picture Acrobot::picture() const {
   canvas.disc(joint, 4, kInk);
   return std::move(canvas).take();
 }
+
+template Picture AcrobotBy<EngineMaths>::picture() const;
+template Picture AcrobotBy<LibraryMaths>::picture() const;
 
 Picture MountainCar::picture() const { return mountain_picture(position, kGoal); }
 
