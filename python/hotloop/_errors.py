@@ -21,3 +21,6 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, run: Run) -> None:
         super().__init__(f"stopped; everything is saved. Go on with: hotloop.resume({run.folder!r})")
         self.run = run
+
+    def __reduce__(self) -> tuple[type, tuple[Run]]:  # for pickle: other than its message is needed
+        return type(self), (self.run,)

@@ -25,6 +25,9 @@ class Run:
         if not os.path.exists(self._path("spec.yaml")):
             raise UsageError(f"'{self.folder}' is not a run folder: it has no spec.yaml")
 
+    def __reduce__(self) -> tuple[type, tuple[str, Optional[dict[str, Any]]]]:  # agents are loaded anew
+        return type(self), (self.folder, self._result)
+
     def _path(self, name: str) -> str:
         return os.path.join(self.folder, name)
 

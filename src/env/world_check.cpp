@@ -19,32 +19,52 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A world that takes its time is checked with fewer copies.
-int rows_for(const EnvEntry& entry, const CheckOptions& options) {
-  constexpr int kMany = 67, kFew = 9, kSteps = 3;
-  constexpr double kSlow = 0.01;  // seconds per step of many
-  BatchRunner runner(entry.make_one_by_one(kMany), kMany, options.seed, 1);
-  PlayActions actions(runner.env.spec(), kMany);
-  const Stopwatch watch;
-  for (int t = 0; t < kSteps; ++t) {
-    choose_actions(runner.env.spec(), runner.results().mask, options.seed,
-                   static_cast<std::uint64_t>(t), actions);
+// Seconds that a world takes for a step.
+double step_seconds(const EnvEntry& entry, std::uint64_t seed) {
+  constexpr int kCopies = 3, kSteps = 3;
+  BatchRunner runner(entry.make_one_by_one(kCopies), kCopies, seed, 1);
+  PlayActions actions(runner.env.spec(), kCopies);
+  double least = 1e9;  // interruptions only ever add
+  for (std::uint64_t t = 0; t < kSteps; ++t) {
+    choose_actions(runner.env.spec(), runner.results().mask, seed, t, actions);
+    const Stopwatch watch;
     runner.step(actions);
+    least = std::min(least, watch.seconds() / kCopies);
   }
-  return watch.seconds() / kSteps > kSlow ? kFew : kMany;
+  return least;
+}
+
+// A world that takes its time is checked with fewer copies and steps.
+CheckOptions affordable(const CheckOptions& wanted, double seconds) {
+  constexpr double kPlays = 20;   // of so many copies and steps, in all
+  constexpr double kFewest = 20;  // steps
+  CheckOptions options = wanted;
+  for (const int copies : {67, 9, 3}) {
+    options.copies = copies;
+    if (kPlays * copies * wanted.steps * seconds <= wanted.budget) return options;
+  }
+  const double steps = wanted.budget / (kPlays * options.copies * seconds);
+  options.steps = std::min(wanted.steps, static_cast<int>(std::max(kFewest, steps)));
+  fmt::print(stderr,
+             "a step takes {:.2g} ms: checked with {} copies and {} steps, in about {:.0f} s\n",
+             1e3 * seconds, options.copies, options.steps,
+             kPlays * options.copies * options.steps * seconds);
+  return options;
 }
 
 // In the child: everything that calls the world.
-std::string examine(const std::function<EnvEntry()>& load, const CheckOptions& options) {
+std::string examine(const std::function<EnvEntry()>& load, const CheckOptions& wanted) {
   const EnvEntry entry = noted_entry(load());
   const EnvSpec spec = entry.make(1)->spec();
   CheckReport report;
   // Alone first: what follows trusts the world with unguarded memory.
-  BatteryOptions battery{.rows = 3, .steps = options.steps, .seed = options.seed};
+  BatteryOptions battery{.rows = 3, .steps = std::min(wanted.steps, 12), .seed = wanted.seed};
   if (const auto failure = check_random_play(entry, battery)) {
     report.failures.push_back({"random play: " + *failure, ""});
   } else {
-    battery.rows = rows_for(entry, options);
+    const CheckOptions options = affordable(wanted, step_seconds(entry, wanted.seed));
+    battery.rows = options.copies;
+    battery.steps = options.steps;
     const std::string name = std::string(spec.name) + ": ";
     for (std::string& sentence : check_env(entry, battery)) {
       if (sentence.starts_with(name)) sentence.erase(0, name.size());

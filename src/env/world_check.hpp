@@ -12,7 +12,9 @@ namespace hotloop {
 struct CheckOptions {
   double timeout = 5;  // seconds that one function of the world may take
   std::uint64_t seed = 1;
-  int steps = 200;  // vector steps of each play
+  int steps = 200;     // vector steps of each play; fewer if the world is slow
+  int copies = 67;     // likewise
+  double budget = 20;  // seconds that a slow world may take in all, roughly
 };
 
 // Something wrong, or suspicious, and what to do about it.

@@ -8,10 +8,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -30,7 +32,8 @@ namespace fs = std::filesystem;
 // What was loaded by which name, for run folders to keep.
 struct Loaded {
   std::mutex mutex;
-  std::map<std::string, std::string> contents;
+  std::map<std::string, std::string> contents;  // the latest
+  std::map<std::string, std::string> first;     // of plug-ins, what the system has under that path
 };
 Loaded& loaded() {
   static Loaded all;
@@ -40,6 +43,14 @@ Loaded& loaded() {
 void remember(const std::string& path, std::string content) {
   const std::lock_guard lock(loaded().mutex);
   loaded().contents[path] = std::move(content);
+}
+
+// What was loaded by that name; nothing if nothing was.
+std::optional<std::string> remembered(const std::string& path) {
+  const std::lock_guard lock(loaded().mutex);
+  const auto known = loaded().contents.find(path);
+  if (known == loaded().contents.end()) return std::nullopt;
+  return known->second;
 }
 
 // The name in `#include "name"`; empty if the line is another.
@@ -130,6 +141,42 @@ void put_text(const std::string& path, const std::string& text) {
   fs::rename(temporary, path);
 }
 
+std::string hashed_name(const std::string& cache, const std::string& content) {
+  const XXH128_hash_t hash = XXH3_128bits(content.data(), content.size());
+  return fmt::format("{}/{:016x}{:016x}", cache, hash.high64, hash.low64);
+}
+
+// Whoever adds to the cache takes out what nobody has used for long.
+void clean(const std::string& cache) {
+  constexpr auto kLong = std::chrono::days(90);
+  const auto now = fs::file_time_type::clock::now();
+  std::error_code error;
+  for (const auto& file : fs::directory_iterator(cache, error)) {
+    const auto used = file.last_write_time(error);
+    if (!error && now - used > kLong) fs::remove(file, error);
+  }
+}
+
+void mark_as_used(const std::string& base) {
+  std::error_code error;  // a cache that cannot be written to is good enough to read
+  for (const char* ending : {".so", ".ok", ".txt"}) {
+    fs::last_write_time(base + ending, fs::file_time_type::clock::now(), error);
+  }
+}
+
+// The path to load a plug-in from. The system never loads the same path twice, so one that was rebuilt
+// since it was loaded is taken from a copy.
+std::string loadable(const std::string& path, const std::string& content) {
+  {
+    const std::lock_guard lock(loaded().mutex);
+    if (loaded().first.try_emplace(path, content).first->second == content) return path;
+  }
+  const std::string cache = world_cache_folder();
+  const std::string copy = hashed_name(cache, content) + ".so";
+  if (!fs::exists(copy)) put_text(copy, content);
+  return copy;
+}
+
 void check_by_trial(const std::string& library, const std::string& shown) {
   std::string failure = try_library(library, shown, kTrialSeconds);
   if (failure.empty()) return;
@@ -186,17 +233,17 @@ std::string flat_source(const std::string& path) {
 CompiledWorld compile_world_file(const std::string& path, const WorldCompiler& compiler,
                                  const std::string& cache) {
   const std::string source = flat_source(path);
-  const std::string all = compiler_identity(compiler) + source;
-  const XXH128_hash_t hash = XXH3_128bits(all.data(), all.size());
-  const std::string base = fmt::format("{}/{:016x}{:016x}", cache, hash.high64, hash.low64);
+  const std::string base = hashed_name(cache, compiler_identity(compiler) + source);
   CompiledWorld world{.source = source,
                       .library = base + ".so",
                       .warnings = "",
                       .is_tried = fs::exists(base + ".ok")};
   if (fs::exists(world.library)) {
     if (fs::exists(base + ".txt")) world.warnings = read_file(base + ".txt").text();
+    mark_as_used(base);
     return world;
   }
+  clean(cache);
   const std::string temporary = temporary_name(base);
   try {
     world.warnings = compile_world(compiler, path, temporary);
@@ -204,6 +251,10 @@ CompiledWorld compile_world_file(const std::string& path, const WorldCompiler& c
     std::error_code error;
     fs::remove(temporary, error);
     throw;
+  }
+  if (flat_source(path) != source) {  // saved again meanwhile: who knows which was compiled
+    fs::remove(temporary);
+    return compile_world_file(path, compiler, cache);
   }
   if (!world.warnings.empty()) put_text(base + ".txt", world.warnings);
   fs::rename(temporary, world.library);
@@ -241,9 +292,11 @@ EnvEntry load_world_file(const std::string& path) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) no_such_file(path);
   if (path.ends_with(".so")) {
-    check_by_trial(path, path);
-    remember(path, std::string(read_file(path).text()));
-    return only_world(path, path);
+    const std::string content(read_file(path).text());
+    const std::string library = loadable(path, content);
+    check_by_trial(library, path);
+    remember(path, content);
+    return only_world(library, path);
   }
   const CompiledWorld world = compile_world_file(path, default_compiler(), world_cache_folder());
   if (!world.is_tried) {
@@ -255,14 +308,9 @@ EnvEntry load_world_file(const std::string& path) {
 }
 
 void keep_world_file(const std::string& path, const std::string& folder) {
-  std::string content;
-  {
-    const std::lock_guard lock(loaded().mutex);
-    const auto known = loaded().contents.find(path);
-    if (known == loaded().contents.end()) return;  // it came from elsewhere
-    content = known->second;
-  }
-  write_file_atomically((fs::path(folder) / fs::path(path).filename()).string(), content);
+  const std::optional<std::string> content = remembered(path);
+  if (!content) return;  // it came from elsewhere
+  write_file_atomically((fs::path(folder) / fs::path(path).filename()).string(), *content);
 }
 
 }  // namespace hotloop

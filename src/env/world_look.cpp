@@ -39,19 +39,20 @@ struct Play {
 };
 
 Play play_randomly(const EnvEntry& entry, const CheckOptions& options) {
-  BatchRunner runner(entry.make(kRows), kRows, options.seed, 1);
+  const int rows = std::min(kRows, options.copies);
+  BatchRunner runner(entry.make(rows), rows, options.seed, 1);
   const EnvSpec& spec = runner.env.spec();
   Play play;
   play.obs.resize(spec.obs);
   play.shortest = std::numeric_limits<std::int64_t>::max();
-  PlayActions actions(spec, kRows);
+  PlayActions actions(spec, rows);
   for (int t = 0; t <= 2 * options.steps; ++t) {
     const PlayResults shown = runner.results();
     for (std::size_t i = 0; i < shown.obs.size(); ++i) play.obs[i % spec.obs].take(shown.obs[i]);
     if (t == 2 * options.steps) break;
     choose_actions(spec, shown.mask, options.seed, static_cast<std::uint64_t>(t), actions);
     runner.step(actions);
-    for (int row = 0; row < kRows; ++row) {
+    for (int row = 0; row < rows; ++row) {
       play.reward.take(runner.env.rewards()[row]);
       play.terminated += runner.env.terminated()[row];
     }
@@ -62,7 +63,7 @@ Play play_randomly(const EnvEntry& entry, const CheckOptions& options) {
       play.total_length += episode.length;
       play.total_return += episode.total_return;
     }
-    play.steps += kRows;
+    play.steps += rows;
   }
   return play;
 }
@@ -85,7 +86,7 @@ std::vector<std::byte> outcome(WorldArray& world, std::span<const std::byte> sta
 class Effects {
  public:
   Effects(const EnvEntry& entry, const CheckOptions& options)
-      : world_(entry.make_one_by_one(1)), spec_(world_->spec()) {
+      : world_(entry.make_one_by_one(1)), spec_(world_->spec()), states_(options.steps) {
     const int choices = spec_.actions > 0 ? std::min(spec_.actions, kMostActions) : 2;
     same_.assign(static_cast<std::size_t>(choices) * choices, true);
     Rng rng(options.seed, Purpose::test, 0, 0);
@@ -93,7 +94,7 @@ class Effects {
     std::vector<std::byte> state(world_->row_bytes());
     std::vector<std::uint8_t> allowed(world_->has_mask() ? spec_.actions : 0);
     PlayActions action(spec_, 1);
-    for (std::uint64_t t = 1; t <= kStates; ++t) {
+    for (int t = 1; t <= states_; ++t) {
       world_->save_row(0, state.data());
       if (world_->has_mask()) world_->mask(0, 1, allowed);
       compare(state, allowed, choices, options.seed, t);
@@ -125,7 +126,7 @@ class Effects {
     }
     return compared_ && n > 1;
   }
-  static constexpr int kStates = 200;
+  int states() const { return states_; }
 
  private:
   static constexpr int kMostActions = 32;
@@ -164,23 +165,24 @@ class Effects {
 
   std::unique_ptr<WorldArray> world_;
   EnvSpec spec_;
+  int states_;
   std::vector<bool> same_;  // [A, A], above the diagonal
   bool compared_ = false;
 };
 
-double measure_speed(const EnvEntry& entry, std::uint64_t seed) {
-  constexpr int kCopies = 256;
-  BatchRunner runner(entry.make(kCopies), kCopies, seed, 1);
-  PlayActions actions(runner.env.spec(), kCopies);
+double measure_speed(const EnvEntry& entry, const CheckOptions& options) {
+  const int copies = options.copies < CheckOptions{}.copies ? options.copies : 256;
+  BatchRunner runner(entry.make(copies), copies, options.seed, 1);
+  PlayActions actions(runner.env.spec(), copies);
   const Stopwatch all;
   double stepping = 0;
   std::int64_t steps = 0;
   for (std::uint64_t t = 0; all.seconds() < kTimingSeconds; ++t) {
-    choose_actions(runner.env.spec(), runner.results().mask, seed, t, actions);
+    choose_actions(runner.env.spec(), runner.results().mask, options.seed, t, actions);
     const Stopwatch one;
     runner.step(actions);
     stepping += one.seconds();
-    steps += kCopies;
+    steps += copies;
   }
   return static_cast<double>(steps) / stepping;
 }
@@ -268,14 +270,14 @@ void look_at_play(const EnvEntry& entry, const CheckOptions& options, CheckRepor
   const Effects effects(entry, options);
   if (effects.all_same()) {
     report.warnings.push_back(
-        {fmt::format("actions made no difference in {} states", Effects::kStates),
+        {fmt::format("actions made no difference in {} states", effects.states()),
          "does step use its action?"});
   } else if (const auto [a, b] = effects.twins(); a >= 0) {
     report.warnings.push_back(
-        {fmt::format("actions {} and {} did the same in {} states", a, b, Effects::kStates),
+        {fmt::format("actions {} and {} did the same in {} states", a, b, effects.states()),
          "is spec.actions larger than the number of actions that step tells apart?"});
   }
-  report.steps_per_second = measure_speed(entry, options.seed);
+  report.steps_per_second = measure_speed(entry, options);
 }
 
 }  // namespace hotloop

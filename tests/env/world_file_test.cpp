@@ -4,12 +4,14 @@
 #include <unistd.h>
 #include <hotloop/error.hpp>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "core/file.hpp"
+#include "core/stopwatch.hpp"
 #include "env/trial.hpp"
 #include "env/world_check.hpp"
 
@@ -102,6 +104,50 @@ TEST_F(WorldFile, TheCacheIsWhereItIsAskedFor) {
 }
 
 // GCC's words for a world without `step`, shortened: one sentence is left, at the author's line.
+std::string tiny_world(const std::string& name, const std::string& in_step) {
+  return "#include <hotloop/env.hpp>\n#include <unistd.h>\nstruct Tiny {\n"
+         "  static constexpr hotloop::EnvSpec spec{.name = \"" +
+         name +
+         "\", .obs = 1, .actions = 2, .max_steps = 9};\n"
+         "  float x = 0;\n"
+         "  void reset(hotloop::Rng& rng) { x = rng.uniform(); }\n"
+         "  void observe(std::span<float> obs) const { obs[0] = x; }\n"
+         "  hotloop::Step step(int action, hotloop::Rng&) {" +
+         in_step + " x += action; return {x, x > 3}; }\n};\nHOTLOOP_ENV(Tiny)\n";
+}
+
+// The system loads a path once; who rebuilds a plug-in wants the new one.
+TEST_F(WorldFile, ARebuiltPlugInIsLoadedAnew) {
+  const std::string cache = (folder_ / "cache").string();
+  fs::create_directories(cache);
+  const std::string stale = put("cache/stale.so", "");
+  fs::last_write_time(stale, fs::file_time_type::clock::now() - std::chrono::days(100));
+  const auto build = [&](const std::string& name) {
+    const std::string source = put(name + ".cpp", tiny_world(name, ""));
+    fs::copy_file(compile_world_file(source, default_compiler(), cache).library,
+                  folder_ / "new.so");
+    fs::rename(folder_ / "new.so", folder_ / "tiny.so");
+  };
+  const std::string path = (folder_ / "tiny.so").string();
+  build("first");
+  EXPECT_FALSE(fs::exists(stale));  // unused for so long
+  EXPECT_EQ(load_world_file(path).spec->name, "first");
+  build("second");
+  EXPECT_EQ(load_world_file(path).spec->name, "second");
+  EXPECT_EQ(load_world_file(path).spec->name, "second");
+}
+
+// A step of 2 ms and the usual number of steps would take minutes.
+TEST_F(WorldFile, ASlowWorldIsCheckedWithFewerSteps) {
+  const std::string path = put("slow.cpp", tiny_world("slow", " usleep(2000);"));
+  const Stopwatch watch;
+  const CheckReport report = check_world(path, {.budget = 1});
+  EXPECT_TRUE(report.failures.empty()) << report.failures[0].what;
+  EXPECT_LT(watch.seconds(), 60);
+  EXPECT_GT(report.steps_per_second, 0);
+  EXPECT_LT(report.steps_per_second, 500);
+}
+
 TEST(CompilerErrors, TheContractComesAtTheAuthorsLine) {
   const std::string messages =
       "In file included from include/hotloop/env.hpp:192,\n"
