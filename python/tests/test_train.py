@@ -189,10 +189,14 @@ def test_ctrl_c_leaves_a_resumable_run(tmp_path):
 
 
 def test_python_signals_work_again_after_training(tmp_path):
-    hotloop.train("cartpole_dqn", out=tmp_path, **{**QUICK, "steps": 1200})
-    with pytest.raises(KeyboardInterrupt):
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(5)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
+    try:
+        hotloop.train("cartpole_dqn", out=tmp_path, **{**QUICK, "steps": 1200})
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_the_interpreter_lock_is_released(tmp_path):
