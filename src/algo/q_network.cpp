@@ -71,12 +71,18 @@ void QNetwork::act(std::span<const float> obs, std::span<const std::uint8_t> mas
                    std::span<std::int32_t> actions, const ActionValues& values) {
   const int envs = static_cast<int>(actions.size());
   if (is_noisy()) mark(Phase::act_noise);
-  const std::span<const float> parameters = with_noise(online(), 0, step, acting_noise_);
+  const std::span<const float> policy = held_.empty() ? online() : held_;
+  const std::span<const float> parameters = with_noise(policy, 0, step, acting_noise_);
   team.run(block_count(envs), [&](int first, int last, int) {
     for (int block = first; block < last; ++block) {
       act_block(block, envs, obs, mask, exploration, step, actions, values, parameters);
     }
   });
+}
+
+void QNetwork::hold() {
+  if (held_.empty()) held_ = arena_.take<float>(online().size());
+  std::copy(online().begin(), online().end(), held_.begin());
 }
 
 void QNetwork::act_block(int block, int envs, std::span<const float> obs,

@@ -48,6 +48,9 @@ class QNetwork : public LearntNetwork {
   void act(std::span<const float> obs, std::span<const std::uint8_t> mask,
            const Exploration& exploration, std::uint64_t step, ThreadTeam& team,
            std::span<std::int32_t> actions, const ActionValues& values = {});
+  // From now on `act` uses the parameters of this moment, while learning may change them. The first
+  // call takes the memory for it.
+  void hold();
 
   // The parameters with fresh noise from (seed, noise, lane, step), or the parameters themselves if
   // no layer is noisy.
@@ -73,8 +76,9 @@ class QNetwork : public LearntNetwork {
   QHead head_;
   std::uint64_t seed_;
   Arena arena_;
-  Workspace acting_;   // [envs]
-  Workspace probing_;  // [kProbeRows]
+  Workspace acting_;       // [envs]
+  Workspace probing_;      // [kProbeRows]
+  std::span<float> held_;  // parameters to act by; empty = the online ones
   Noisy acting_noise_;
   std::span<float> scratch_;  // [blocks of acting_][values_scratch]
 };

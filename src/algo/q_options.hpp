@@ -43,6 +43,7 @@ struct QOptions {
   std::int64_t train_offset = 0;         // rounds end this many env steps after the multiples
   int repeats = 1;                       // updates in a row on each drawn batch
   int accumulate = 1;                    // batches whose mean gradient makes one update
+  bool pipelined = false;  // dqn: the next round is collected while this one is learnt
 
   // What is learnt (dqn).
   bool double_q = false;

@@ -107,12 +107,14 @@ class PhaseClock {
     splitting_ = nullptr;
   }
 
-  void begin_round() {
+  // At most one round in `seldom` + 1, one less than a power of two up to 64, is split.
+  void begin_round(std::uint64_t seldom = 0) {
     constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
-    const bool chosen = splits_ && ((rounds_++ * kGoldenRatio) >> 58 & mask_) == 0;
+    const std::uint64_t mask = mask_ | seldom;
+    const bool chosen = splits_ && ((rounds_++ * kGoldenRatio) >> 58 & mask) == 0;
     if (chosen) {
-      switch_to(static_cast<std::size_t>(Phase::other), mask_ + 1);
-      weighted_rounds_ += mask_ + 1;
+      switch_to(static_cast<std::size_t>(Phase::other), mask + 1);
+      weighted_rounds_ += mask + 1;
       round_began_ = since_;
       splitting_ = this;
     } else if (running_ != kUnsplit) {

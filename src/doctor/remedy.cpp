@@ -116,6 +116,12 @@ class Proposals {
     if (q.prioritised) {
       add("uniform replay", {"replay.prioritised=false"}, {"memory/draw"});
     }
+    if (!q.pipelined && std::thread::hardware_concurrency() > 1) {
+      // Whatever is shorter costs nothing, if there was a core for it.
+      const bool collects_less = of("act") + of("env") + of("python") < of("learn");
+      add("collect on another core while learning", {"algo.pipelined=true", "run.threads=2"},
+          collects_less ? Names{"act", "env", "python"} : kLearning);
+    }
     if (q.double_q) {
       add("no Double", {"algo.double=false"}, {"learn/target"});
     }

@@ -17,6 +17,7 @@ class ReplayLearner final : public LearnerBase {
   void act(std::span<const float> obs, std::span<const std::uint8_t> mask,
            std::uint64_t vector_step, const Counters& counters, ThreadTeam& team,
            Actions& actions) override;
+  void hold_policy() override { network().hold(); }
   void push(const Transitions& step, Counters& counters) override;
   void learn(Training training) override;
   Signs signs(const Counters& counters) override;

@@ -75,6 +75,9 @@ std::vector<Key> spec_keys(TrainSpec& s) {
        "dqn: updates in a row on each drawn batch; the updates of a round must be a multiple of it"},
       {"algo.accumulate", &q.accumulate, {1, 1'024},
        "dqn: batches whose mean gradient makes one update, as one larger batch would"},
+      {"algo.pipelined", &q.pipelined, {},
+       "dqn: the updates of a round are made while the next one is collected by the parameters from "
+       "before them; at the same time if `run.threads` is 2 or more, with the same result if not"},
 
       {"algo.double", &q.double_q, {}, "dqn: the online network chooses the action that the target "
        "network values (van Hasselt et al. 2016)"},

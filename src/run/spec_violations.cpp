@@ -144,6 +144,10 @@ class Checker {
       blame("algo.accumulate", fmt::format("{} times algo.batch ({}) is more than {} transitions",
                                            q_.accumulate, q_.batch, kMostDraws));
     }
+    if (q_.pipelined && q_.train_every > kMostDraws) {
+      blame("algo.train_every", fmt::format("{}: a pipelined round has at most {} env steps",
+                                            q_.train_every, kMostDraws));
+    }
     if (q_.newest && envs >= draw) {
       blame("replay.newest",
             fmt::format("env.count ({}) leaves no room for older transitions in a batch of {}; "
@@ -228,6 +232,7 @@ class Checker {
     only_dqn(q_.learning_starts != 0, "algo.learning_starts");
     only_dqn(q_.prioritised, "replay.prioritised");
     only_dqn(q_.newest, "replay.newest");
+    only_dqn(q_.pipelined, "algo.pipelined");
     only_dqn(q_.truncation_ends, "algo.truncation_ends");
 
     const std::int64_t transitions = std::int64_t{q_.rollout} * spec_.envs;

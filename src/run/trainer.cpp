@@ -9,6 +9,7 @@
 #include <hotloop/error.hpp>
 
 #include "core/system.hpp"
+#include "memory/staged_steps.hpp"
 
 namespace hotloop {
 namespace {
@@ -116,10 +117,27 @@ MemoryNeed memory_need(const TrainSpec& spec) {
 
 std::int64_t declared_updates(const TrainSpec& spec, std::int64_t env_steps) {
   const QOptions& q = spec.q;
-  const std::int64_t steps = whole_vector_steps(env_steps, spec.envs);
+  std::int64_t steps = whole_vector_steps(env_steps, spec.envs);
+  if (q.pipelined) steps = std::max<std::int64_t>(0, steps - spec.envs);  // a round later
   const std::int64_t rounds = rounds_ended(q, steps) - rounds_ended(q, q.learning_starts);
   return owed_updates(q, std::max<std::int64_t>(0, rounds));
 }
+
+// Two threads, one that collects and one that learns, perhaps with more to help it; or one for all.
+struct Trainer::Pipeline {
+  Pipeline(const TrainSpec& spec, const EnvSpec& env, bool masks, std::int64_t steps)
+      : pair(std::min(2, spec.run.threads)),
+        learners(std::max(1, spec.run.threads - 1)),
+        staged(static_cast<int>(steps), spec.envs, env.obs, masks ? env.actions : 0) {
+    counters.reserve(steps);
+  }
+
+  ThreadTeam pair, learners, alone{1};
+  StagedSteps staged;              // the vector steps of a round
+  std::vector<Counters> counters;  // after each of them
+};
+
+Trainer::~Trainer() = default;
 
 Trainer::Trainer(const TrainSpec& spec)
     : spec_(feasible(spec)),
@@ -135,10 +153,16 @@ Trainer::Trainer(const TrainSpec& spec)
   check_finite(env_.obs(), 0, "observation");
   check_masks(env_.mask(), 0);
   learner_->begin(env_.obs(), env_.mask());
+  if (spec.q.pipelined) {
+    const std::int64_t steps = std::min(spec.q.train_every, total_steps_) / spec.envs;
+    pipeline_ = std::make_unique<Pipeline>(spec_, env_.spec(), !env_.mask().empty(), steps);
+    learner_->hold_policy();
+  }
 }
 
 void Trainer::round() {
-  clock_.begin_round();
+  constexpr std::uint64_t kSeldom = 15;  // rounds that are timed are not pipelined
+  clock_.begin_round(pipeline_ != nullptr && team_.size() > 1 ? kSeldom : 0);
   finished_.clear();
   const QOptions& q = spec_.q;
   // Rounds end where they would have, also after a run that ended in between was extended.
@@ -146,28 +170,58 @@ void Trainer::round() {
   const std::int64_t end =
       q.train_offset > 0 ? q.train_offset + ended * q.train_every : (ended + 1) * q.train_every;
   const std::int64_t until = std::min(total_steps_, end);
-  while (counters_.env_steps < until) collect();
+  if (pipeline_ != nullptr) collect_while_learning(until);
+  while (counters_.env_steps < until) {
+    collect(team_);
+    mark(Phase::memory_push);
+    learner_->push(latest_transitions(env_, actions_), counters_);
+  }
   if (until == end && counters_.env_steps > q.learning_starts) {
     ++counters_.train_events;
-    learner_->learn({counters_, window_, team_});
+    if (pipeline_ == nullptr) learner_->learn({counters_, window_, team_});
   }
   clock_.end_round();
 }
 
-// One vector step: act, step, push.
-void Trainer::collect() {
+// The updates that the last round is owed, and this round's steps, neither of which sees anything of the
+// other.
+void Trainer::collect_while_learning(std::int64_t until) {
+  Pipeline& p = *pipeline_;
+  p.staged.clear();
+  p.counters.clear();
+  learner_->hold_policy();
+  Counters learnt = counters_;
+  ThreadTeam& team = PhaseClock::splitting() == &clock_ ? p.alone : p.pair;
+  team.run(2, [&](int first, int last, int) {
+    while (first == 0 && counters_.env_steps < until) {
+      collect(p.alone);
+      mark(Phase::memory_push);
+      p.staged.add(latest_transitions(env_, actions_));
+      p.counters.push_back(counters_);
+    }
+    if (last == 2) learner_->learn({learnt, window_, p.learners});
+  });
+  mark(Phase::memory_push);
+  for (int i = 0; i < p.staged.size(); ++i) {
+    learnt.env_steps = p.counters[i].env_steps;
+    learnt.episodes = p.counters[i].episodes;
+    learner_->push(p.staged[i], learnt);
+  }
+  counters_ = learnt;
+}
+
+// One vector step: act, step.
+void Trainer::collect(ThreadTeam& team) {
   mark(Phase::act_choose);
-  learner_->act(env_.obs(), env_.mask(), env_.steps(), counters_, team_, actions_);
+  learner_->act(env_.obs(), env_.mask(), env_.steps(), counters_, team, actions_);
 
   mark(Phase::env_step);
-  env_.step(actions_, team_);
+  env_.step(actions_, team);
   mark(Phase::env_check);
   check_step();
 
-  mark(Phase::memory_push);
   counters_.env_steps += spec_.envs;
   counters_.episodes += static_cast<std::int64_t>(env_.finished().size());
-  learner_->push(latest_transitions(env_, actions_), counters_);
   for (const float reward : env_.rewards()) {
     largest_reward_ = std::max(largest_reward_, std::abs(static_cast<double>(reward)));
   }

@@ -3,6 +3,11 @@
 // A round collects `train_every` env steps and then makes the updates they are owed. The sequence
 // of rounds is a pure function of the spec and the seed. Whoever drives the trainer may look at it,
 // evaluate, log and save between rounds as often as it likes: nothing of that touches training.
+//
+// Pipelined (algo.pipelined), the updates of a round are made while the next one is collected, by the
+// parameters from before them, and what is collected is remembered when both are done. So at the end of
+// a round everything is as if they had come one after the other, and whether they do depends on the
+// number of threads alone. The updates of the last round are those of a round that never comes.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +33,7 @@ struct FinishedEpisode {
 class Trainer {
  public:
   explicit Trainer(const TrainSpec& spec);
+  ~Trainer();
 
   // Throws RunError naming the first non-finite observation, reward, loss or gradient.
   void round();
@@ -61,7 +67,8 @@ class Trainer {
   }
 
  private:
-  void collect();
+  void collect(ThreadTeam& team);
+  void collect_while_learning(std::int64_t until);
   void check_step() const;
   void check_finite(std::span<const float> values, int first_env, std::string_view field) const;
   void check_masks(std::span<const std::uint8_t> masks, int first_env) const;
@@ -73,6 +80,8 @@ class Trainer {
   BatchEnv env_;
   std::unique_ptr<Learner> learner_;
   Actions actions_;
+  struct Pipeline;
+  std::unique_ptr<Pipeline> pipeline_;  // null = learning follows collecting
   Counters counters_;
   Window window_;
   EpisodeLog episodes_;

@@ -287,7 +287,7 @@ TEST(Spec, UnknownKeysNameTheNearest) {
       second_line("algo: {batchsize: 5}"),
       "2: algo.batchsize: unknown key; did you mean algo.batch? (allowed: name, gamma, loss, "
       "batch, learning_starts, updates_per_step, train_every, train_offset, repeats, "
-      "accumulate, double, n_step, head, atoms, v_min, v_max, target, truncation_ends, "
+      "accumulate, pipelined, double, n_step, head, atoms, v_min, v_max, target, truncation_ends, "
       "explore, epsilon, "
       "temperature, rollout, epochs, lambda, clip, value_clip, value_weight, part_weights, "
       "entropy, entropy_floor, entropy_floor_weight, target_kl, advantages, squash, deviation, "

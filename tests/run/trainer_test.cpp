@@ -77,6 +77,101 @@ std::vector<float> parameters_after(const TrainSpec& spec) {
   return {trainer.network().online().begin(), trainer.network().online().end()};
 }
 
+// What a pipelined round means, one thing after the other and with everything copied: steps by the
+// parameters as they are; then the updates of the round before, from what was known before; then the steps
+// are remembered.
+std::vector<float> pipelined_slowly(const TrainSpec& spec) {
+  BatchEnv env(make_worlds(spec.world(), spec.envs), spec.envs, spec.run.seed, Purpose::world);
+  env.reset();
+  ReplayLearner learner(spec);
+  learner.begin(env.obs(), env.mask());
+  ThreadTeam team(1);
+  Actions actions(env.spec(), spec.envs);
+  Counters c;
+  Window window;
+  struct Kept {
+    std::vector<std::int32_t> actions;
+    std::vector<float> rewards, obs, final_obs;
+    std::vector<std::uint8_t> terminated, truncated, mask, final_mask;
+    std::int64_t env_steps, episodes;
+  };
+  while (c.env_steps < spec.run.steps) {
+    const Counters before = c;
+    std::vector<Kept> round;
+    for (std::int64_t i = 0; i < spec.q.train_every; i += spec.envs) {
+      learner.act(env.obs(), env.mask(), env.steps(), c, team, actions);
+      env.step(actions, team);
+      c.env_steps += spec.envs;
+      c.episodes += static_cast<std::int64_t>(env.finished().size());
+      const Transitions t = latest_transitions(env, actions);
+      const auto copy = [](auto values) { return std::vector(values.begin(), values.end()); };
+      round.push_back({copy(actions.numbers), copy(t.rewards), copy(t.next_obs), copy(t.final_obs),
+                       copy(t.terminated), copy(t.truncated), copy(t.next_mask), copy(t.final_mask),
+                       c.env_steps, c.episodes});
+    }
+    c = before;
+    learner.learn({c, window, team});
+    for (const Kept& k : round) {
+      c.env_steps = k.env_steps;
+      c.episodes = k.episodes;
+      learner.push({.actions = k.actions,
+                    .rewards = k.rewards,
+                    .terminated = k.terminated,
+                    .truncated = k.truncated,
+                    .next_obs = k.obs,
+                    .next_mask = k.mask,
+                    .final_obs = k.final_obs,
+                    .final_mask = k.final_mask},
+                   c);
+    }
+    if (c.env_steps > spec.q.learning_starts) ++c.train_events;
+  }
+  return {learner.network().online().begin(), learner.network().online().end()};
+}
+
+TEST(Trainer, PipelinedRoundsEqualThoseOfASlowTwin) {
+  TrainSpec spec = small_spec();
+  spec.q.pipelined = true;
+  for (const char* env : {"cartpole", "test_masked"}) {
+    spec.env = env;
+    for (const int threads : {1, 2, 3}) {
+      spec.run.threads = threads;
+      EXPECT_EQ(parameters_after(spec), pipelined_slowly(spec)) << env << ", threads " << threads;
+    }
+  }
+  spec.q.pipelined = false;
+  EXPECT_NE(parameters_after(spec), pipelined_slowly(spec));
+}
+
+// A round's updates are made during the next one; the last round has none.
+TEST(Trainer, PipelinedUpdatesComeARoundLater) {
+  TrainSpec spec = small_spec();
+  spec.q.pipelined = true;
+  Trainer trainer(spec);
+  while (!trainer.done()) {
+    const std::int64_t owed = owed_updates(spec.q, trainer.counters().train_events);
+    trainer.round();
+    ASSERT_EQ(trainer.counters().updates, owed);
+  }
+  EXPECT_EQ(trainer.counters().updates, declared_updates(spec, spec.run.steps));
+  spec.q.pipelined = false;
+  EXPECT_EQ(trainer.counters().updates + 4, declared_updates(spec, spec.run.steps));
+}
+
+// Whichever of the two threads fails, the error arrives.
+TEST(Trainer, ErrorsOfPipelinedRoundsArrive) {
+  TrainSpec spec = small_spec();
+  spec.q.pipelined = true;
+  spec.run.threads = 2;
+  spec.env = "test_sick";
+  Sick::illness = Sick::kReward;
+  EXPECT_THROW(parameters_after(spec), RunError);
+  Sick::illness = Sick::kHealthy;
+  spec.env = "cartpole";
+  spec.q.learning_rate = constant(1e30);
+  EXPECT_THROW(parameters_after(spec), RunError);
+}
+
 TEST(Trainer, MakesExactlyTheDeclaredUpdates) {
   for (const auto& [envs, every, per_step, starts, steps] :
        std::vector<std::tuple<int, int, double, int, int>>{{1, 256, 0.5, 1000, 50'000},

@@ -87,6 +87,18 @@ inline std::vector<Variant> variants() {
          s.q.repeats = 4;
        }},
       {"accumulate", [](TrainSpec& s) { s.q.accumulate = 3; }},
+      {"pipelined", [](TrainSpec& s) { s.q.pipelined = true; }},
+      {"pipelined_everything",
+       [](TrainSpec& s) {
+         s.q.pipelined = s.q.double_q = s.q.prioritised = s.q.normalise_obs = true;
+         s.q.normalise_rewards = s.q.newest = true;
+         s.q.n_step = 3;
+         s.net.noisy = Noisy::all;
+         s.q.target_count = Count::episodes;
+         s.q.target_every = 7;
+         s.q.learning_rate = linear(1e-3, 1e-4, 2000);
+         s.run.threads = 2;
+       }},
       {"prioritised_accumulate",
        [](TrainSpec& s) {
          s.q.prioritised = true;
