@@ -3,6 +3,10 @@
 // C[m x n] (+)= A[m x k] * B[k x n], all column-major with leading dimensions, B optionally
 // transposed. libxsmm compiles a kernel for exactly this shape; where it cannot (another CPU
 // family), Eigen computes the same product. docs/products.md has the comparison of libraries.
+//
+// Invariant of the kernels: an element of C is one sum over k in ascending order, each term added by a
+// fused multiply-add, whatever m and n are. So a row's result does not depend on the batch around it,
+// and every x86 CPU with FMA computes the same bits.
 #pragma once
 
 namespace hotloop {
@@ -27,6 +31,7 @@ class Product {
     }
   }
 
+  bool compiled() const { return kernel_ != nullptr; }
   // The library-independent path, public so that tests and benchmarks can reach it.
   static void eigen_product(const ProductShape& shape, const float* a, const float* b, float* c);
 

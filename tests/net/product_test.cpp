@@ -50,5 +50,42 @@ TEST(Product, LibxsmmAndEigenEqualTheTripleLoopOverRandomShapes) {
   }
 }
 
+// The CPU's widest vectors must not show in the bits. Shapes around the widths of a vector, with few
+// and with many columns, are those that libraries compile differently.
+TEST(Product, SumsInOneOrderWhateverTheShape) {
+  Rng rng(2, Purpose::test, 0, 0);
+  std::vector<float> a(128 * 130), b(130 * 130), c(128 * 130);
+  for (auto* v : {&a, &b}) {
+    for (float& x : *v) x = static_cast<float>(rng.normal());
+  }
+  for (const int m : {1, 5, 8, 15, 16, 17, 24, 31, 32, 40, 64, 128}) {
+    for (int n = 1; n <= 40; ++n) {
+      for (const int k : {1, 2, 3, 4, 7, 8, 16, 33, 64, 129}) {
+        const ProductShape s{.m = m,
+                             .n = n,
+                             .k = k,
+                             .lda = 128,
+                             .ldb = 130,
+                             .ldc = 128,
+                             .transpose_b = (n + k) % 2 == 0,
+                             .accumulate = k % 3 == 0};
+        const Product product(s);
+        if (!product.compiled()) GTEST_SKIP() << "libxsmm has no kernels for this CPU";
+        std::fill(c.begin(), c.end(), 0.5f);
+        product(a.data(), b.data(), c.data());
+        for (int j = 0; j < n; ++j) {
+          for (int i = 0; i < m; ++i) {
+            float sum = s.accumulate ? 0.5f : 0.0f;
+            for (int l = 0; l < k; ++l)
+              sum = std::fma(a[l * s.lda + i],
+                             s.transpose_b ? b[l * s.ldb + j] : b[j * s.ldb + l], sum);
+            ASSERT_EQ(c[j * s.ldc + i], sum) << m << " x " << n << " x " << k;
+          }
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hotloop
