@@ -50,7 +50,7 @@ class Comparison {
     while (cpu_seconds() - start < 10 * kSliceSeconds) trainer_.round(), ++rounds;
     rounds_ = std::max(1, rounds / 10);
     const double slice_seconds = (cpu_seconds() - start) / rounds * rounds_;
-    turns_ = static_cast<int>(kSeconds / (kModes * slice_seconds));
+    turns_ = static_cast<int>(kSeconds / (int{kModes} * slice_seconds));
   }
 
   // By how many percent the other modes are slower than the plain one: [mode] a value per turn.

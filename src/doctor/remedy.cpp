@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include <hotloop/error.hpp>
@@ -182,8 +183,9 @@ std::vector<Remedy> propose(const Profile& profile, const SpecSource& source) {
       return true;
     }
   });
-  std::stable_sort(remedies.begin(), remedies.end(),
-                   [](const Remedy& a, const Remedy& b) { return a.share > b.share; });
+  std::stable_sort(remedies.begin(), remedies.end(), [](const Remedy& a, const Remedy& b) {
+    return std::tie(a.same_result, a.share) > std::tie(b.same_result, b.share);
+  });
   return remedies;
 }
 

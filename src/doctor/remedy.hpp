@@ -24,7 +24,8 @@ double share_of(const PhaseSeconds& seconds, const std::vector<std::string>& pha
 // The spec with more overrides after its own. Throws UsageError where they make no sense.
 using SpecSource = std::function<TrainSpec(const std::vector<std::string>& overrides)>;
 
-// Those that concern at least 2 % of the time and that the spec can bear, the largest bound first.
+// Those that concern at least 2 % of the time and that the spec can bear, in the order in which to try
+// them while there is time: first what leaves training as it is, then the largest bound.
 std::vector<Remedy> propose(const Profile& profile, const SpecSource& source);
 
 // Transitions that gradients see, per env step: what a remedy may make less of.

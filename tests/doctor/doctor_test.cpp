@@ -52,6 +52,7 @@ TEST(Remedies, AimAtPhasesThatCostSomething) {
   ASSERT_NE(log, nullptr);
   EXPECT_TRUE(log->same_result);
   EXPECT_NEAR(amdahl(log->share), 1 / 0.6, 1e-9);
+  EXPECT_EQ(log, &remedies.front());  // before those that promise more but change training
   const Remedy* updates = with_override(remedies, "algo.updates_per_step=0.0625");
   ASSERT_NE(updates, nullptr);
   EXPECT_FALSE(updates->same_result);
