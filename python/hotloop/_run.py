@@ -25,8 +25,8 @@ class Run:
         if not os.path.exists(self._path("spec.yaml")):
             raise UsageError(f"'{self.folder}' is not a run folder: it has no spec.yaml")
 
-    def __reduce__(self) -> tuple[type, tuple[str, Optional[dict[str, Any]]]]:  # agents are loaded anew
-        return type(self), (self.folder, self._result)
+    def __getstate__(self) -> dict[str, Any]:  # for another process, in which agents are loaded anew
+        return {"folder": os.path.abspath(self.folder), "_result": self._result, "_agents": {}}
 
     def _path(self, name: str) -> str:
         return os.path.join(self.folder, name)

@@ -51,6 +51,7 @@ class QNetwork : public LearntNetwork {
   // From now on `act` uses the parameters of this moment, while learning may change them. The first
   // call takes the memory for it.
   void hold();
+  std::span<float> held() { return held_; }
 
   // The parameters with fresh noise from (seed, noise, lane, step), or the parameters themselves if
   // no layer is noisy.

@@ -135,8 +135,7 @@ void find_slowing(const Profile& p, Findings& findings) {
 
 void find_allocating(const Profile& p, Findings& findings) {
   constexpr double kLeastPerStep = 0.01;
-  constexpr double kLeastInAll =
-      100;  // one allocation in a round that was split stands for up to 16
+  constexpr double kLeastInAll = 400;  // one in a round that was split stands for up to 64
   if (std::isnan(p.allocations_per_step) || p.allocations_per_step < kLeastPerStep) return;
   if (p.allocations_per_step * static_cast<double>(p.env_steps) < kLeastInAll) return;
   std::string where;

@@ -43,11 +43,18 @@ struct ThreadTimes {
   }
 };
 
+// Pipelined rounds overlap on two cores, which one clock cannot tell apart; one after the other they do the
+// same.
+TrainSpec in_turn(TrainSpec spec) {
+  if (spec.q.pipelined) spec.run.threads = 1;
+  return spec;
+}
+
 // Drives a session and writes down what it sees.
 class Profiler {
  public:
   Profiler(const TrainSpec& spec, const ProfileOptions& options)
-      : options_(options), session_(without_end(spec), folder_.path(), hooks()) {
+      : options_(options), session_(in_turn(without_end(spec)), folder_.path(), hooks()) {
     profile_.spec = spec;
     profile_.network = session_.trainer().network().structure().describe();
     profile_.cpu = cpu_name();
@@ -184,7 +191,7 @@ class Profiler {
         if (next < static_cast<std::size_t>(Phase::evaluate)) allocations += s.allocations;
         if (s.seconds <= 0) continue;
         const PhaseWork work =
-            work_in_phase(static_cast<Phase>(next), profile_.spec, network,
+            work_in_phase(static_cast<Phase>(next), trainer().spec(), network,
                           {.calls = s.calls,
                            .env_steps = static_cast<double>(profile_.env_steps),
                            .updates = static_cast<double>(profile_.updates),
@@ -221,7 +228,7 @@ class Profiler {
   void fill_threads(const PhaseClock& clock) {
     const ThreadTeam::Use use = trainer().team().use();
     ThreadUse& threads = profile_.threads;
-    threads.threads = profile_.spec.run.threads;
+    threads.threads = trainer().spec().run.threads;
     threads.wait_share = profile_.share("wait");
     const auto span = static_cast<double>(use.span - use_before_.span);
     threads.span_seconds = clock.estimate_seconds(span);

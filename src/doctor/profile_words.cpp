@@ -89,8 +89,10 @@ std::string profile_title(const Profile& profile) {
 std::vector<NamedLine> lines_above(const Profile& p) {
   std::vector<NamedLine> lines = {
       {"algorithm",
-       fmt::format("{} on {} x {}, batch {}, {}", describe_algorithm(p.spec), p.spec.envs,
-                   p.spec.env, p.spec.q.batch, plural(p.spec.run.threads, "thread"))},
+       fmt::format(
+           "{} on {} x {}, batch {}, {}",
+           describe_algorithm(p.spec) + (p.spec.q.pipelined ? " (here one after the other)" : ""),
+           p.spec.envs, p.spec.env, p.spec.q.batch, plural(p.spec.run.threads, "thread"))},
       {"network", p.network},
       {"CPU", p.cpu},
       {"measured", measured(p)}};

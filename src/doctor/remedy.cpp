@@ -119,8 +119,10 @@ class Proposals {
     }
     if (!q.pipelined && std::thread::hardware_concurrency() > 1) {
       // Whatever is shorter costs nothing, if there was a core for it.
-      const bool collects_less = of("act") + of("env") + of("python") < of("learn");
-      add("collect on another core while learning", {"algo.pipelined=true", "run.threads=2"},
+      const double learning = of("learn") + of("memory", "draw") + of("memory", "gather");
+      const bool collects_less = of("act") + of("env") + of("python") < learning;
+      add("collect on another core while learning",
+          {"algo.pipelined=true", fmt::format("run.threads={}", std::max(2, s_.run.threads))},
           collects_less ? Names{"act", "env", "python"} : kLearning);
     }
     if (q.double_q) {

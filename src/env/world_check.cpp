@@ -40,8 +40,8 @@ CheckOptions affordable(const CheckOptions& wanted, double seconds) {
   constexpr double kFewest = 20;  // steps
   CheckOptions options = wanted;
   for (const int copies : {67, 9, 3}) {
-    options.copies = copies;
-    if (kPlays * copies * wanted.steps * seconds <= wanted.budget) return options;
+    options.copies = std::min(copies, wanted.copies);
+    if (kPlays * options.copies * wanted.steps * seconds <= wanted.budget) return options;
   }
   const double steps = wanted.budget / (kPlays * options.copies * seconds);
   options.steps = std::min(wanted.steps, static_cast<int>(std::max(kFewest, steps)));

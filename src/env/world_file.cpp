@@ -32,8 +32,7 @@ namespace fs = std::filesystem;
 // What was loaded by which name, for run folders to keep.
 struct Loaded {
   std::mutex mutex;
-  std::map<std::string, std::string> contents;  // the latest
-  std::map<std::string, std::string> first;     // of plug-ins, what the system has under that path
+  std::map<std::string, std::string> contents;
 };
 Loaded& loaded() {
   static Loaded all;
@@ -164,17 +163,18 @@ void mark_as_used(const std::string& base) {
   }
 }
 
-// The path to load a plug-in from. The system never loads the same path twice, so one that was rebuilt
-// since it was loaded is taken from a copy.
-std::string loadable(const std::string& path, const std::string& content) {
-  {
-    const std::lock_guard lock(loaded().mutex);
-    if (loaded().first.try_emplace(path, content).first->second == content) return path;
-  }
+// A plug-in is loaded from a copy in the cache: the system never loads the same path twice, and whoever
+// writes over a file that is loaded takes the ground from under those who use it.
+std::string cached_copy(const std::string& content) {
   const std::string cache = world_cache_folder();
-  const std::string copy = hashed_name(cache, content) + ".so";
-  if (!fs::exists(copy)) put_text(copy, content);
-  return copy;
+  const std::string base = hashed_name(cache, content);
+  if (fs::exists(base + ".so")) {
+    mark_as_used(base);
+  } else {
+    clean(cache);
+    put_text(base + ".so", content);
+  }
+  return base + ".so";
 }
 
 void check_by_trial(const std::string& library, const std::string& shown) {
@@ -245,14 +245,16 @@ CompiledWorld compile_world_file(const std::string& path, const WorldCompiler& c
   }
   clean(cache);
   const std::string temporary = temporary_name(base);
+  bool is_same = false;
   try {
     world.warnings = compile_world(compiler, path, temporary);
+    is_same = flat_source(path) == source;
   } catch (...) {
     std::error_code error;
     fs::remove(temporary, error);
     throw;
   }
-  if (flat_source(path) != source) {  // saved again meanwhile: who knows which was compiled
+  if (!is_same) {  // saved again meanwhile: who knows which was compiled
     fs::remove(temporary);
     return compile_world_file(path, compiler, cache);
   }
@@ -293,7 +295,7 @@ EnvEntry load_world_file(const std::string& path) {
   if (!fs::is_regular_file(path, error)) no_such_file(path);
   if (path.ends_with(".so")) {
     const std::string content(read_file(path).text());
-    const std::string library = loadable(path, content);
+    const std::string library = cached_copy(content);
     check_by_trial(library, path);
     remember(path, content);
     return only_world(library, path);

@@ -8,7 +8,7 @@
 // truncated after 500 steps.
 //
 // The single world and the whole batch share the same inline functions. `integrate` holds nearly
-// all of the arithmetic and has no branch and no call, so the compiler vectorises it.
+// all of the arithmetic and, with the engine's maths, no branch and no call: the compiler vectorises it.
 //
 // The motion is chaotic: the last digit of a sine decides what happens 200 steps later. So there are two
 // of it. The engine's sine is fast and has the same bits on every machine. With the C library's, which

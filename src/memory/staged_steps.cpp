@@ -5,7 +5,7 @@
 
 namespace hotloop {
 
-StagedSteps::StagedSteps(int steps, int lanes, int obs, int mask) {
+StagedSteps::StagedSteps(int steps, int lanes, int obs, int mask) : most_(steps) {
   const auto n = static_cast<std::size_t>(lanes);
   actions_ = take<std::int32_t>(steps, n);
   rewards_ = take<float>(steps, n);
@@ -17,6 +17,10 @@ StagedSteps::StagedSteps(int steps, int lanes, int obs, int mask) {
   final_mask_ = take<std::uint8_t>(steps, n * mask);
 }
 
+double StagedSteps::bytes_per_transition(int obs, int mask) {
+  return sizeof(std::int32_t) + (1 + 2.0 * obs) * sizeof(float) + 2 + 2.0 * mask;
+}
+
 template <class T>
 void StagedSteps::Field<T>::set(int step, std::span<const T> values) const {
   assert(values.size() == width);
@@ -24,6 +28,7 @@ void StagedSteps::Field<T>::set(int step, std::span<const T> values) const {
 }
 
 void StagedSteps::add(const Transitions& t) {
+  assert(size_ < most_);
   actions_.set(size_, t.actions);
   rewards_.set(size_, t.rewards);
   terminated_.set(size_, t.terminated);

@@ -14,6 +14,7 @@ namespace hotloop {
 class StagedSteps {
  public:
   StagedSteps(int steps, int lanes, int obs, int mask);  // mask = actions per row of masks, or 0
+  static double bytes_per_transition(int obs, int mask);
 
   void clear() { size_ = 0; }
   void add(const Transitions& step);  // its actions are numbered; parts of rewards are left out
@@ -37,6 +38,7 @@ class StagedSteps {
   Field<std::int32_t> actions_;
   Field<float> rewards_, next_obs_, final_obs_;
   Field<std::uint8_t> terminated_, truncated_, next_mask_, final_mask_;
+  int most_;
   int size_ = 0;
 };
 

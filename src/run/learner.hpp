@@ -71,8 +71,11 @@ class Learner {
   virtual void act(std::span<const float> obs, std::span<const std::uint8_t> mask,
                    std::uint64_t vector_step, const Counters& counters, ThreadTeam& team,
                    Actions& actions) = 0;
-  // `act` uses the parameters of this moment until the next call, also while another thread learns.
-  virtual void hold_policy() { throw std::logic_error("this learner cannot be pipelined"); }
+  // `act` uses the parameters and the number of updates of this moment until the next call, also while
+  // another thread learns.
+  virtual void hold_policy(const Counters& /*counters*/) {
+    throw std::logic_error("this learner cannot be pipelined");
+  }
   // What followed. The counters include these steps and their finished episodes already.
   virtual void push(const Transitions& step, Counters& counters) = 0;
   // The updates that the round just collected is owed. Throws RunError if loss or gradient is not

@@ -62,7 +62,15 @@ void ReplayLearner::begin(std::span<const float> obs, std::span<const std::uint8
 void ReplayLearner::act(std::span<const float> obs, std::span<const std::uint8_t> mask,
                         std::uint64_t vector_step, const Counters& counters, ThreadTeam& team,
                         Actions& actions) {
-  network().act(obs, mask, exploration(counters), vector_step, team, actions.numbers);
+  Counters seen = counters;
+  if (held_updates_ >= 0) seen.updates = held_updates_;
+  network().act(obs, mask, exploration(seen), vector_step, team, actions.numbers);
+}
+
+void ReplayLearner::hold_policy(const Counters& counters) {
+  mark(Phase::learn_sync);
+  network().hold();
+  held_updates_ = counters.updates;
 }
 
 void ReplayLearner::push(const Transitions& step, Counters& counters) {
@@ -167,6 +175,10 @@ void ReplayLearner::visit(const ArrayVisitor& visitor) {
   visit_shared(network(), visitor);
   if (dqn_.has_target()) visitor("target", dqn_.target());
   visitor("target_lag", std::span<double>(&lag_, 1));
+  if (held_updates_ >= 0) {
+    visitor("held", network().held());
+    visitor("held_updates", std::span<std::int64_t>(&held_updates_, 1));
+  }
   replay_.visit([&](const std::string& name, auto array) { visitor("replay." + name, array); });
 }
 

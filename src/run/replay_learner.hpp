@@ -17,7 +17,7 @@ class ReplayLearner final : public LearnerBase {
   void act(std::span<const float> obs, std::span<const std::uint8_t> mask,
            std::uint64_t vector_step, const Counters& counters, ThreadTeam& team,
            Actions& actions) override;
-  void hold_policy() override { network().hold(); }
+  void hold_policy(const Counters& counters) override;
   void push(const Transitions& step, Counters& counters) override;
   void learn(Training training) override;
   Signs signs(const Counters& counters) override;
@@ -39,6 +39,7 @@ class ReplayLearner final : public LearnerBase {
   std::vector<std::uint8_t> ended_, never_;  // [N] flags, if truncation_ends
   std::int64_t next_draw_ = -1;              // after the one at hand, in this event; -1 = none
   std::function<void()> reprioritise_;
+  std::int64_t held_updates_ = -1;  // made when the policy was held; -1 = it is not
   double lag_;  // of the target, when it first followed since somebody asked; or NaN
 };
 

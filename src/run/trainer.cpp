@@ -28,6 +28,15 @@ std::int64_t rounds_ended(const QOptions& q, std::int64_t env_steps) {
   return shifted < 0 ? 0 : shifted / q.train_every + (q.train_offset > 0 ? 1 : 0);
 }
 
+bool is_round_begin(const QOptions& q, std::int64_t env_steps, int envs) {
+  return env_steps == 0 || rounds_ended(q, env_steps) > rounds_ended(q, env_steps - envs);
+}
+
+// Vector steps in a round.
+std::int64_t round_length(const TrainSpec& spec) {
+  return std::min(spec.q.train_every, whole_vector_steps(spec.run.steps, spec.envs)) / spec.envs;
+}
+
 const TrainSpec& feasible(const TrainSpec& spec) {
   check_feasible(spec);
   return spec;
@@ -106,8 +115,12 @@ MemoryNeed memory_need(const TrainSpec& spec) {
   const Structure structure = network_structure(spec);
   if (spec.algorithm == Algorithm::dqn) {
     const ReplayShape shape = replay_shape(spec);
+    const double staged = spec.q.pipelined ? StagedSteps::bytes_per_transition(
+                                                 shape.obs, shape.masks ? shape.actions : 0)
+                                           : 0;
     return {.experience =
-                Replay::bytes_per_transition(shape) * static_cast<double>(shape.capacity)};
+                Replay::bytes_per_transition(shape) * static_cast<double>(shape.capacity) +
+                staged * static_cast<double>(round_length(spec) * spec.envs)};
   }
   return {.experience = static_cast<double>(Rollout::bytes_needed(rollout_shape(spec))),
           .network =
@@ -125,11 +138,11 @@ std::int64_t declared_updates(const TrainSpec& spec, std::int64_t env_steps) {
 
 // Two threads, one that collects and one that learns, perhaps with more to help it; or one for all.
 struct Trainer::Pipeline {
-  Pipeline(const TrainSpec& spec, const EnvSpec& env, bool masks, std::int64_t steps)
+  Pipeline(const TrainSpec& spec, const EnvSpec& env, bool masks)
       : pair(std::min(2, spec.run.threads)),
         learners(std::max(1, spec.run.threads - 1)),
-        staged(static_cast<int>(steps), spec.envs, env.obs, masks ? env.actions : 0) {
-    counters.reserve(steps);
+        staged(static_cast<int>(round_length(spec)), spec.envs, env.obs, masks ? env.actions : 0) {
+    counters.reserve(round_length(spec));
   }
 
   ThreadTeam pair, learners, alone{1};
@@ -154,15 +167,18 @@ Trainer::Trainer(const TrainSpec& spec)
   check_masks(env_.mask(), 0);
   learner_->begin(env_.obs(), env_.mask());
   if (spec.q.pipelined) {
-    const std::int64_t steps = std::min(spec.q.train_every, total_steps_) / spec.envs;
-    pipeline_ = std::make_unique<Pipeline>(spec_, env_.spec(), !env_.mask().empty(), steps);
-    learner_->hold_policy();
+    pipeline_ = std::make_unique<Pipeline>(spec_, env_.spec(), !env_.mask().empty());
+    learner_->hold_policy(counters_);
   }
 }
 
 void Trainer::round() {
-  constexpr std::uint64_t kSeldom = 15;  // rounds that are timed are not pipelined
-  clock_.begin_round(pipeline_ != nullptr && team_.size() > 1 ? kSeldom : 0);
+  // Rounds that are split are not overlapped: a few at first, so that there is something to show, then
+  // as few as can be.
+  constexpr std::int64_t kFirst = 16;
+  constexpr std::uint64_t kSeldom = 63;
+  const bool overlaps = pipeline_ != nullptr && team_.size() > 1;
+  clock_.begin_round(overlaps && counters_.train_events > kFirst ? kSeldom : 0);
   finished_.clear();
   const QOptions& q = spec_.q;
   // Rounds end where they would have, also after a run that ended in between was extended.
@@ -189,17 +205,18 @@ void Trainer::collect_while_learning(std::int64_t until) {
   Pipeline& p = *pipeline_;
   p.staged.clear();
   p.counters.clear();
-  learner_->hold_policy();
-  Counters learnt = counters_;
+  // Not in the middle of one, where a run ended that is now extended.
+  if (is_round_begin(spec_.q, counters_.env_steps, spec_.envs)) learner_->hold_policy(counters_);
+  alignas(kCacheLine) Counters learnt = counters_;  // another core's
   ThreadTeam& team = PhaseClock::splitting() == &clock_ ? p.alone : p.pair;
   team.run(2, [&](int first, int last, int) {
+    if (last == 2) learner_->learn({learnt, window_, p.learners});
     while (first == 0 && counters_.env_steps < until) {
       collect(p.alone);
       mark(Phase::memory_push);
       p.staged.add(latest_transitions(env_, actions_));
       p.counters.push_back(counters_);
     }
-    if (last == 2) learner_->learn({learnt, window_, p.learners});
   });
   mark(Phase::memory_push);
   for (int i = 0; i < p.staged.size(); ++i) {

@@ -6,8 +6,8 @@
 //
 // Pipelined (algo.pipelined), the updates of a round are made while the next one is collected, by the
 // parameters from before them, and what is collected is remembered when both are done. So at the end of
-// a round everything is as if they had come one after the other, and whether they do depends on the
-// number of threads alone. The updates of the last round are those of a round that never comes.
+// a round everything is as if they had come one after the other, which they do with one thread, and in the
+// few rounds that the clock splits. The updates of the last round are those of a round that never comes.
 #pragma once
 
 #include <cstdint>

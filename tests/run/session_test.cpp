@@ -269,8 +269,13 @@ TEST_F(SessionTest, LoggingEvaluationAndCheckpointsDoNotTouchTraining) {
   EXPECT_EQ(start_run(spec, run_dir(), {}).params_hash, hash);
 }
 
-TEST_F(SessionTest, ResumeMayExtendARunAndEqualsTheLongerRun) {
+class ExtendedSession : public SessionTest, public testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(Pipelined, ExtendedSession, testing::Bool());
+
+TEST_P(ExtendedSession, EqualsTheLongerRun) {
   TrainSpec spec = small_spec();
+  spec.q.pipelined = GetParam();
+  if (GetParam()) spec.q.train_every = 80;
   spec.run.steps = 4000;
   const TrainResult longer = start_run(spec, run_dir(), {});
   const std::string extended = run_dir();

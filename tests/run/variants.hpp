@@ -87,7 +87,13 @@ inline std::vector<Variant> variants() {
          s.q.repeats = 4;
        }},
       {"accumulate", [](TrainSpec& s) { s.q.accumulate = 3; }},
-      {"pipelined", [](TrainSpec& s) { s.q.pipelined = true; }},
+      {"pipelined",
+       [](TrainSpec& s) {
+         s.q.pipelined = true;
+         s.q.train_every =
+             80;  // long rounds, much learnt in each: whoever acts by other parameters shows it
+         s.q.learning_rate = constant(0.01);
+       }},
       {"pipelined_everything",
        [](TrainSpec& s) {
          s.q.pipelined = s.q.double_q = s.q.prioritised = s.q.normalise_obs = true;
@@ -97,6 +103,9 @@ inline std::vector<Variant> variants() {
          s.q.target_count = Count::episodes;
          s.q.target_every = 7;
          s.q.learning_rate = linear(1e-3, 1e-4, 2000);
+         s.q.train_every = 40;
+         s.q.epsilon = linear(1, 0, 900);
+         s.q.epsilon.count = Count::updates;
          s.run.threads = 2;
        }},
       {"prioritised_accumulate",
