@@ -1,5 +1,6 @@
 // hotloop bench ppo: whole rounds of PPO, collecting and learning, on one thread: 64-64 tanh networks, 2
 // epochs. Policy and value share their hidden layers, or have their own ("separate").
+#include <algorithm>
 #include <memory>
 
 #include "bench/benchmarks.hpp"
@@ -45,7 +46,11 @@ Json ppo_benchmark() {
   for (const auto& [name, trainer] : trainers) {
     const TrainSpec& spec = trainer->spec();
     const GroupShares shares = trainer->clock().group_shares();
-    const double collect = shares[0] + shares[1] + shares[2], learn = shares[3];
+    const auto share = [&](std::string_view group) {
+      return shares[std::find(kPhaseGroups.begin(), kPhaseGroups.end(), group) -
+                    kPhaseGroups.begin()];
+    };
+    const double collect = share("act") + share("env") + share("memory"), learn = share("learn");
     rows.push_back({{"name", name},
                     {"net", trainer->network().structure().describe()},
                     {"env_steps_per_second",
