@@ -21,6 +21,7 @@ namespace {
 constexpr int kGraphs = 64;  // of a minibatch, and colonies side by side
 // The original on one such core, with its image backbone, which ours does not have.
 constexpr double kOriginalStepUs = 81e3, kOriginalUpdateUs = 2.0e6;
+constexpr double kUpdatesPerStep = 4.0 / kGraphs;  // four epochs, in the original and in our spec
 
 struct Colonies {
   TrainSpec spec;
@@ -98,6 +99,9 @@ void add_colonies(Json& rows) {
     rows.push_back(row("env", cells, 1e6 / step, step, 0));
     rows.push_back(row("env_and_network", cells, 1e6 / act, act, 0, kOriginalStepUs));
     rows.push_back(row("update_64_graphs", cells, 0, update, 0, kOriginalUpdateUs));
+    const double both = act + kUpdatesPerStep * update;
+    rows.push_back(row("acting_and_learning", cells, 1e6 / both, both, 0,
+                       kOriginalStepUs + kUpdatesPerStep * kOriginalUpdateUs));
   }
 }
 
