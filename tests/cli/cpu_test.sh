@@ -1,0 +1,32 @@
+#!/bin/bash
+# cpu_test.sh HOTLOOP WORK: what is trained does not depend on the vectors of the CPU. Matrix products are
+# compiled while the program runs, for the CPU at hand or, told so, for one without AVX-512: the parameters
+# must be the same, to the bit. (On a CPU without AVX-512 the two are the same road.)
+set -u
+hotloop=$1 work=$2
+rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
+failures=0
+# SPEC STEPS [SETTINGS]…
+compare() {
+  spec=$1 steps=$2
+  shift 2
+  for target in "" hsw; do
+    LIBXSMM_TARGET=$target "$hotloop" train "$spec" --steps "$steps" "$@" --set evaluation.episodes=5 --quiet --json \
+      --out "runs$target" | grep -o '"params_hash":"[0-9a-f]*"' >"hash$target"
+  done
+  if [ -s hash ] && cmp -s hash hashhsw; then
+    echo "$spec: $(cat hash)"
+  else
+    echo "FAILED: $spec: $(cat hash) for this CPU, $(cat hashhsw) without AVX-512"
+    failures=$((failures + 1))
+  fi
+}
+compare cartpole_dqn 8000 --set evaluation.stop_when_solved=false
+compare cartpole_dqn 4000 --set algo.batch=8 --set env.count=1
+compare cartpole_rainbow 3000
+compare acrobot_ppo 40000 --set evaluation.stop_when_solved=false
+compare snake_dqn_cnn 3000 --set env.count=16
+compare sfc_before 300 --set algo.batch=16
+compare durotaxis 2048
+compare topology_tuned 3000
+exit $((failures > 0))
