@@ -4,7 +4,6 @@
 #include <chrono>
 
 namespace hotloop {
-
 namespace {
 
 constexpr int kChains = 12;  // two pipes times a latency of four or five cycles, with room to spare
