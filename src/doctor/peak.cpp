@@ -9,8 +9,10 @@ namespace {
 constexpr int kChains = 12;  // two pipes times a latency of four or five cycles, with room to spare
 constexpr int kRounds = 2000;
 
-void by_eight() {
-  using Vec = float __attribute__((vector_size(32)));
+// To be inlined into a function that may use such vectors.
+template <int kWidth>
+inline __attribute__((always_inline)) void multiply_and_add() {
+  using Vec = float __attribute__((vector_size(kWidth * sizeof(float))));
   const Vec factor = Vec{} + 0.999f, term = Vec{} + 0.001f;
   Vec x[kChains];
   for (Vec& chain : x) chain = term;
@@ -27,19 +29,11 @@ void by_eight() {
   for (Vec& chain : x) asm volatile("" : : "x"(chain));  // it is wanted
 }
 
+void by_eight() { multiply_and_add<8>(); }
+
 #if defined(__x86_64__)
 // Matrix products use such vectors where they exist, although the compiler is told not to.
-__attribute__((target("avx512f"))) void by_sixteen() {
-  using Vec = float __attribute__((vector_size(64)));
-  const Vec factor = Vec{} + 0.999f, term = Vec{} + 0.001f;
-  Vec x[kChains];
-  for (Vec& chain : x) chain = term;
-  for (int n = 0; n < kRounds; ++n) {
-#pragma GCC unroll 12
-    for (Vec& chain : x) asm("vfmadd213ps %2, %1, %0" : "+v"(chain) : "v"(factor), "v"(term));
-  }
-  for (Vec& chain : x) asm volatile("" : : "v"(chain));
-}
+__attribute__((target("avx512f"))) void by_sixteen() { multiply_and_add<16>(); }
 const bool has_sixteen = __builtin_cpu_supports("avx512f") != 0;
 #else
 void by_sixteen() {}
