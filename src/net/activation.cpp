@@ -17,9 +17,11 @@ void activate(const float* bias, int features, float* z, float* slope) {
     const Array x = y + bias[f];
     if constexpr (kActivation == Activation::gelu) {
       if (slope != nullptr) {
-        const Array phi = normal_distribution(x);
-        y = x * phi;
-        Lanes<kWidth>(slope + f * kLanes) = gelu_slope(x, phi);
+        for (int i = 0; i < kWidth; i += kVec) {
+          const Gelu result = gelu(load(x.data() + i));
+          store(z + f * kLanes + i, result.value);
+          store(slope + f * kLanes + i, result.slope);
+        }
         continue;
       }
     }

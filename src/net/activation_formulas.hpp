@@ -2,22 +2,13 @@
 // activation.hpp has the constants.
 #pragma once
 
-#include <unsupported/Eigen/SpecialFunctions>
-
 #include <Eigen/Core>
-#include <numbers>
 
 #include "net/activation.hpp"
+#include "net/gelu.hpp"
 #include "net/vec.hpp"
 
 namespace hotloop {
-
-// The distribution function of the standard normal, Phi.
-template <class Array>
-Array normal_distribution(const Array& x) {
-  constexpr float kSqrtHalf = std::numbers::sqrt2_v<float> / 2;
-  return 0.5f * (1.0f + (x * kSqrtHalf).erf());
-}
 
 // act(x); `leaky` is leaky ReLU's slope below zero.
 template <Activation kActivation, class Array>
@@ -33,16 +24,11 @@ Array activation_of(const Array& x, float leaky = kLeakySlope) {
   } else if constexpr (kActivation == Activation::selu) {
     return kSeluScale * (x.max(0.0f) + kSeluAlpha * (x.min(0.0f).exp() - 1.0f));
   } else {
-    return x * normal_distribution(x);
+    static_assert(Array::SizeAtCompileTime % kVec == 0);
+    Array y;
+    for (int i = 0; i < y.size(); i += kVec) store(y.data() + i, gelu(load(x.data() + i)).value);
+    return y;
   }
-}
-
-// GELU's derivative at x, given Phi(x).
-template <class Array>
-Array gelu_slope(const Array& x, const Array& phi) {
-  constexpr float kInvSqrtTwoPi =
-      std::numbers::inv_sqrtpi_v<float> * std::numbers::sqrt2_v<float> / 2;
-  return phi + x * kInvSqrtTwoPi * (-0.5f * x * x).exp();
 }
 
 // da * act'(.): from the output a, or for GELU from the slope that was kept. Eigen would compare lane by

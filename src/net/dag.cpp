@@ -88,9 +88,7 @@ void DagKernel::compute(std::span<const Step> steps, const ForwardBlock& b, floa
       store(row + i * kVec, activate<kActivation>(z[i]));
       if constexpr (kActivation == Activation::gelu) {
         if (b.kept == nullptr) continue;
-        const Array x = to_array(z[i]);
-        store(b.kept + (step.node - inputs) * kLanes + i * kVec,
-              to_vec(gelu_slope(x, normal_distribution(x))));
+        store(b.kept + (step.node - inputs) * kLanes + i * kVec, gelu(z[i]).slope);
       }
     }
   }

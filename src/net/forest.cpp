@@ -10,6 +10,10 @@
 // and neither q nor k nor the number of heads matters; nothing of them is computed, and their gradient is
 // zero. A node without children needs no v.
 //
+// The first tokens of nodes are linear in their features, and so is what the first round's maps make of
+// them. These maps therefore take unit rows, one for each feature and one for the bias, instead of all
+// nodes; a node's result is the sum of the units' weighted by its features. The same on the way back.
+//
 // Then n = normalised u, z = scale n + shift, and the next token is GELU(z), after the last round z itself.
 // Tokens are packed rows (forest_pack.hpp): no work is done for absent nodes, and what a sample gets does
 // not depend on the samples around it.
@@ -27,17 +31,18 @@ namespace {
 struct InnerPlaces {
   InnerPlaces(const ForestLayer& layer, LaneCarver carve)
       : pack(layer, carve),
-        x(carve.take((layer.nodes + 1) * layer.width)),
+        x(carve.take((layer.nodes + 1 + unit_rows(layer)) * layer.width)),
         u(carve.take((layer.nodes + 1) * layer.width)),
-        value(carve.take((layer.nodes + 1) * layer.width)),
+        value(carve.take((layer.nodes + 1 + unit_rows(layer)) * layer.width)),
         edge(carve.take(layer.nodes * layer.width)),
         per_lane(carve.per_lane()) {}
 
   ForestPackPlaces pack;
-  std::size_t x;  // [tokens][width]
+  std::size_t x;  // [tokens][width]; for the first round [graphs + units][width]
   std::size_t u;  // [tokens][width]
   std::size_t
-      value;  // [parents][width]; before, embeddings on their way; after, means [graphs][width]
+      value;  // [parents][width], in the first round units behind them; before, embeddings on
+              // their way; after, means [graphs][width]
   std::size_t edge;  // [edges][width], their embeddings
   int per_lane;
 };
@@ -94,16 +99,18 @@ struct ScratchPlaces {
         first(carve.take((layer.nodes + 1) * layer.width)),
         second(carve.take((layer.nodes + 1) * layer.width)),
         value(carve.take((layer.nodes + 1) * layer.width)),
-        edge(carve.take(layer.nodes * layer.width)) {}
+        edge(carve.take(layer.nodes * layer.width)),
+        units(carve.take(2 * unit_rows(layer) * layer.width / kLanes)) {}
 
   LaneCarver carve;
   std::size_t first, second;  // [tokens][width] both, of tokens and of u in turn
   std::size_t value;          // [parents][width]; before, means; after, embeddings on their way
   std::size_t edge;           // [edges][width]
+  std::size_t units;          // [2][units][width]
 };
 
-void fill_rows(const float* row, int rows, int width, float* to) {
-  for (int r = 0; r < rows; ++r) std::copy_n(row, width, to + static_cast<std::size_t>(r) * width);
+void add_to_rows(const float* row, int rows, int width, float* to) {
+  for (int r = 0; r < rows; ++r) add_row(row, width, to + static_cast<std::size_t>(r) * width);
 }
 
 void add_up_rows(const float* from, int rows, int width, float* sum) {
@@ -119,16 +126,16 @@ struct EmbeddingMaps {
   void forward(const float* p, const float* features, int rows, const NormRows<float>& keep,
                float* hidden, float* y) const {
     const int width = layer.norm.width;
-    fill_rows(p + layer.in.bias, rows, width, keep.n);
-    in.add_forward(p + layer.in.weight, features, rows, keep.n);
+    in.forward(p + layer.in.weight, features, rows, keep.n, false);
     for (int r = 0; r < rows; ++r) {
       const std::size_t at = static_cast<std::size_t>(r) * width;
+      add_row(p + layer.in.bias, width, keep.n + at);
       gelu_row(width, keep.n + at, keep.slope == nullptr ? nullptr : keep.slope + at);
       const float inverse = normalise_row(layer.norm, p, keep.n + at, hidden + at);
       if (keep.inverse != nullptr) keep.inverse[r] = inverse;
     }
-    fill_rows(p + layer.out.bias, rows, width, y);
-    out.add_forward(p + layer.out.weight, hidden, rows, y);
+    out.forward(p + layer.out.weight, hidden, rows, y, false);
+    add_to_rows(p + layer.out.bias, rows, width, y);
   }
 
   // Adds to the gradient, given dy [rows][width].
@@ -144,8 +151,7 @@ struct EmbeddingMaps {
               multiply_add(load(scale + i), load(kept.n + at + i), load(shift + i)));
     }
     out.add_weight_gradient(hidden, dy, rows, gradient + layer.out.weight);
-    std::fill_n(hidden, static_cast<std::size_t>(rows) * width, 0.0f);
-    out.add_input_gradient(p + layer.out.weight, dy, rows, hidden);
+    out.input_gradient(p + layer.out.weight, dy, rows, hidden, false);
     for (int r = 0; r < rows; ++r) {
       const std::size_t at = static_cast<std::size_t>(r) * width;
       normalise_row_backward(layer.norm, p, kept.n + at, kept.inverse[r], hidden + at, gradient);
@@ -153,6 +159,56 @@ struct EmbeddingMaps {
     }
     add_up_rows(hidden, rows, width, gradient + layer.in.bias);
     in.add_weight_gradient(features, hidden, rows, gradient + layer.in.weight);
+  }
+};
+
+// The first tokens of unit rows: columns of the node's map, and its bias.
+void unit_tokens(const ForestLayer& layer, const float* p, float* units) {
+  const int width = layer.width;
+  const DenseLayer& node = layer.node;
+  std::fill_n(units, unit_rows(layer) * width, 0.0f);
+  for (int o = 0; o < width; ++o) {
+    for (int f = 0; f < node.in; ++f) units[f * width + o] = p[node.weight + o * node.stride + f];
+  }
+  std::copy_n(p + node.bias, width, units + node.in * width);
+}
+
+void add_unit_gradient(const ForestLayer& layer, const float* d, float* gradient) {
+  const int width = layer.width;
+  const DenseLayer& node = layer.node;
+  for (int o = 0; o < width; ++o) {
+    for (int f = 0; f < node.in; ++f)
+      gradient[node.weight + o * node.stride + f] += d[f * width + o];
+  }
+  add_row(d + node.in * width, width, gradient + node.bias);
+}
+
+// A map of the first round for all nodes: y = map(x), or x + map(x) where it is residual.
+struct UnitMap {
+  const ForestLayer& layer;
+  const DenseLayer& map;
+  bool residual;
+  const RowLinear &square, &from_features;
+  const float* units;  // [unit_rows][width]
+
+  // `mapped` [unit_rows][width] is room.
+  void forward(const float* p, const float* features, int rows, float* mapped, float* y) const {
+    const int width = layer.width, size = unit_rows(layer) * width;
+    square.forward(p + map.weight, units, unit_rows(layer), mapped, false);
+    if (residual) add_row(units, size, mapped);
+    add_row(p + map.bias, width, mapped + layer.node.in * width);
+    from_features.input_gradient(mapped, features, rows, y, false);
+  }
+
+  // Adds to the gradient of the weights and to that of the units.
+  void backward(const float* p, const float* features, int rows, const float* dy, float* dmapped,
+                float* dunits, float* gradient) const {
+    const int size = unit_rows(layer) * layer.width;
+    std::fill_n(dmapped, size, 0.0f);
+    from_features.add_weight_gradient(dy, features, rows, dmapped);
+    if (residual) add_row(dmapped, size, dunits);
+    square.add_weight_gradient(units, dmapped, unit_rows(layer), gradient + map.weight);
+    square.input_gradient(p + map.weight, dmapped, unit_rows(layer), dunits, true);
   }
 };
 
@@ -177,9 +233,9 @@ LayerMemory memory_of(const ForestLayer& layer) {
 ForestKernel::ForestKernel(const ForestLayer& layer)
     : layer_(layer),
       graph_in_(layer.graph.in.in, layer.width),
-      node_(layer.node.in, layer.width),
       edge_in_(layer.edge.in.in, layer.width),
-      square_(layer.width, layer.width) {}
+      square_(layer.width, layer.width),
+      units_(layer.width, unit_rows(layer)) {}
 
 void ForestKernel::pass(const float* p, const float* features, int stride, int lanes, float* y,
                         float* inner, float* kept) const {
@@ -188,6 +244,9 @@ void ForestKernel::pass(const float* p, const float* features, int stride, int l
   pack_forest(layer_, features, stride, lanes, at.pack, inner);
   const ForestExtent& extent = extent_of(at.pack, inner);
   const std::int32_t* parents = integers(inner, at.pack.parents);
+  const float* node_features = inner + at.pack.node_features;
+  const float* parent_features =
+      node_features + (extent.first_parent - extent.graphs) * unit_rows(layer_);
   float *x = inner + at.x, *value = inner + at.value, *edge = inner + at.edge;
   const KeptPlaces kept_at(layer_);
 
@@ -198,11 +257,8 @@ void ForestKernel::pass(const float* p, const float* features, int stride, int l
       p, inner + at.pack.graph_features, extent.graphs, keep_in(kept_at.graph), value, x);
   EmbeddingMaps{layer_.edge, edge_in_, square_}.forward(
       p, inner + at.pack.edge_features, extent.edges(), keep_in(kept_at.edge), value, edge);
-  float* node_tokens = x + static_cast<std::size_t>(extent.graphs) * width;
-  fill_rows(p + layer_.node.bias, extent.nodes(), width, node_tokens);
-  node_.add_forward(p + layer_.node.weight, inner + at.pack.node_features, extent.nodes(),
-                    node_tokens);
-
+  float* units = x + static_cast<std::size_t>(extent.graphs) * width;
+  unit_tokens(layer_, p, units);
   const std::size_t first_parent = static_cast<std::size_t>(extent.first_parent) * width;
   const std::size_t first_edge = static_cast<std::size_t>(extent.first_edge) * width;
   for (int r = 0; r < rounds; ++r) {
@@ -211,14 +267,25 @@ void ForestKernel::pass(const float* p, const float* features, int stride, int l
     const bool keeps = kept != nullptr, activates = r + 1 < rounds;
     float* u = keeps ? kept + keep.n : inner + at.u;
     float* next = keeps ? kept + keep.next : x;
-    fill_rows(p + round.value.bias, extent.parents(), width, value);
-    square_.add_forward(p + round.value.weight, x + first_parent, extent.parents(), value);
-    fill_rows(p + round.skip.bias, extent.tokens, width, u);
-    square_.add_forward(p + round.skip.weight, x, extent.tokens, u);
-    square_.add_forward(p + round.edge, edge, extent.edges(), u + first_edge);
+    const int stored = r == 0 ? extent.graphs : extent.tokens;
+    if (r == 0) {
+      float* mapped = value + static_cast<std::size_t>(extent.parents()) * width;
+      UnitMap{layer_, round.value, false, square_, units_, units}.forward(
+          p, parent_features, extent.parents(), mapped, value);
+      UnitMap{layer_, round.skip, true, square_, units_, units}.forward(
+          p, node_features, extent.nodes(), mapped, u + extent.graphs * width);
+    } else {
+      square_.forward(p + round.value.weight, x + first_parent, extent.parents(), value, false);
+      add_to_rows(p + round.value.bias, extent.parents(), width, value);
+    }
+    square_.forward(p + round.skip.weight, x, stored, u, false);
+    square_.forward(p + round.edge, edge, extent.edges(), u + first_edge, true);
     for (int row = 0; row < extent.tokens; ++row) {
       const std::size_t token = static_cast<std::size_t>(row) * width;
-      add_row(x + token, width, u + token);
+      if (row < stored) {
+        add_row(p + round.skip.bias, width, u + token);
+        add_row(x + token, width, u + token);
+      }
       if (row >= extent.first_edge)
         add_row(value + parents[row - extent.first_edge] * width, width, u + token);
       const float inverse = normalise_row(round.norm, p, u + token, next + token);
@@ -270,6 +337,7 @@ void ForestKernel::backward(const BackwardBlock& b) const {
   // Of the results to those of the tokens.
   float *d = b.scratch + scratch.first, *other = b.scratch + scratch.second;
   float *dvalue = b.scratch + scratch.value, *dedge = b.scratch + scratch.edge;
+  float* dunits = b.scratch + scratch.units;
   const std::int32_t *counts = integers(inner, at.pack.counts),
                      *rows = integers(inner, at.pack.rows);
   lanes_to_rows(b.dy, b.width, width, dvalue, width);
@@ -292,11 +360,15 @@ void ForestKernel::backward(const BackwardBlock& b) const {
 
   const std::size_t first_parent = static_cast<std::size_t>(extent.first_parent) * width;
   const std::size_t first_edge = static_cast<std::size_t>(extent.first_edge) * width;
+  const float* node_features = inner + at.pack.node_features;
+  const float* parent_features =
+      node_features + (extent.first_parent - extent.graphs) * unit_rows(layer_);
   const float* edge = inner + at.edge;
   std::fill_n(dedge, static_cast<std::size_t>(extent.edges()) * width, 0.0f);
   for (int r = rounds - 1; r >= 0; --r) {
     const ForestLayer::Round& round = layer_.rounds[r];
     const KeptRound keep = kept_at.round(layer_, r);
+    const int stored = r == 0 ? extent.graphs : extent.tokens;
     const float* x = r == 0 ? inner + at.x : kept + kept_at.round(layer_, r - 1).next;
     std::fill_n(dvalue, static_cast<std::size_t>(extent.parents()) * width, 0.0f);
     for (int row = 0; row < extent.tokens; ++row) {
@@ -305,27 +377,34 @@ void ForestKernel::backward(const BackwardBlock& b) const {
       normalise_row_backward(round.norm, p, kept + keep.n + token, kept[keep.inverse + row],
                              d + token, b.gradient);
       add_row(d + token, width, b.gradient + round.skip.bias);
-      std::copy_n(d + token, width, other + token);
+      if (row < stored) std::copy_n(d + token, width, other + token);
       if (row >= extent.first_edge)
         add_row(d + token, width, dvalue + parents[row - extent.first_edge] * width);
     }
     // d is now that of u; `other` becomes that of x.
     add_up_rows(dvalue, extent.parents(), width, b.gradient + round.value.bias);
-    square_.add_weight_gradient(x, d, extent.tokens, b.gradient + round.skip.weight);
-    square_.add_weight_gradient(x + first_parent, dvalue, extent.parents(),
-                                b.gradient + round.value.weight);
+    square_.add_weight_gradient(x, d, stored, b.gradient + round.skip.weight);
+    square_.input_gradient(p + round.skip.weight, d, stored, other, true);
     square_.add_weight_gradient(edge, d + first_edge, extent.edges(), b.gradient + round.edge);
-    square_.add_input_gradient(p + round.skip.weight, d, extent.tokens, other);
-    square_.add_input_gradient(p + round.value.weight, dvalue, extent.parents(),
-                               other + first_parent);
-    square_.add_input_gradient(p + round.edge, d + first_edge, extent.edges(), dedge);
+    square_.input_gradient(p + round.edge, d + first_edge, extent.edges(), dedge, true);
+    if (r == 0) {
+      const float* units = x + static_cast<std::size_t>(extent.graphs) * width;
+      std::fill_n(dunits, unit_rows(layer_) * width, 0.0f);
+      float* dmapped = dunits + unit_rows(layer_) * width;
+      UnitMap{layer_, round.skip, true, square_, units_, units}.backward(
+          p, node_features, extent.nodes(), d + extent.graphs * width, dmapped, dunits, b.gradient);
+      UnitMap{layer_, round.value, false, square_, units_, units}.backward(
+          p, parent_features, extent.parents(), dvalue, dmapped, dunits, b.gradient);
+    } else {
+      square_.add_weight_gradient(x + first_parent, dvalue, extent.parents(),
+                                  b.gradient + round.value.weight);
+      square_.input_gradient(p + round.value.weight, dvalue, extent.parents(), other + first_parent,
+                             true);
+    }
     std::swap(d, other);
   }
 
-  const float* dnodes = d + static_cast<std::size_t>(extent.graphs) * width;
-  add_up_rows(dnodes, extent.nodes(), width, b.gradient + layer_.node.bias);
-  node_.add_weight_gradient(inner + at.pack.node_features, dnodes, extent.nodes(),
-                            b.gradient + layer_.node.weight);
+  add_unit_gradient(layer_, dunits, b.gradient);
   EmbeddingMaps{layer_.graph, graph_in_, square_}.backward(p, inner + at.pack.graph_features,
                                                            extent.graphs, kept_at.graph.in(kept), d,
                                                            dvalue, b.gradient);

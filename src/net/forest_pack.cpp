@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "net/lanes.hpp"
-
 namespace hotloop {
 namespace {
 
@@ -64,7 +62,7 @@ ForestPackPlaces::ForestPackPlaces(const ForestLayer& layer, LaneCarver& carve)
       rows(carve.take(layer.nodes)),
       parents(carve.take(layer.nodes)),
       graph_features(carve.take(layer.graph.in.stride)),
-      node_features(carve.take(layer.nodes * layer.node.stride)),
+      node_features(carve.take(layer.nodes * unit_rows(layer))),
       edge_features(carve.take(layer.nodes * layer.edge.in.stride)) {}
 
 void pack_forest(const ForestLayer& layer, const float* x, int stride, int lanes,
@@ -105,8 +103,10 @@ void pack_forest(const ForestLayer& layer, const float* x, int stride, int lanes
     sample.copy(0, layer.graph.in.in, layer.graph.in.stride,
                 inner + at.graph_features + lane * layer.graph.in.stride);
     for (int node = 0; node < counts[lane]; ++node) {
-      sample.copy(layer.nodes_at() + node * layer.node.in, layer.node.in, layer.node.stride,
-                  inner + at.node_features + (rows[node] - lanes) * layer.node.stride);
+      float* node_features = inner + at.node_features + (rows[node] - lanes) * unit_rows(layer);
+      sample.copy(layer.nodes_at() + node * layer.node.in, layer.node.in, unit_rows(layer),
+                  node_features);
+      node_features[layer.node.in] = 1;
       const int parent = sample.parent(node, counts[lane]), edge = rows[node] - extent.first_edge;
       if (parent < 0) continue;
       parents[edge] = rows[parent] - extent.first_parent;

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <span>
 
+#include "net/lanes.hpp"
 #include "net/structure.hpp"
 
 namespace hotloop {
@@ -38,9 +39,12 @@ struct ForestPackPlaces {
   std::size_t rows;            // [lanes][nodes], integers: the row of each node
   std::size_t parents;         // [edges], integers: the parent's row, counted from first_parent
   std::size_t graph_features;  // [graphs][graph.in.stride]
-  std::size_t node_features;   // [tokens - graphs][node.stride]
+  std::size_t node_features;   // [tokens - graphs][unit_rows], a 1 after the features
   std::size_t edge_features;   // [edges][edge.in.stride]
 };
+
+// Features of a node, with a 1 for the bias, padded.
+inline int unit_rows(const ForestLayer& layer) { return round_up(layer.node.in + 1, kLaneStep); }
 
 struct ForestExtent {
   std::int32_t graphs, tokens, first_parent, first_edge, last_parent;

@@ -253,8 +253,9 @@ class ForestKernel {
             float* kept) const;
 
   ForestLayer layer_;
-  RowLinear graph_in_, node_, edge_in_;
+  RowLinear graph_in_, edge_in_;
   RowLinear square_;  // from tokens to tokens
+  RowLinear units_;   // its way back is from the features of nodes to tokens
 };
 LayerMemory memory_of(const ForestLayer& layer);
 

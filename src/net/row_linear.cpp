@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "net/lanes.hpp"
+#include "net/vec.hpp"
 
 namespace hotloop {
 namespace {
@@ -13,7 +14,7 @@ constexpr int kPanel = kLanes;  // columns
 constexpr int kLargest = 64;    // rows in a chunk
 constexpr int kGradientLargest =
     32;                      // of dW: more rows than that drive each other out of the first cache
-constexpr int kStage = 256;  // rows that stay in the second-level cache while all panels meet them
+constexpr int kStage = 512;  // rows that stay in the second-level cache while all panels meet them
 
 // Calls visit(index of the chunk's size, its first row) for chunks that cover rows [first, last).
 template <class F>
@@ -38,21 +39,23 @@ void each_panel(int columns, int rows, F&& visit) {
 }  // namespace
 
 // Column-major views: rows [n][d] are d x n, and a panel [in][kPanel] is kPanel x in.
-RowLinear::Panels RowLinear::plan_panels(int in, int in_stride, int out_stride) {
-  Panels panels;
-  for (int i = 0; i < kChunks; ++i) {
-    ProductShape shape{.m = kPanel,
-                       .n = kLargest >> i,
-                       .k = in,
-                       .lda = kPanel,
-                       .ldb = in_stride,
-                       .ldc = out_stride,
-                       .accumulate = true};
-    if (out_stride >= kPanel) panels.whole[i] = Product(shape);
-    shape.m = out_stride % kPanel;
-    if (shape.m > 0) panels.rest[i] = Product(shape);
+RowLinear::BothPanels RowLinear::plan_panels(int in, int in_stride, int out_stride) {
+  BothPanels both;
+  for (const bool accumulate : {false, true}) {
+    for (int i = 0; i < kChunks; ++i) {
+      ProductShape shape{.m = kPanel,
+                         .n = kLargest >> i,
+                         .k = in,
+                         .lda = kPanel,
+                         .ldb = in_stride,
+                         .ldc = out_stride,
+                         .accumulate = accumulate};
+      if (out_stride >= kPanel) both[accumulate].whole[i] = Product(shape);
+      shape.m = out_stride % kPanel;
+      if (shape.m > 0) both[accumulate].rest[i] = Product(shape);
+    }
   }
-  return panels;
+  return both;
 }
 
 RowLinear::RowLinear(int in, int out)
@@ -75,11 +78,13 @@ RowLinear::RowLinear(int in, int out)
 }
 
 // The library wants W transposed.
-void RowLinear::add_forward(const float* weight, const float* x, int rows, float* y) const {
+void RowLinear::forward(const float* weight, const float* x, int rows, float* y,
+                        bool accumulate) const {
+  const Panels& panels = forward_[accumulate];
   alignas(64) float panel[kWidest * kPanel];
   each_panel(out_, rows, [&](int o, int columns, int first, int last) {
     rows_to_lanes(weight + static_cast<std::size_t>(o) * stride_, stride_, columns, in_, panel);
-    const Products& products = columns == kPanel ? forward_.whole : forward_.rest;
+    const Products& products = columns == kPanel ? panels.whole : panels.rest;
     each_chunk(first, last, kLargest, [&](int index, std::size_t row) {
       products[index](panel, x + row * stride_, y + row * out_ + o);
     });
@@ -87,13 +92,16 @@ void RowLinear::add_forward(const float* weight, const float* x, int rows, float
 }
 
 // Columns of W that lie apart would drive each other out of the first-level cache.
-void RowLinear::add_input_gradient(const float* weight, const float* dy, int rows,
-                                   float* dx) const {
+void RowLinear::input_gradient(const float* weight, const float* dy, int rows, float* dx,
+                               bool accumulate) const {
+  const Panels& panels = input_gradient_[accumulate];
   alignas(64) float panel[kWidest * kPanel];
   each_panel(stride_, rows, [&](int i, int columns, int first, int last) {
-    for (int o = 0; o < out_; ++o)
-      std::copy_n(weight + static_cast<std::size_t>(o) * stride_ + i, columns, panel + o * kPanel);
-    const Products& products = columns == kPanel ? input_gradient_.whole : input_gradient_.rest;
+    for (int o = 0; o < out_; ++o) {
+      const float* from = weight + static_cast<std::size_t>(o) * stride_ + i;
+      for (int c = 0; c < columns; c += kVec) store(panel + o * kPanel + c, load(from + c));
+    }
+    const Products& products = columns == kPanel ? panels.whole : panels.rest;
     each_chunk(first, last, kLargest, [&](int index, std::size_t row) {
       products[index](panel, dy + row * out_, dx + row * stride_ + i);
     });

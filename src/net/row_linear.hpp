@@ -1,5 +1,5 @@
-// A linear map over any number of rows that lie one after the other: Y += X W', and its two gradients
-// dX += dY W, dW += dY' X.
+// A linear map over any number of rows that lie one after the other: Y = X W', and its two gradients
+// dX = dY W, dW += dY' X.
 //
 // X is [rows][stride], Y [rows][out], W [out, stride] as in Structure. Rows are taken in chunks of
 // powers of two, each with a product planned for it, so that no row is padding. A number of Y or dX
@@ -18,8 +18,10 @@ class RowLinear {
   static constexpr int kWidest = 1024;  // in and out
 
   RowLinear(int in, int out);  // out is a multiple of 8
-  void add_forward(const float* weight, const float* x, int rows, float* y) const;
-  void add_input_gradient(const float* weight, const float* dy, int rows, float* dx) const;
+  // With `accumulate` Y and dX are added to.
+  void forward(const float* weight, const float* x, int rows, float* y, bool accumulate) const;
+  void input_gradient(const float* weight, const float* dy, int rows, float* dx,
+                      bool accumulate) const;
   void add_weight_gradient(const float* x, const float* dy, int rows, float* gradient) const;
 
  private:
@@ -29,10 +31,11 @@ class RowLinear {
   struct Panels {
     Products whole, rest;
   };
-  static Panels plan_panels(int in, int in_stride, int out_stride);
+  using BothPanels = std::array<Panels, 2>;  // by `accumulate`
+  static BothPanels plan_panels(int in, int in_stride, int out_stride);
 
   int in_, out_, stride_;
-  Panels forward_, input_gradient_;
+  BothPanels forward_, input_gradient_;
   Products weight_gradient_;
 };
 

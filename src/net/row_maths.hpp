@@ -5,7 +5,7 @@
 #include <Eigen/Core>
 #include <cmath>
 
-#include "net/activation_formulas.hpp"
+#include "net/gelu.hpp"
 #include "net/structure.hpp"
 #include "net/vec.hpp"
 
@@ -15,18 +15,33 @@ inline void add_row(const float* from, int width, float* to) {
   for (int i = 0; i < width; i += kVec) store(to + i, load(to + i) + load(from + i));
 }
 
+// Adds up over a row: f(i, sum) adds the numbers from i on. Four sums side by side, so that an addition
+// need not wait for the one before it.
+template <class F>
+float sum_over_row(int width, F&& f) {
+  Vec a = {}, b = {}, c = {}, d = {};
+  int i = 0;
+  for (; i + 4 * kVec <= width; i += 4 * kVec) {
+    f(i, a);
+    f(i + kVec, b);
+    f(i + 2 * kVec, c);
+    f(i + 3 * kVec, d);
+  }
+  for (; i < width; i += kVec) f(i, a);
+  return sum((a + b) + (c + d));
+}
+
 // u becomes n = (u - mean) / sqrt(variance + 1e-5), y = scale n + shift (y may be u). Returns
 // 1 / sqrt(variance + 1e-5).
 inline float normalise_row(const NormLayer& norm, const float* parameters, float* u, float* y) {
   const auto count = static_cast<float>(norm.width);
-  Vec total = {}, squares = {};
-  for (int i = 0; i < norm.width; i += kVec) total += load(u + i);
-  const Vec mean = broadcast(sum(total) / count);
-  for (int i = 0; i < norm.width; i += kVec) {
+  const Vec mean =
+      broadcast(sum_over_row(norm.width, [&](int i, Vec& total) { total += load(u + i); }) / count);
+  const float squares = sum_over_row(norm.width, [&](int i, Vec& total) {
     const Vec centred = load(u + i) - mean;
-    squares = multiply_add(centred, centred, squares);
-  }
-  const float inverse = 1.0f / std::sqrt(sum(squares) / count + kNormEpsilon);
+    total = multiply_add(centred, centred, total);
+  });
+  const float inverse = 1.0f / std::sqrt(squares / count + kNormEpsilon);
   for (int i = 0; i < norm.width; i += kVec) {
     const Vec n = (load(u + i) - mean) * inverse;
     store(u + i, n);
@@ -58,13 +73,10 @@ inline void normalise_row_backward(const NormLayer& norm, const float* parameter
 
 // z becomes GELU(z); `slope`, if it is not null, its derivative.
 inline void gelu_row(int width, float* z, float* slope) {
-  using Array = Eigen::Array<float, kVec, 1>;
   for (int i = 0; i < width; i += kVec) {
-    Eigen::Map<Array> y(z + i);
-    const Array x = y;
-    const Array phi = normal_distribution(x);
-    y = x * phi;
-    if (slope != nullptr) Eigen::Map<Array>(slope + i) = gelu_slope(x, phi);
+    const Gelu result = gelu(load(z + i));
+    store(z + i, result.value);
+    if (slope != nullptr) store(slope + i, result.slope);
   }
 }
 

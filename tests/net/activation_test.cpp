@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numbers>
 #include <vector>
 
+#include "net/gelu.hpp"
 #include "net/lanes.hpp"
 #include "reference/network.hpp"
 
@@ -28,6 +32,33 @@ TEST(Activation, SeluWorkedNumbers) {
 TEST(Activation, GeluIsExact) {
   EXPECT_NEAR(activate_one(Activation::gelu, 1), 0.8413447, 1e-6);
   EXPECT_NEAR(activate_one(Activation::gelu, -1), -0.1586553, 1e-6);
+}
+
+// Against the library's erfc and exp in double precision, from one end to the other and beyond.
+TEST(Activation, GeluIsExactEverywhere) {
+  double worst = 0, worst_slope = 0, worst_exp = 0;
+  for (int i = -160'000; i <= 160'000; ++i) {
+    const float x = static_cast<float>(i) * 1e-4f;
+    const double phi = 0.5 * std::erfc(-x * std::sqrt(0.5));
+    const double density = std::exp(-0.5 * x * x) / std::sqrt(2 * std::numbers::pi);
+    const Gelu fast = gelu(broadcast(x));
+    // In units of what a float resolves there.
+    worst = std::max(worst, std::abs(fast.value[0] - x * phi) / std::max(1.0f, std::abs(x)));
+    worst_slope = std::max(worst_slope, std::abs(fast.slope[0] - (phi + x * density)));
+    const float y = -87.0f / 160'000 * static_cast<float>(std::abs(i));
+    worst_exp =
+        std::max(worst_exp, std::abs(exp_below_zero(broadcast(y))[0] / std::exp(double{y}) - 1));
+  }
+  EXPECT_LT(worst, 1.2e-7);
+  EXPECT_LT(worst_slope, 2.5e-7);
+  EXPECT_LT(worst_exp, 2e-7);
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(gelu(broadcast(kInfinity)).value[0], kInfinity);
+  EXPECT_EQ(gelu(broadcast(kInfinity)).slope[0], 1);
+  EXPECT_NEAR(gelu(broadcast(-kInfinity)).value[0], 0, 1e-30);
+  EXPECT_NEAR(gelu(broadcast(-kInfinity)).slope[0], 0, 1e-30);
+  EXPECT_TRUE(std::isnan(gelu(broadcast(NAN)).value[0]));
+  EXPECT_TRUE(std::isnan(gelu(broadcast(NAN)).slope[0]));
 }
 
 TEST(Activation, EveryWidthAndManyValuesEqualTheSlowTwin) {

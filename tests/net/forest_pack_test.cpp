@@ -53,16 +53,17 @@ TEST(ForestPack, RowsAreSortedByWhatTheyNeed) {
   EXPECT_EQ(found(at.counts, 3), (std::vector<int>{6, 1, 0}));
   EXPECT_EQ(found(at.rows, 7), (std::vector<int>{4, 6, 7, 8, 5, 9, 3}));
   EXPECT_EQ(found(at.parents, 4), (std::vector<int>{0, 0, 2, 1}));  // of nodes 1, 2, 3, 5
-  const auto features = [&](std::size_t offset, int rows) {
+  const auto features = [&](std::size_t offset, int rows, float after = 0) {
     Floats values;
     for (int r = 0; r < rows; ++r) {
       values.push_back(inner[offset + r * 8]);
-      for (int i = 1; i < 8; ++i) EXPECT_EQ(inner[offset + r * 8 + i], 0);  // the padding
+      EXPECT_EQ(inner[offset + r * 8 + 1], after);
+      for (int i = 2; i < 8; ++i) EXPECT_EQ(inner[offset + r * 8 + i], 0);  // the padding
     }
     return values;
   };
   EXPECT_EQ(features(at.graph_features, 3), (Floats{0, 1, 0}));
-  EXPECT_EQ(features(at.node_features, 7), (Floats{10, 0, 4, 1, 2, 3, 5}));
+  EXPECT_EQ(features(at.node_features, 7, 1), (Floats{10, 0, 4, 1, 2, 3, 5}));
   EXPECT_EQ(features(at.edge_features, 4), (Floats{101, 102, 103, 105}));
 }
 

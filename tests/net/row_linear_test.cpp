@@ -11,13 +11,13 @@ namespace hotloop {
 namespace {
 
 // All three products against sums, in double precision, over shapes with every kind of remainder and
-// over more rows than a stage has. They add to what is there.
+// over more rows than a stage has. dW adds to what is there, the others do if they are told to.
 TEST(RowLinear, EqualsSums) {
   Rng rng(31, Purpose::test, 0, 0);
   for (const auto& [in, out] : {std::pair{3, 8}, {19, 40}, {32, 32}, {40, 24}, {64, 128}}) {
     const RowLinear linear(in, out);
     const int stride = round_up(in, kLaneStep);
-    for (const int rows : {0, 1, 7, 63, 100, 300}) {
+    for (const int rows : {0, 1, 7, 63, 100, 600}) {
       Floats w = random_floats(out * stride, rng), x = random_floats(rows * stride, rng);
       for (int i = in; i < stride; ++i) {  // the padding
         for (int o = 0; o < out; ++o) w[o * stride + i] = 0;
@@ -25,8 +25,11 @@ TEST(RowLinear, EqualsSums) {
       }
       const Floats dy = random_floats(rows * out, rng);
       Floats y(rows * out, 0.5f), dx(rows * stride, 0.5f), dw(out * stride, 0.5f);
-      linear.add_forward(w.data(), x.data(), rows, y.data());
-      linear.add_input_gradient(w.data(), dy.data(), rows, dx.data());
+      Floats only_y = y, only_dx = dx;
+      linear.forward(w.data(), x.data(), rows, y.data(), true);
+      linear.forward(w.data(), x.data(), rows, only_y.data(), false);
+      linear.input_gradient(w.data(), dy.data(), rows, dx.data(), true);
+      linear.input_gradient(w.data(), dy.data(), rows, only_dx.data(), false);
       linear.add_weight_gradient(x.data(), dy.data(), rows, dw.data());
       std::vector<double> ey(y.size(), 0.5), ex(dx.size(), 0.5), ew(dw.size(), 0.5);
       for (int r = 0; r < rows; ++r) {
@@ -45,6 +48,10 @@ TEST(RowLinear, EqualsSums) {
       expect(y, ey);
       expect(dx, ex);
       expect(dw, ew);
+      for (double& value : ey) value -= 0.5;
+      for (double& value : ex) value -= 0.5;
+      expect(only_y, ey);
+      expect(only_dx, ex);
     }
   }
 }
