@@ -6,7 +6,7 @@
 
 #include "net/activation.hpp"
 #include "net/gelu.hpp"
-#include "net/vec.hpp"
+#include "core/vec.hpp"
 
 namespace hotloop {
 

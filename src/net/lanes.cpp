@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "net/vec.hpp"
+#include "core/vec.hpp"
 
 namespace hotloop {
 namespace {

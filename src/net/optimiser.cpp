@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/flush_denormals.hpp"
-#include "net/vec.hpp"
+#include "core/vec.hpp"
 
 namespace hotloop {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "net/lanes.hpp"
-#include "net/vec.hpp"
+#include "core/vec.hpp"
 
 namespace hotloop {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "net/gelu.hpp"
 #include "net/structure.hpp"
-#include "net/vec.hpp"
+#include "core/vec.hpp"
 
 namespace hotloop {
 

@@ -36,7 +36,7 @@ TEST(Activation, GeluIsExact) {
 
 // Against the library's erfc and exp in double precision, from one end to the other and beyond.
 TEST(Activation, GeluIsExactEverywhere) {
-  double worst = 0, worst_slope = 0, worst_exp = 0;
+  double worst = 0, worst_slope = 0;
   for (int i = -160'000; i <= 160'000; ++i) {
     const float x = static_cast<float>(i) * 1e-4f;
     const double phi = 0.5 * std::erfc(-x * std::sqrt(0.5));
@@ -45,13 +45,9 @@ TEST(Activation, GeluIsExactEverywhere) {
     // In units of what a float resolves there.
     worst = std::max(worst, std::abs(fast.value[0] - x * phi) / std::max(1.0f, std::abs(x)));
     worst_slope = std::max(worst_slope, std::abs(fast.slope[0] - (phi + x * density)));
-    const float y = -87.0f / 160'000 * static_cast<float>(std::abs(i));
-    worst_exp =
-        std::max(worst_exp, std::abs(exp_below_zero(broadcast(y))[0] / std::exp(double{y}) - 1));
   }
   EXPECT_LT(worst, 1.2e-7);
   EXPECT_LT(worst_slope, 2.5e-7);
-  EXPECT_LT(worst_exp, 2e-7);
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   EXPECT_EQ(gelu(broadcast(kInfinity)).value[0], kInfinity);
   EXPECT_EQ(gelu(broadcast(kInfinity)).slope[0], 1);
