@@ -159,11 +159,12 @@ void set_forest_shape(const Branch& branch, const std::vector<Stretch>& sources,
   forest.graph_features = sources[0].width;
   forest.node_features = sources[1].width;
   forest.edge_features = sources[2].width;
+  constexpr int kMost = RowLinear::kWidest - 1;  // a node has a 1 besides
   for (int f : {forest.graph_features, forest.node_features, forest.edge_features}) {
-    if (f > RowLinear::kWidest) {
+    if (f > kMost) {
       fail(branch,
            fmt::format("forest takes up to {} features of a graph, a node or an edge; found {}",
-                       RowLinear::kWidest, f));
+                       kMost, f));
     }
   }
 }
