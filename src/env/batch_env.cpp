@@ -50,13 +50,13 @@ void for_each_ended(const std::uint8_t* a, const std::uint8_t* b, int begin, int
 
 template <class T>
 std::byte* write(std::byte* to, const T* from, std::size_t count) {
-  std::memcpy(to, from, count * sizeof(T));
+  if (count > 0) std::memcpy(to, from, count * sizeof(T));  // an absent array may be null
   return to + count * sizeof(T);
 }
 
 template <class T>
 const std::byte* read(const std::byte* from, T* to, std::size_t count) {
-  std::memcpy(to, from, count * sizeof(T));
+  if (count > 0) std::memcpy(to, from, count * sizeof(T));
   return from + count * sizeof(T);
 }
 

@@ -7,7 +7,10 @@
 #include <hotloop/error.hpp>
 
 #include <cmath>
+#include <deque>
 #include <memory>
+#include <mutex>
+#include <utility>
 
 #include "env/trial.hpp"
 
@@ -208,6 +211,14 @@ EnvSpec read_spec(const hotloop_world& w, Refuse&& refuse) {
   return spec;
 }
 
+// Entries are for good, and so are their worlds.
+const PluginWorld& keep(PluginWorld world) {
+  static std::mutex mutex;
+  static auto& worlds = *new std::deque<PluginWorld>();
+  const std::lock_guard lock(mutex);
+  return worlds.emplace_back(std::move(world));
+}
+
 }  // namespace
 
 std::vector<EnvEntry> plugin_entries(const hotloop_plugin* plugin, const std::string& shown) {
@@ -230,8 +241,7 @@ std::vector<EnvEntry> plugin_entries(const hotloop_plugin* plugin, const std::st
   std::vector<EnvEntry> entries;
   for (int i = 0; i < plugin->world_count; ++i) {
     const hotloop_world& table = plugin->worlds[i];
-    // Never freed: entries are for good.
-    const PluginWorld& world = *new PluginWorld{plugin, &table, read_spec(table, refuse)};
+    const PluginWorld& world = keep({plugin, &table, read_spec(table, refuse)});
     const auto maker = [&world](bool plain) {
       return [&world, plain](int count, std::span<const double>) -> std::unique_ptr<WorldArray> {
         return std::make_unique<PluginArray>(world, count, plain);
