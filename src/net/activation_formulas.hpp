@@ -4,9 +4,9 @@
 
 #include <Eigen/Core>
 
+#include "core/vec.hpp"
 #include "net/activation.hpp"
 #include "net/gelu.hpp"
-#include "core/vec.hpp"
 
 namespace hotloop {
 

@@ -4,8 +4,8 @@
 #include <cassert>
 #include <cstddef>
 
-#include "net/lanes.hpp"
 #include "core/vec.hpp"
+#include "net/lanes.hpp"
 
 namespace hotloop {
 namespace {

@@ -5,9 +5,9 @@
 #include <Eigen/Core>
 #include <cmath>
 
+#include "core/vec.hpp"
 #include "net/gelu.hpp"
 #include "net/structure.hpp"
-#include "core/vec.hpp"
 
 namespace hotloop {
 
