@@ -21,8 +21,7 @@ inline Vec polynomial(Vec x, const float (&coefficients)[kCount]) {
 // 2^y: 2^n 2^f, n whole and |f| <= 1/2, with a relative error of 1.2e-7. y counts as within
 // [-126, 127]; not a number stays one.
 inline Vec exp2_of(Vec y) {
-  constexpr float kRound =
-      0x1.8p23f;  // a sum with it has the nearest whole number in its last bits
+  constexpr float kRound = 0x1.8p23f;  // a sum with it ends in the nearest whole number
   y = y < -126 ? broadcast(-126) : y > 127 ? broadcast(127) : y;
   const Vec shifted = y + kRound;
   const Vec power =

@@ -40,9 +40,9 @@ struct InnerPlaces {
   ForestPackPlaces pack;
   std::size_t x;  // [tokens][width]; for the first round [graphs + units][width]
   std::size_t u;  // [tokens][width]
-  std::size_t
-      value;  // [parents][width], in the first round units behind them; before, embeddings on
-              // their way; after, means [graphs][width]
+  // [parents][width], in the first round units behind them; before, embeddings on their way; after,
+  // means [graphs][width].
+  std::size_t value;
   std::size_t edge;  // [edges][width], their embeddings
   int per_lane;
 };
@@ -188,8 +188,9 @@ struct UnitMap {
   const ForestLayer& layer;
   const DenseLayer& map;
   bool residual;
-  const RowLinear &square, &from_features;
-  const float* units;  // [unit_rows][width]
+  const RowLinear& square;
+  const RowLinear& from_features;  // its way back weighs units [unit_rows][width] by features
+  const float* units;
 
   // `mapped` [unit_rows][width] is room.
   void forward(const float* p, const float* features, int rows, float* mapped, float* y) const {

@@ -12,9 +12,10 @@ namespace {
 
 constexpr int kPanel = kLanes;  // columns
 constexpr int kLargest = 64;    // rows in a chunk
-constexpr int kGradientLargest =
-    32;                      // of dW: more rows than that drive each other out of the first cache
-constexpr int kStage = 512;  // rows that stay in the second-level cache while all panels meet them
+// ... of dW: more rows than that drive each other out of the first-level cache.
+constexpr int kGradientLargest = 32;
+// Rows that stay in the second-level cache while all panels meet them.
+constexpr int kStage = 512;
 
 // Calls visit(index of the chunk's size, its first row) for chunks that cover rows [first, last).
 template <class F>
