@@ -2,7 +2,6 @@
 // dX = W' dZ.
 #include <Eigen/Core>
 #include <algorithm>
-#include <utility>
 
 #include "net/activation.hpp"
 #include "net/layer_kernels.hpp"
@@ -11,9 +10,6 @@ namespace hotloop {
 namespace {
 
 constexpr int kPanel = 256;  // inputs; times 32 lanes 32 KiB
-// Up to so many lanes dX is computed as rows, over the inputs: a product over few lanes spends its time
-// on loading weights.
-constexpr int kNarrow = 16;
 
 }  // namespace
 
@@ -29,19 +25,13 @@ DenseKernel::DenseKernel(const DenseLayer& layer) : layer_(layer) {
                          .lda = kLanes,
                          .ldb = layer.stride,
                          .ldc = kLanes});
-    ProductShape dx{.m = width,
-                    .n = layer.in,
-                    .k = layer.out,
-                    .lda = kLanes,
-                    .ldb = layer.stride,
-                    .ldc = kLanes,
-                    .transpose_b = true};
-    if (width <= kNarrow) {
-      std::swap(dx.m, dx.n);
-      std::swap(dx.lda, dx.ldb);
-      dx.ldc = layer.stride;
-    }
-    p.input_gradient = Product(dx);
+    p.input_gradient = Product({.m = width,
+                                .n = layer.in,
+                                .k = layer.out,
+                                .lda = kLanes,
+                                .ldb = layer.stride,
+                                .ldc = kLanes,
+                                .transpose_b = true});
     const auto weight_gradient = [&](int inputs) -> WeightGradient {
       ProductShape dw{.m = inputs,
                       .n = layer.out,
@@ -59,8 +49,8 @@ DenseKernel::DenseKernel(const DenseLayer& layer) : layer_(layer) {
   }
 }
 
-// GELU keeps its slope. The scratch is one row of x of each sample, and then of dx, [kLanes][stride];
-// nobody writes its padding, which stays zero.
+// GELU keeps its slope. The scratch is one row of x of each sample, [kLanes][stride]; nobody writes its
+// padding, which stays zero.
 LayerMemory memory_of(const DenseLayer& layer) {
   return {.kept = layer.activation == Activation::gelu ? layer.outputs() : 0,
           .scratch = static_cast<std::size_t>(kLanes) * layer.stride};
@@ -102,13 +92,7 @@ void DenseKernel::backward(const BackwardBlock& b) const {
       const WeightGradient& dw = i + kPanel <= layer_.stride ? p.panel : p.rest;
       (add ? dw.add : dw.set)(b.scratch + i, dz, b.gradient + layer_.weight + i);
     }
-    if (b.dx == nullptr) continue;
-    if (b.width <= kNarrow) {
-      p.input_gradient(b.parameters + layer_.weight, dz, b.scratch);
-      rows_to_lanes(b.scratch, layer_.stride, b.width, layer_.in, b.dx + in);
-    } else {
-      p.input_gradient(dz, b.parameters + layer_.weight, b.dx + in);
-    }
+    if (b.dx != nullptr) p.input_gradient(dz, b.parameters + layer_.weight, b.dx + in);
   }
   if (layer_.noisy && !b.accumulate) {  // theirs follow from those of W and b: noise.hpp
     std::fill_n(b.gradient + layer_.weight_sigma,

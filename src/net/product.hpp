@@ -1,8 +1,9 @@
 // One matrix product of fixed shape, planned once and called many times.
 //
 // C[m x n] (+)= A[m x k] * B[k x n], all column-major with leading dimensions, B optionally
-// transposed. libxsmm compiles a kernel for exactly this shape; where it cannot (another CPU
-// family), Eigen computes the same product. docs/products.md has the comparison of libraries.
+// transposed. libxsmm compiles a kernel for exactly this shape; where it does badly (few rows without
+// AVX-512) product.cpp has one of its own, and where it cannot (another CPU family) Eigen computes the
+// same product. docs/products.md has the comparison of libraries.
 //
 // Invariant of the kernels: an element of C is one sum over k in ascending order, each term added by a
 // fused multiply-add, whatever m and n are. So a row's result does not depend on the batch around it,
@@ -27,7 +28,7 @@ class Product {
     if (kernel_ != nullptr) {
       kernel_(a, b, c);
     } else {
-      eigen_product(shape_, a, b, c);
+      generic_(shape_, a, b, c);
     }
   }
 
@@ -40,6 +41,7 @@ class Product {
 
   ProductShape shape_{};
   Kernel kernel_ = nullptr;
+  void (*generic_)(const ProductShape&, const float*, const float*, float*) = eigen_product;
 };
 
 }  // namespace hotloop

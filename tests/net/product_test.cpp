@@ -1,7 +1,9 @@
 #include "net/product.hpp"
 
 #include <gtest/gtest.h>
+#include <libxsmm.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -22,7 +24,7 @@ void naive(const ProductShape& s, const std::vector<float>& a, const std::vector
   }
 }
 
-TEST(Product, LibxsmmAndEigenEqualTheTripleLoopOverRandomShapes) {
+TEST(Product, AllKernelsEqualTheTripleLoopOverRandomShapes) {
   Rng rng(1, Purpose::test, 0, 0);
   for (int round = 0; round < 200; ++round) {
     ProductShape s{};
@@ -50,9 +52,25 @@ TEST(Product, LibxsmmAndEigenEqualTheTripleLoopOverRandomShapes) {
   }
 }
 
+// Products are planned for at most this instruction set; with 0, for what the CPU has.
+class SumsInOneOrder : public testing::TestWithParam<int> {
+ protected:
+  SumsInOneOrder() {
+    libxsmm_init();
+    best_ = libxsmm_get_target_archid();
+    if (GetParam() > 0) libxsmm_set_target_archid(std::min(best_, GetParam()));
+  }
+  ~SumsInOneOrder() override { libxsmm_set_target_archid(best_); }
+
+ private:
+  int best_;
+};
+
 // The CPU's widest vectors must not show in the bits. Shapes around the widths of a vector, with few
 // and with many columns, are those that libraries compile differently.
-TEST(Product, SumsInOneOrderWhateverTheShape) {
+TEST_P(SumsInOneOrder, WhateverTheShape) {
+  if (!Product({.m = 32, .n = 32, .k = 32, .lda = 32, .ldb = 32, .ldc = 32}).compiled())
+    GTEST_SKIP() << "libxsmm has no kernels for this CPU";
   Rng rng(2, Purpose::test, 0, 0);
   std::vector<float> a(128 * 130), b(130 * 130), c(128 * 130);
   for (auto* v : {&a, &b}) {
@@ -70,15 +88,14 @@ TEST(Product, SumsInOneOrderWhateverTheShape) {
                              .transpose_b = (n + k) % 2 == 0,
                              .accumulate = k % 3 == 0};
         const Product product(s);
-        if (!product.compiled()) GTEST_SKIP() << "libxsmm has no kernels for this CPU";
         std::fill(c.begin(), c.end(), 0.5f);
         product(a.data(), b.data(), c.data());
         for (int j = 0; j < n; ++j) {
           for (int i = 0; i < m; ++i) {
             float sum = s.accumulate ? 0.5f : 0.0f;
             for (int l = 0; l < k; ++l)
-              sum = std::fma(a[l * s.lda + i],
-                             s.transpose_b ? b[l * s.ldb + j] : b[j * s.ldb + l], sum);
+              sum = std::fma(a[l * s.lda + i], s.transpose_b ? b[l * s.ldb + j] : b[j * s.ldb + l],
+                             sum);
             ASSERT_EQ(c[j * s.ldc + i], sum) << m << " x " << n << " x " << k;
           }
         }
@@ -86,6 +103,9 @@ TEST(Product, SumsInOneOrderWhateverTheShape) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Product, SumsInOneOrder, testing::Values(0, LIBXSMM_X86_AVX2),
+                         [](const auto& set) { return set.param == 0 ? "this_cpu" : "avx2"; });
 
 }  // namespace
 }  // namespace hotloop
