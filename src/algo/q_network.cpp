@@ -103,7 +103,8 @@ void QNetwork::act_block(int block, int envs, std::span<const float> obs,
   bool needs_values = boltzmann || !values.best.empty();
   for (int row = 0; row < rows; ++row) {
     if (boltzmann) break;
-    Rng rng(seed_, Purpose::exploration, static_cast<std::uint32_t>(begin + row), step);
+    Rng rng(seed_, Purpose::exploration, static_cast<std::uint32_t>(begin + row),
+            step / exploration.steps);
     const bool explore = rng.uniform() < exploration.epsilon;
     chosen[row] = explore ? random_action(head_.actions, mask_of(row), rng) : kGreedy;
     needs_values |= !explore;

@@ -18,6 +18,7 @@ namespace hotloop {
 struct Exploration {
   Explore kind = Explore::epsilon_greedy;
   double epsilon = 0;
+  int steps = 1;  // for which a random action is kept
   double temperature = 1;
 };
 

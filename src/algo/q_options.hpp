@@ -29,6 +29,7 @@ struct QOptions {
   // Exploration, a separate draw per environment.
   Explore explore = Explore::epsilon_greedy;
   Schedule epsilon = linear(1, 0.05, 10'000);  // share of random actions
+  int explore_steps = 1;                       // vector steps for which one is kept
   Schedule temperature = constant(1);          // boltzmann: actions ~ softmax(Q / temperature)
 
   // Statistics that live in the model and are frozen in evaluation.

@@ -19,6 +19,7 @@ Exploration LearnerBase::exploration(const Counters& c) const {
   const QOptions& q = spec_.q;
   return {.kind = q.explore,
           .epsilon = q.epsilon.at(c.progress()),
+          .steps = q.explore_steps,
           .temperature = q.temperature.at(c.progress())};
 }
 

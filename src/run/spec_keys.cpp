@@ -106,6 +106,9 @@ std::vector<Key> spec_keys(TrainSpec& s) {
       {.path = "algo.epsilon", .field = &q.epsilon, .range = kShare,
        .about = "epsilon_greedy: probability of a random action; with noisy layers 0 unless given; not of ppo",
        .default_text = "`{kind: linear, from: 1, to: 0.05, over: 10000}`"},
+      {"algo.explore_steps", &q.explore_steps, {1, 1'000'000},
+       "epsilon_greedy: vector steps for which an environment that explores keeps its random action; more "
+       "than one gets further where a goal needs the same action many times (Dabney et al. 2021)"},
       {"algo.temperature", &q.temperature, {0, 1e9, true}, "boltzmann: flattens the choice"},
 
       {"algo.rollout", &q.rollout, {1, 1'000'000}, "pqn, sarsa, ppo: vector steps in a round", "",

@@ -27,6 +27,8 @@ class Checker {
     check_ppo();
     check_network();
     check_graph();
+    if (q_.explore == Explore::boltzmann && q_.explore_steps > 1)
+      blame("algo.explore_steps", "belongs to algo.explore: epsilon_greedy");
     check_schedule("algo.epsilon", q_.epsilon);
     check_schedule("algo.temperature", q_.temperature);
     check_schedule("replay.beta", q_.beta);
@@ -195,6 +197,7 @@ class Checker {
     not_ppo(spec_.net.noisy != Noisy::none, "net.noisy");
     not_ppo(q_.explore != Explore::epsilon_greedy, "algo.explore");
     not_ppo(q_.epsilon != constant(0), "algo.epsilon");
+    not_ppo(q_.explore_steps > 1, "algo.explore_steps");
     not_ppo(q_.loss != Loss::mse, "algo.loss");
     if (is_ppo && p.advantages == Standardise::batch && q_.batch == 1) {
       blame("algo.advantages", "a batch of one has no spread: every advantage would be 0");

@@ -165,6 +165,7 @@ std::string describe_algorithm(const TrainSpec& spec) {
   if (q.prioritised) text += ", prioritised";
   if (q.newest) text += ", newest included";
   if (q.explore == Explore::boltzmann) text += ", boltzmann";
+  if (q.explore_steps > 1) text += fmt::format(", exploring {} steps at a time", q.explore_steps);
   if (q.pipelined) text += ", pipelined";
   return text;
 }

@@ -54,6 +54,33 @@ TEST(QNetwork, ExploresPerEnvironmentWithinTheMask) {
   EXPECT_EQ(rows_differing_together, 0);
 }
 
+// A random action is kept for a stretch of steps; the share of random actions stays epsilon.
+TEST(QNetwork, KeepsARandomActionForAsManySteps) {
+  Acting a;
+  const std::vector<std::int32_t> greedy = a.act({.epsilon = 0}, 0);
+  constexpr int kKept = 8;
+  constexpr double kEpsilon = 0.5;
+  std::vector<std::int32_t> first;
+  int differing = 0, new_actions = 0;
+  for (int t = 0; t < kSteps; ++t) {
+    a.act({.epsilon = kEpsilon, .steps = kKept}, t);
+    if (t % kKept == 0) {
+      for (int i = 0; t > 0 && i < kEnvs; ++i) new_actions += a.actions[i] != first[i];
+      first = a.actions;
+    }
+    ASSERT_EQ(a.actions, first) << "step " << t;
+    for (int i = 0; i < kEnvs; ++i) {
+      ASSERT_TRUE(a.mask[i * kActions + a.actions[i]]) << "masked action taken";
+      differing += a.actions[i] != greedy[i];
+    }
+  }
+  // Of the random actions a third equal the greedy one. Two stretches have the same action if both are
+  // greedy in effect (2/3 each), or else with probability 1/6 * 1/6 for each of two actions.
+  EXPECT_NEAR(differing / double{kEnvs * kSteps}, 1 / 3.0, 0.03);
+  const int pairs = kEnvs * (kSteps / kKept - 1);
+  EXPECT_NEAR(new_actions / double{pairs}, 1 - 4 / 9.0 - 2 / 36.0, 0.04);
+}
+
 // Boltzmann: frequencies follow softmax(Q / temperature) over the allowed actions.
 TEST(QNetwork, BoltzmannFollowsTheSoftmax) {
   Acting a;

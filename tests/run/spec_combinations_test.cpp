@@ -73,7 +73,7 @@ TEST(Spec, PpoAndTheOthersRefuseEachOthersKeys) {
                      {override});
   };
   for (const char* override : {"net.dueling=true", "net.noisy=head", "algo.explore=boltzmann",
-                               "algo.epsilon=0.1", "algo.loss=huber"}) {
+                               "algo.epsilon=0.1", "algo.explore_steps=4", "algo.loss=huber"}) {
     EXPECT_NE(with("ppo", override).find("does not go with algo.name: ppo"), std::string::npos)
         << override << ": " << with("ppo", override);
   }
@@ -96,6 +96,8 @@ TEST(Spec, CombinationsThatMakeNoSenseAreRefused) {
     return complaint("env: {name: a}", overrides);
   };
   EXPECT_NE(refused({"algo.double=true", "algo.target.every=0"}).find("needs a target network"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.explore=boltzmann", "algo.explore_steps=4"}).find("epsilon_greedy"),
             std::string::npos);
   EXPECT_NE(refused({"algo.head=c51", "algo.v_min=5", "algo.v_max=5"}).find("not below algo.v_max"),
             std::string::npos);

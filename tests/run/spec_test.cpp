@@ -222,6 +222,7 @@ TEST(Spec, WrittenSpecsAreReadBackToTheBit) {
     spec.q.repeats = 1;
     spec.q.accumulate = 1;
     spec.q.newest = spec.q.newest && spec.envs < spec.q.batch;
+    if (spec.q.explore == Explore::boltzmann) spec.q.explore_steps = 1;
     spec.q.target_every += 1;
     if (!spec.net.dueling || spec.net.layer_norm) spec.net.dueling_hidden.clear();
     if (!spec.net.branches.empty()) spec.net.channels.clear();
@@ -288,7 +289,7 @@ TEST(Spec, UnknownKeysNameTheNearest) {
       "2: algo.batchsize: unknown key; did you mean algo.batch? (allowed: name, gamma, loss, "
       "batch, learning_starts, updates_per_step, train_every, train_offset, repeats, "
       "accumulate, pipelined, double, n_step, head, atoms, v_min, v_max, target, truncation_ends, "
-      "explore, epsilon, "
+      "explore, epsilon, explore_steps, "
       "temperature, rollout, epochs, lambda, clip, value_clip, value_weight, part_weights, "
       "entropy, entropy_floor, entropy_floor_weight, target_kl, advantages, squash, deviation, "
       "log_deviation, normalise)");
