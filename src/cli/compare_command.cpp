@@ -85,6 +85,11 @@ void check_runs(const CompareArguments& arguments) {
       throw UsageError(fmt::format("'{}': is given twice", run));
     }
     if (is_saved(run)) continue;
+    if (run != runs[0] && !arguments.against.empty() && !std::filesystem::exists(run)) {
+      throw UsageError(fmt::format(
+          "'{}': no such run folder or model file; several policies need commas: --against {},{}",
+          run, arguments.against.back(), run));
+    }
     const TrainSpec spec = load_spec(run);  // or throws: neither a run nor a spec
     if (runs.size() > 1) {
       throw UsageError(fmt::format(

@@ -129,6 +129,7 @@ expect 0 "| policy | episodes | return |" "$hotloop" compare cartpole_dqn --agai
 expect 0 "| policy | episodes | won |" "$hotloop" compare snake.yaml --against astar,direct --episodes 5 --measure won
 expect 2 "did you mean astar?" "$hotloop" compare "$snake" --against astra
 expect 2 "random is given twice" "$hotloop" compare "$snake" --against random,random
+expect 2 "need commas: --against random,astar" "$hotloop" compare "$snake" --against random astar
 expect 2 "did you mean score?" "$hotloop" compare "$snake" --measure scor
 expect 2 "did you mean grid?" "$hotloop" compare "$snake" --vary env.options.gird=8,12
 expect 2 "8 is given twice" "$hotloop" compare "$snake" --vary env.options.grid=8,8
