@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/flush_denormals.hpp"
+
 namespace hotloop {
 
 Dqn::Dqn(const Structure& structure, Initialiser init, const QOptions& options,
@@ -58,6 +60,7 @@ UpdateReport Dqn::update(std::span<const Batch> batches, double learning_rate, s
     }
     mark(Phase::learn_backward);
     team.run(shards, [&](int first, int last, int) {
+      const FlushDenormals flush;
       for (int i = first; i < last; ++i) {
         backward(network_.plan(), online_now_, shards_[i].rows, shards_[i].s, shards_[i].gradient);
       }
@@ -96,6 +99,7 @@ void Dqn::value_next_states(const Batch& batch, Learner& shard) const {
 }
 
 void Dqn::learn(const Batch& batch, Learner& shard, bool keep_next, std::span<float> errors) const {
+  const FlushDenormals flush;
   const Plan& plan = network_.plan();
   if (!keep_next) value_next_states(batch, shard);
   mark(Phase::learn_forward);

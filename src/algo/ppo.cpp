@@ -8,6 +8,7 @@
 
 #include <hotloop/error.hpp>
 
+#include "core/flush_denormals.hpp"
 #include "net/lane_arrays.hpp"
 
 namespace hotloop {
@@ -79,6 +80,7 @@ void Ppo::act(std::span<const float> obs, std::span<const std::uint8_t> mask, st
               std::span<float> boxes) {
   const int envs = static_cast<int>(obs.size() / structure().inputs);
   team.run(block_count(envs), [&](int begin, int end, int) {
+    const FlushDenormals flush;
     for (int block = begin; block < end; ++block) {
       act_block(block, envs, obs, mask, step, first, acted, numbers, boxes);
     }
@@ -138,6 +140,7 @@ void Ppo::act_block(int block, int envs, std::span<const float> obs,
 void Ppo::values(const float* rows, int count, float* values, std::size_t stride,
                  ThreadTeam& team) {
   team.run(block_count(count), [&](int first, int last, int) {
+    const FlushDenormals flush;
     forward(value_plan_, online(), rows, count, first, last, valuing_, scale());
   });
   for (int row = 0; row < count; ++row) {
@@ -152,6 +155,7 @@ UpdateReport Ppo::update(const Lesson& lesson, std::span<const std::int32_t> pla
                          ThreadTeam& team) {
   const Moments moments = advantage_moments(lesson, places);
   team.run(static_cast<int>(shards_.size()), [&](int first, int last, int) {
+    const FlushDenormals flush;
     for (int i = first; i < last; ++i) learn(lesson, places, moments, shards_[i]);
   });
 

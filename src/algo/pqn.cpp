@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/flush_denormals.hpp"
+
 namespace hotloop {
 
 Pqn::Pqn(const Structure& structure, Initialiser init, const QOptions& options,
@@ -28,6 +30,7 @@ UpdateReport Pqn::update(const Rollout& rollout, std::span<const std::int32_t> p
   const std::span<const float> parameters =
       network_.with_noise(network_.online(), 1, index, noise_);
   team.run(static_cast<int>(shards_.size()), [&](int first, int last, int) {
+    const FlushDenormals flush;
     for (int i = first; i < last; ++i) learn(rollout, places, returns, parameters, shards_[i]);
   });
 

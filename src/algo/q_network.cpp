@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/flush_denormals.hpp"
+
 namespace hotloop {
 namespace {
 
@@ -74,6 +76,7 @@ void QNetwork::act(std::span<const float> obs, std::span<const std::uint8_t> mas
   const std::span<const float> policy = held_.empty() ? online() : held_;
   const std::span<const float> parameters = with_noise(policy, 0, step, acting_noise_);
   team.run(block_count(envs), [&](int first, int last, int) {
+    const FlushDenormals flush;
     for (int block = first; block < last; ++block) {
       act_block(block, envs, obs, mask, exploration, step, actions, values, parameters);
     }

@@ -19,6 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
+constexpr const char* kDamaged = "damaged: not JSON";
+
 Json describe_file(const std::string& path) {
   const Safetensors file(path);
   Json tensors = Json::object();
@@ -51,7 +53,8 @@ Json describe_run(const std::string& run_dir) {
   Json json = {{"run", run_dir}};
   for (const char* name : {"run.json", "result.json"}) {
     if (fs::exists(run_dir + "/" + name)) {
-      json[fs::path(name).stem().string()] = Json::parse(read_file(run_dir + "/" + name).text());
+      const Json found = Json::parse(read_file(run_dir + "/" + name).text(), nullptr, false);
+      json[fs::path(name).stem().string()] = found.is_discarded() ? Json(kDamaged) : found;
     }
   }
   if (fs::exists(run_dir + "/spec.yaml"))
@@ -120,7 +123,8 @@ int inspect_command(const InspectArguments& arguments) {
   fmt::print("{}\n", path);
   if (described.contains("graph")) fmt::print("graph: {}\n", described["graph"]["metrics"].dump());
   for (const char* key : {"run", "result"}) {
-    if (described.contains(key) && described[key].is_object())
+    if (!described.contains(key)) continue;
+    if (described[key].is_object() || described[key] == kDamaged)
       fmt::print("{}: {}\n", key, described[key].dump());
   }
   fmt::print("{}\n", described["spec"].get<std::string>());

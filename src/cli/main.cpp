@@ -1,9 +1,12 @@
 // The command line: a thin layer over src/run. Exit codes: 0 done, 1 failed while running, 2 bad
-// usage or bad spec.
+// usage or bad spec, 128 and the number of the signal that stopped it.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <charconv>
+#include <cstdint>
+#include <limits>
 #include <new>
 
 #include <hotloop/error.hpp>
@@ -49,6 +52,18 @@ void add_algorithm(CLI::App& app, std::string& to) {
                  "numbered actions, ppo for a box");
 }
 
+// CLI11 would take -1 for the largest number, and cut what is larger.
+const CLI::Validator kSeed(
+    [](const std::string& text) -> std::string {
+      std::uint64_t seed = 0;
+      const char* end = text.data() + text.size();
+      const auto [parsed, error] = std::from_chars(text.data(), end, seed);
+      if (error == std::errc() && parsed == end) return "";
+      return fmt::format("{}: expected a whole number, 0 to {}", text,
+                         std::numeric_limits<std::uint64_t>::max());
+    },
+    "");
+
 int run(int argc, char** argv) {
   CLI::App app{
       "hotloop: a reinforcement-learning trainer whose hot loop contains nothing but the maths",
@@ -70,7 +85,7 @@ int run(int argc, char** argv) {
                    "override a key of the spec, e.g. algo.batch=64; env.NAME is short for "
                    "env.options.NAME")
       ->allow_extra_args(false);
-  train_app->add_option("--seed", train.seed, "random seed (run.seed)");
+  train_app->add_option("--seed", train.seed, "random seed (run.seed)")->check(kSeed);
   train_app->add_option("--seeds", train.seeds, "train this many seeds one after the other")
       ->check(CLI::Range(1, 1'000'000));
   train_app->add_option("--steps", train.steps, "env steps (run.steps)");
@@ -86,7 +101,7 @@ int run(int argc, char** argv) {
   resume_app->add_option("--checkpoint", resume.checkpoint,
                          "this checkpoint instead of the newest");
   resume_app->add_option("--steps", resume.steps, "train up to this many env steps in all");
-  resume_app->add_option("--set", resume.overrides, "override a run.* key")
+  resume_app->add_option("--set", resume.overrides, "override a run.* or evaluation.* key")
       ->allow_extra_args(false);
   resume_app->add_flag("--json", resume.json, "print one JSON object on standard output");
   resume_app->add_flag("--quiet", resume.quiet, "no progress bar");
@@ -97,8 +112,9 @@ int run(int argc, char** argv) {
   add_player(*eval_app, eval);
   eval_app->add_option("--episodes", eval.episodes, "episodes to play")
       ->check(CLI::Range(1, 1'000'000));
-  eval_app->add_option("--seed", eval.seed,
-                       "seed of the starts; the run's own repeats its evaluation");
+  eval_app
+      ->add_option("--seed", eval.seed, "seed of the starts; the run's own repeats its evaluation")
+      ->check(kSeed);
   eval_app->add_flag(
       "--sample", eval.sample,
       "draw actions from the policy, as in training, instead of taking the best (ppo)");
@@ -122,7 +138,9 @@ int run(int argc, char** argv) {
   compare_app->add_option("--episodes", compare.episodes, "episodes of each policy and value")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
-  compare_app->add_option("--seed", compare.seed, "seed of the starts")->capture_default_str();
+  compare_app->add_option("--seed", compare.seed, "seed of the starts")
+      ->check(kSeed)
+      ->capture_default_str();
   compare_app->add_option("--measure", compare.measure,
                           "what table and figure show; otherwise all, and the score or the return");
   compare_app->add_option("--csv", compare.csv, "write every measure to this file, a line each");
@@ -134,8 +152,10 @@ int run(int argc, char** argv) {
   WatchArguments watch;
   auto* watch_app = app.add_subcommand("watch", "see an agent play");
   add_player(*watch_app, watch);
-  watch_app->add_option("--seed", watch.seed,
-                        "seed of the first game; the next have the numbers that follow");
+  watch_app
+      ->add_option("--seed", watch.seed,
+                   "seed of the first game; the next have the numbers that follow")
+      ->check(kSeed);
   watch_app->add_option("--episodes", watch.episodes, "games to play")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
@@ -214,7 +234,7 @@ int run(int argc, char** argv) {
   profile_app
       ->add_option("--set", profile.overrides, "override a key of the spec, e.g. algo.batch=64")
       ->allow_extra_args(false);
-  profile_app->add_option("--seed", profile.seed, "random seed (run.seed)");
+  profile_app->add_option("--seed", profile.seed, "random seed (run.seed)")->check(kSeed);
   profile_app->add_option("--seconds", profile.seconds, "how long to measure")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -232,7 +252,8 @@ int run(int argc, char** argv) {
   add_algorithm(*doctor_app, doctor.algorithm);
   doctor_app->add_option("--set", doctor.overrides, "override a key of the spec")
       ->allow_extra_args(false);
-  doctor_app->add_option("--seed", doctor.seed, "random seed (run.seed); others follow it");
+  doctor_app->add_option("--seed", doctor.seed, "random seed (run.seed); others follow it")
+      ->check(kSeed);
   doctor_app->add_option("--minutes", doctor.minutes, "how long it may take")
       ->check(CLI::Range(0.05, 10'000.0))
       ->capture_default_str();
@@ -250,7 +271,7 @@ int run(int argc, char** argv) {
   check_app->add_option("--timeout", check.timeout, "seconds that one call of the world may take")
       ->check(CLI::Range(0.01, 100'000.0))
       ->capture_default_str();
-  check_app->add_option("--seed", check.seed, "random seed")->capture_default_str();
+  check_app->add_option("--seed", check.seed, "random seed")->check(kSeed)->capture_default_str();
   check_app->add_option("--steps", check.steps, "steps of each play")
       ->check(CLI::Range(10, 1'000'000))
       ->capture_default_str();

@@ -4,8 +4,8 @@
 #include <cstdio>
 
 #include "cli/commands.hpp"
-#include "core/stop_signal.hpp"
 #include "core/file.hpp"
+#include "core/stop_signal.hpp"
 #include "run/chart.hpp"
 #include "run/suite.hpp"
 
@@ -40,7 +40,11 @@ int suite_command(const SuiteArguments& arguments) {
   if (!arguments.figure.empty()) {
     write_file_atomically(arguments.figure, suite_figure(suite, curves));
   }
-  return stop_requested() || failures > 0 ? 1 : 0;
+  if (stop_requested()) {
+    fmt::print(stderr, "stopped: the table holds what was done by then; a suite begins anew\n");
+    return stop_exit_code();
+  }
+  return failures > 0 ? 1 : 0;
 }
 
 }  // namespace hotloop

@@ -108,7 +108,12 @@ int train_command(const TrainArguments& arguments) {
       return start_run(spec, run_dir, hooks);
     };
     const TrainResult result = run_and_report(arguments.json, arguments.quiet, run);
-    if (result.interrupted) return 0;
+    if (result.interrupted) {
+      if (const int left = arguments.seeds - i - 1; left > 0)
+        fmt::print(stderr, "not begun: seed{} {} to {}\n", left == 1 ? "" : "s", spec.run.seed + 1,
+                   first + static_cast<std::uint64_t>(arguments.seeds) - 1);
+      return stop_exit_code();
+    }
     reached += result.eval_return_mean >= threshold ? 1 : 0;
   }
   if (arguments.seeds > 1 && !std::isnan(threshold)) {
@@ -126,10 +131,11 @@ int resume_command(const ResumeArguments& arguments) {
     fmt::print(stderr, "this run began on {}, this is {}: it goes on, but not to the same bit\n",
                began_on, cpu_name());
   }
-  run_and_report(arguments.json, arguments.quiet, [&](const SessionHooks& hooks) {
+  const auto run = [&](const SessionHooks& hooks) {
     return resume_run(spec, arguments.run, arguments.checkpoint, hooks);
-  });
-  return 0;
+  };
+  const TrainResult result = run_and_report(arguments.json, arguments.quiet, run);
+  return result.interrupted ? stop_exit_code() : 0;
 }
 
 }  // namespace hotloop

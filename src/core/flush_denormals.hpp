@@ -1,7 +1,8 @@
 // Numbers too small for a normal float (below 1.2e-38) count as zero while one of these lives.
 //
-// The moments of a weight without gradient shrink for ever; once they are denormal, which takes some
-// hundred updates, every operation on them costs the CPU a hundred cycles. Nothing is learnt from them.
+// The moments of a weight without gradient shrink for ever, and a softmax that has made up its mind has
+// probabilities as small; every operation on them costs the CPU a hundred cycles. Nothing is learnt from
+// them.
 // On other CPUs than x86 it does nothing.
 #pragma once
 

@@ -1,12 +1,14 @@
 #include "core/system.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <thread>
 
 namespace hotloop {
 
@@ -18,6 +20,12 @@ std::string cpu_name() {
     if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
   }
   return "unknown";
+}
+
+int usable_cores() {
+  cpu_set_t allowed;
+  const bool known = sched_getaffinity(0, sizeof(allowed), &allowed) == 0;
+  return known ? CPU_COUNT(&allowed) : static_cast<int>(std::thread::hardware_concurrency());
 }
 
 std::int64_t memory_bytes() {

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <system_error>
 
+#include "core/system.hpp"
+
 namespace hotloop {
 namespace {
 
@@ -14,7 +16,7 @@ namespace {
 // and a futex wake-up costs more than a small chunk. With fewer cores than threads it sleeps at
 // once.
 int spin_limit(int threads) {
-  return threads <= static_cast<int>(std::thread::hardware_concurrency()) ? 20000 : 0;
+  return threads <= usable_cores() ? 20000 : 0;
 }
 
 template <class T>

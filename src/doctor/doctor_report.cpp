@@ -145,6 +145,10 @@ std::string diagnosis_text(const Diagnosis& d) {
     if (const std::string said = verdict(t); !said.empty()) text += fmt::format("     {}\n", said);
     if (t.learning) text += fmt::format("     {}\n", learning_text(*t.learning));
   }
+  const auto was_tried = [](const Trial& t) { return t.speed.has_value(); };
+  if (!d.trials.empty() && std::none_of(d.trials.begin(), d.trials.end(), was_tried)) {
+    return text + "\nNothing was tried, so nothing can be recommended: give it more --minutes.\n";
+  }
   if (d.overrides.empty()) {
     return text +
            "\nNothing to recommend: no remedy is faster and keeps learning what it was, or "

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <thread>
 #include <tuple>
 #include <utility>
 
 #include <hotloop/error.hpp>
 
+#include "core/system.hpp"
 #include "env/registry.hpp"
 #include "net/lanes.hpp"
 #include "run/learner.hpp"
@@ -92,7 +92,7 @@ class Proposals {
   void threads() {
     if (s_.run.threads > 1) {
       add("one thread", {"run.threads=1"}, {"act", "env", "learn", "wait", "evaluate"}, true);
-    } else if (std::thread::hardware_concurrency() > 1) {
+    } else if (usable_cores() > 1) {
       Names phases;
       if (s_.envs > kLanes) phases = {"act", "env"};
       if (s_.q.batch > Shard::kRows) phases.push_back("learn");
@@ -117,7 +117,7 @@ class Proposals {
     if (q.prioritised) {
       add("uniform replay", {"replay.prioritised=false"}, {"memory/draw"});
     }
-    if (!q.pipelined && std::thread::hardware_concurrency() > 1) {
+    if (!q.pipelined && usable_cores() > 1) {
       // Whatever is shorter costs nothing, if there was a core for it.
       const double learning = of("learn") + of("memory", "draw") + of("memory", "gather");
       const bool collects_less = of("act") + of("env") + of("python") < learning;

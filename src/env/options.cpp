@@ -70,7 +70,9 @@ std::vector<double> option_values(const EnvEntry& entry, const EnvOptions& optio
     }
     const double value = value_of(*option, text);
     if (std::isnan(value)) {
-      throw UsageError(fmt::format("env.options.{}: found {}; allowed: {}", name, text,
+      const std::string near = nearest(text, words_of(*option));
+      throw UsageError(fmt::format("env.options.{}: found {}; {}allowed: {}", name, text,
+                                   near.empty() ? "" : fmt::format("did you mean {}? ", near),
                                    allowed_values(*option)));
     }
     values[static_cast<std::size_t>(option - entry.options.begin())] = value;

@@ -39,6 +39,7 @@ Json to_state(const Trainer& trainer, const RunRecord& r) {
             number(w.entropy), number(w.kl), number(w.clipped)}},
           {"largest_reward", trainer.largest_reward()},
           {"seconds", r.seconds},
+          {"group_seconds", numbers(r.group_seconds)},
           {"greedy", {number(r.greedy_return), number(r.greedy_deviation)}},
           {"greedy_measures", numbers(r.greedy_measures)},
           {"best_return", number(r.best_return)},
@@ -139,6 +140,11 @@ void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& recor
                    .updates = window_counts[1]},
                   state.at("largest_reward"));
   record.seconds = state.at("seconds");
+  if (state.contains("group_seconds")) {  // older ones do not say
+    const Json& groups = state.at("group_seconds");
+    for (std::size_t i = 0; i < record.group_seconds.size(); ++i)
+      record.group_seconds[i] = number(groups.at(i));
+  }
   record.greedy_return = number(state.at("greedy")[0]);
   record.greedy_deviation = number(state.at("greedy")[1]);
   const Json& measures = state.at("greedy_measures");

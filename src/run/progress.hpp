@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "core/phase_clock.hpp"
+
 namespace hotloop {
 
 inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -24,6 +26,8 @@ struct HealthRecord {
 // Survives stopping and resuming.
 struct RunRecord {
   double seconds = 0;            // wall time of training, all sessions together
+  // ... and how much of it each group of phases took.
+  std::array<double, kPhaseGroups.size()> group_seconds{};
   double greedy_return = kNone;  // mean of the last evaluation
   double greedy_deviation = kNone;
   // Means of the last evaluation; zeros before the first, when greedy_return is NaN.

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "core/system.hpp"
 #include "env/world_file.hpp"
@@ -29,6 +30,17 @@ double seconds_between(std::chrono::steady_clock::time_point start,
 // Whether a multiple of `every` lies in (before, now].
 bool crossed(std::int64_t before, std::int64_t now, std::int64_t every) {
   return every > 0 && before / every != now / every;
+}
+
+// A checkpoint says how long the files beside it were; those of another run's would be cut anywhere.
+void check_own_checkpoint(const std::string& path, const std::string& run_dir) {
+  std::error_code error;
+  const fs::path folder = fs::path(path).parent_path();
+  if (!fs::exists(path, error) ||  // which is said when it is read
+      fs::equivalent(folder.empty() ? "." : folder, fs::path(run_dir) / "checkpoints", error))
+    return;
+  throw UsageError(fmt::format(
+      "--checkpoint {}: not one of this run's, which are in {}/checkpoints", path, run_dir));
 }
 
 }  // namespace
@@ -68,6 +80,7 @@ void Session::start() {
 void Session::load(const std::string& checkpoint) {
   load_checkpoint(checkpoint, trainer_, record_, best_);
   earlier_seconds_ = record_.seconds;
+  earlier_groups_ = record_.group_seconds;
   metrics_.emplace(run_dir_ + "/metrics.jsonl", record_.metrics_bytes);
   open_episodes();
 }
@@ -140,6 +153,15 @@ void Session::write_episodes() {
 
 double Session::elapsed() const { return earlier_seconds_ + seconds_between(start_, Clock::now()); }
 
+void Session::note_time() {
+  record_.seconds = elapsed();
+  const GroupShares shares = trainer_.clock().group_shares();
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    record_.group_seconds[i] =
+        earlier_groups_[i] + shares[i] * (record_.seconds - earlier_seconds_);
+  }
+}
+
 void Session::evaluate() {
   trainer_.clock().enter(Phase::evaluate);
   const LearntNetwork& network = trainer_.network();
@@ -176,7 +198,7 @@ void Session::log() {
 
 void Session::save() {
   trainer_.clock().enter(Phase::checkpoint);
-  record_.seconds = elapsed();
+  note_time();
   metrics_->sync();
   record_.metrics_bytes = metrics_->bytes();
   if (episodes_) {
@@ -243,7 +265,7 @@ void Session::snapshot_if_due(std::int64_t before) {
 }
 
 TrainResult Session::result(bool interrupted) {
-  record_.seconds = elapsed();
+  note_time();
   const TrainSpec& spec = trainer_.spec();
   return {
       .spec = spec.name,
@@ -294,10 +316,13 @@ double Session::score_greedy() const {
   const bool measured = column >= 0 && !std::isnan(record_.greedy_return);
   return measured ? record_.greedy_measures[column] : kNone;
 }
-std::vector<std::pair<std::string, double>> Session::time_shares() {
-  const GroupShares shares = trainer_.clock().group_shares();
+// Of all sessions, as far as their checkpoints say.
+std::vector<std::pair<std::string, double>> Session::time_shares() const {
+  const auto& seconds = record_.group_seconds;
+  const double all = std::max(std::accumulate(seconds.begin(), seconds.end(), 0.0), 1e-9);
   std::vector<std::pair<std::string, double>> list;
-  for (std::size_t i = 0; i < shares.size(); ++i) list.emplace_back(kPhaseGroups[i], shares[i]);
+  for (std::size_t i = 0; i < seconds.size(); ++i)
+    list.emplace_back(kPhaseGroups[i], seconds[i] / all);
   return list;
 }
 std::vector<std::pair<std::string, double>> Session::measure_means() const {
@@ -352,6 +377,7 @@ TrainResult resume_run(const TrainSpec& spec, const std::string& run_dir,
   if (all.empty() && !checkpoint) {
     throw RunError(fmt::format("'{}' has no checkpoint to resume from", run_dir));
   }
+  if (checkpoint) check_own_checkpoint(*checkpoint, run_dir);
   Session session(spec, run_dir, hooks);
   try {
     session.load(checkpoint ? *checkpoint : all.back());
@@ -360,6 +386,17 @@ TrainResult resume_run(const TrainSpec& spec, const std::string& run_dir,
     throw RunError(fmt::format(
         "{}\nan earlier checkpoint can be tried with: hotloop resume {} --checkpoint {}", e.what(),
         run_dir, all[all.size() - 2]));
+  }
+  if (const std::int64_t done = session.trainer().counters().env_steps; spec.run.steps < done) {
+    throw UsageError(
+        fmt::format("run.steps: {} are fewer than the {} that are done; from an earlier "
+                    "checkpoint: hotloop resume {} --checkpoint FILE",
+                    spec.run.steps, done, run_dir));
+  }
+  if (session.record().solved && session.finished() && !session.trainer().done() && hooks.warning) {
+    hooks.warning(
+        "the run ended when it was solved, and there is nothing left to do; to go on: --set "
+        "evaluation.stop_when_solved=false");
   }
   write_file_atomically(run_dir + "/spec.yaml",
                         to_yaml(portable(spec)));  // with this session's changes

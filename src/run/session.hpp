@@ -68,6 +68,7 @@ class Session {
   using Clock = std::chrono::steady_clock;
 
   double elapsed() const;
+  void note_time();  // in the record
   void open_episodes();
   void write_episodes();
   void evaluate();
@@ -83,7 +84,7 @@ class Session {
   int score_column() const;
   double score(double (EpisodeLog::*what)(int) const) const;
   double score_greedy() const;
-  std::vector<std::pair<std::string, double>> time_shares();
+  std::vector<std::pair<std::string, double>> time_shares() const;
   std::vector<std::pair<std::string, double>> measure_means() const;
 
   Clock::time_point start_, last_save_, last_progress_;
@@ -98,7 +99,8 @@ class Session {
   std::optional<EpisodeFile> episodes_;  // if run.episode_log
   RunRecord record_;
   double earlier_seconds_ = 0;  // of the sessions before this one
-  bool stop_ = false;           // hooks.row said so
+  decltype(RunRecord::group_seconds) earlier_groups_{};
+  bool stop_ = false;  // hooks.row said so
 };
 
 // Creates `<parent>/<spec name>-<number>` with the first free number, and returns its path.

@@ -11,6 +11,7 @@
 
 #include "core/file.hpp"
 #include "core/text.hpp"
+#include "env/registry.hpp"
 #include "env/world_file.hpp"
 
 namespace hotloop {
@@ -86,6 +87,8 @@ TrainSpec load_spec(const std::string& name_or_path, std::span<const std::string
   if (std::find(names.begin(), names.end(), name_or_path) != names.end()) {
     path = (fs::path(folder) / (name_or_path + ".yaml")).string();
   } else if (std::error_code error; !fs::exists(path, error)) {
+    if (env_registry().look_up(name_or_path) != nullptr)
+      return load_world_spec(name_or_path, std::nullopt, overrides);
     no_such_spec(name_or_path, names, folder);
   }
   FileContents contents;

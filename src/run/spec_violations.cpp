@@ -6,6 +6,7 @@
 
 #include "algo/q_head.hpp"
 #include "run/spec_keys.hpp"
+#include "run/trainer.hpp"
 
 namespace hotloop {
 namespace {
@@ -55,6 +56,18 @@ class Checker {
       blame("algo.learning_starts",
             fmt::format("{} is more than run.steps ({}): the run would never learn",
                         q_.learning_starts, spec_.run.steps));
+    } else if (q_.updates_per_step > 0 && q_.train_every > 0 &&
+               declared_updates(spec_, spec_.run.steps) == 0) {
+      blame("run.steps",
+            fmt::format(
+                "{} end before the first update: the run would never learn; a round has {} "
+                "env steps{}{}",
+                spec_.run.steps, q_.train_every,
+                spec_.algorithm == Algorithm::dqn ? " (algo.train_every)"
+                                                  : " (algo.rollout times env.count)",
+                q_.learning_starts > 0
+                    ? fmt::format(" after the first {} (algo.learning_starts)", q_.learning_starts)
+                    : ""));
     }
     if (spec_.evaluation.stop_when_solved && spec_.evaluation.every == 0) {
       blame("evaluation.stop_when_solved",
@@ -155,6 +168,12 @@ class Checker {
             fmt::format("env.count ({}) leaves no room for older transitions in a batch of {}; "
                         "allowed: fewer environments than the batch",
                         envs, draw));
+    }
+    if (const std::int64_t kept = q_.replay_capacity / envs; q_.n_step > kept && kept > 0) {
+      blame("algo.n_step",
+            fmt::format("{} is more than replay.capacity keeps of an environment ({} "
+                        "/ {} = {} steps)",
+                        q_.n_step, q_.replay_capacity, envs, kept));
     }
     if (q_.replay_capacity < envs) {
       blame("replay.capacity",

@@ -48,7 +48,8 @@ std::string to_json(const TrainResult& r) {
     for (const auto& [name, mean] : r.measures) json["measures"][name] = number(mean);
   }
   for (const auto& [phase, share] : r.time) json["time"][phase] = std::round(share * 1e4) / 1e4;
-  return json.dump();
+  // A path need not be UTF-8, which JSON must be.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 TrainResult train(const std::string& spec, const std::vector<std::string>& overrides,

@@ -66,8 +66,7 @@ TrainSpec load_spec_or_world(const std::string& name, const std::string& algorit
   if (!is_world_file(name) && (is_spec || fs::exists(name, error))) {
     throw UsageError(fmt::format(
         "--algo {0}: {1} is a spec, which says itself how it learns; --algo is for a "
-        "world that has none: a .cpp file or a name of hotloop list envs. To change the "
-        "spec: --set algo.name={0}",
+        "world that has none: a .cpp file or a name of hotloop list envs",
         algorithm, name));
   }
   return load_world_spec(name, chosen, overrides);

@@ -245,13 +245,22 @@ expect 1 "standard output" bash -c "'$hotloop' train cartpole_dqn ${small[*]@Q} 
 expect 0 "layer0.weight" "$hotloop" inspect "$run/model-best.safetensors"
 expect 2 "does not exist" "$hotloop" inspect nothing
 expect 2 "not a run folder" "$hotloop" resume .
+expect 2 "expected a whole number, 0 to" "$hotloop" train cartpole_dqn --seed -1
+expect 2 "expected a whole number, 0 to" "$hotloop" eval "$run" --seed 18446744073709551616
+expect 0 "cartpole" "$hotloop" train cartpole --steps 3000 --out plain --quiet
+expect 2 "fewer than the" "$hotloop" resume "$run" --steps 2000
+"$hotloop" train cartpole_dqn "${small[@]}" --out twin >/dev/null 2>&1
+expect 2 "not one of this run's" "$hotloop" resume "$run" --checkpoint "$(ls twin/cartpole_dqn-1/checkpoints/* | tail -n 1)"
+: >twin/cartpole_dqn-1/result.json
+expect 0 "damaged" "$hotloop" inspect twin/cartpole_dqn-1
+expect 0 "eval_return_mean" "$hotloop" train cartpole_dqn "${small[@]}" --out "$(printf 'path\xff')" --json
 expect 0 "| cartpole_dqn, seed 1 | 30 |" "$hotloop" compare "$run" --model latest --against random
 expect 2 "nothing to compare" "$hotloop" compare "$snake" "$run"
 lines=$("$hotloop" train cartpole_dqn "${small[@]}" --seeds 3 --json 2>/dev/null | grep -c '"seed":')
 [ "$lines" -eq 3 ] || { echo "FAILED: --seeds 3 printed $lines lines"; failures=$((failures + 1)); }
 
-# Ctrl-C and SIGTERM save and say how to go on.
-for signal in INT TERM; do
+# Ctrl-C, SIGTERM and a closed terminal save and say how to go on.
+for signal in INT TERM HUP; do
   "$hotloop" train cartpole_dqn --steps 100000000 --set evaluation.stop_when_solved=false --quiet \
     --out stopped$signal >out 2>&1 &
   pid=$!
@@ -263,7 +272,8 @@ for signal in INT TERM; do
   kill -s "$signal" "$pid"
   wait "$pid"
   code=$?
-  if [ "$code" -ne 0 ] || ! grep -q "hotloop resume stopped$signal/cartpole_dqn-1" out; then
+  if [ "$code" -ne $((128 + $(kill -l "$signal"))) ] || ! grep -q "hotloop resume stopped$signal/cartpole_dqn-1" out ||
+    ! grep -q "stopping as soon as everything is saved" out; then
     echo "FAILED: SIG$signal gave exit $code and: $(cat out)"
     failures=$((failures + 1))
   fi

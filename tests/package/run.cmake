@@ -19,7 +19,7 @@ endif()
 # It compiles worlds, and has settings for them.
 file(COPY ${SOURCE}/../../examples/corridor.cpp DESTINATION ${WORK})
 execute_process(COMMAND ${CMAKE_COMMAND} -E env XDG_CACHE_HOME=${WORK}/cache ${prefix}/bin/hotloop
-                        train corridor.cpp --steps 1000 --quiet WORKING_DIRECTORY ${WORK} ${step})
+                        train corridor.cpp --steps 2000 --quiet WORKING_DIRECTORY ${WORK} ${step})
 
 file(STRINGS ${WORK}/build/CMakeCache.txt found REGEX "^hotloop_DIR:")
 if(NOT found MATCHES "=${prefix}/")

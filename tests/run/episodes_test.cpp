@@ -114,7 +114,8 @@ TEST(EnvOptions, MistakesAreNamed) {
     EXPECT_EQ(error({{"grid", text}}),
               fmt::format("env.options.grid: found {}; allowed: whole number, 4 to 32", text));
   }
-  EXPECT_EQ(error({{"obs", "flod"}}), "env.options.obs: found flod; allowed: one of basic, flood");
+  EXPECT_EQ(error({{"obs", "flod"}}),
+            "env.options.obs: found flod; did you mean flood? allowed: one of basic, flood");
   EXPECT_EQ(error({{"reward", "inf"}}),
             "env.options.reward: found inf; allowed: number, -100 to 100");
 }

@@ -69,7 +69,8 @@ std::map<std::string, std::vector<std::byte>> contents(const std::string& path) 
       copy(static_cast<std::uint8_t*>(nullptr));
   }
   Json state = Json::parse(file.metadata("state"));
-  for (const char* timing : {"seconds", "solved_seconds", "metrics_bytes"}) state.erase(timing);
+  for (const char* timing : {"seconds", "group_seconds", "solved_seconds", "metrics_bytes"})
+    state.erase(timing);
   const std::string text = state.dump();
   all["state"].assign(reinterpret_cast<const std::byte*>(text.data()),
                       reinterpret_cast<const std::byte*>(text.data()) + text.size());

@@ -97,6 +97,14 @@ TEST(Spec, CombinationsThatMakeNoSenseAreRefused) {
   };
   EXPECT_NE(refused({"algo.double=true", "algo.target.every=0"}).find("needs a target network"),
             std::string::npos);
+  EXPECT_NE(refused({"replay.capacity=64", "algo.batch=8", "algo.n_step=65"})
+                .find("more than replay.capacity keeps"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.learning_starts=1000", "run.steps=1000"}).find("would never learn"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.name=pqn", "algo.rollout=64", "algo.batch=64", "run.steps=63"})
+                .find("would never learn; a round has 64 env steps (algo.rollout times env.count)"),
+            std::string::npos);
   EXPECT_NE(refused({"algo.explore=boltzmann", "algo.explore_steps=4"}).find("epsilon_greedy"),
             std::string::npos);
   EXPECT_NE(refused({"algo.head=c51", "algo.v_min=5", "algo.v_max=5"}).find("not below algo.v_max"),

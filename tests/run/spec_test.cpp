@@ -213,6 +213,7 @@ TEST(Spec, WrittenSpecsAreReadBackToTheBit) {
     spec.q.train_every += spec.envs;
     spec.q.replay_capacity = (70'000 / spec.envs + 1 + spec.q.replay_capacity % 3'000) * spec.envs;
     spec.q.learning_starts = std::min(spec.q.learning_starts, spec.run.steps);
+    spec.run.steps += 10'000'000 * std::int64_t{spec.envs};  // so that something is learnt
     spec.evaluation.every += 1;
     spec.algorithm = Algorithm::dqn;
     spec.ppo = {};  // what belongs to ppo alone
