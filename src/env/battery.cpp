@@ -99,7 +99,7 @@ Failure check_row(const WorldArray& worlds, int row, std::span<float> obs,
 
 // Random play over the bare worlds: sizes, finiteness, flags, masks. It comes first, because the
 // later checks trust the worlds with unguarded memory.
-Failure check_play(EnvEntry::Maker make, const BatteryOptions& options) {
+Failure check_play(const EnvEntry::Maker& make, const BatteryOptions& options) {
   const auto rows = static_cast<std::size_t>(options.rows);
   const std::unique_ptr<WorldArray> worlds = make(options.rows, options.values);
   const EnvSpec& spec = worlds->spec();

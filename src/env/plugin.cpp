@@ -212,11 +212,11 @@ EnvSpec read_spec(const hotloop_world& w, Refuse&& refuse) {
 }
 
 // Entries are for good, and so are their worlds.
-const PluginWorld& keep(PluginWorld world) {
+const PluginWorld& keep(const PluginWorld& world) {
   static std::mutex mutex;
   static auto& worlds = *new std::deque<PluginWorld>();
   const std::lock_guard lock(mutex);
-  return worlds.emplace_back(std::move(world));
+  return worlds.emplace_back(world);
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ struct AcrobotBy<Maths>::Batch {
 };
 
 template <class Maths>
-AcrobotBy<Maths>::Slope AcrobotBy<Maths>::slope(double torque) const {
+typename AcrobotBy<Maths>::Slope AcrobotBy<Maths>::slope(double torque) const {
   constexpr double m1 = kMass1, m2 = kMass2, l1 = kLength1, lc1 = kCentre1, lc2 = kCentre2;
   constexpr double g = kGravity, right_angle = std::numbers::pi / 2;
   const auto [sin2, cos2] = Maths::sin_cos(theta2);
