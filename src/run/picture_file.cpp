@@ -53,6 +53,30 @@ class Palette {
   int count_ = 0;
 };
 
+// The part of a frame that differs from the one before it, at least a pixel.
+struct Part {
+  int left, top, width, height;
+};
+
+Part changed_part(const std::vector<std::uint8_t>& before, const std::vector<std::uint8_t>& now,
+                  int width) {
+  const int height = static_cast<int>(now.size()) / width;
+  int left = width, right = 0, top = height, bottom = 0;
+  for (int y = 0; y < height; ++y) {
+    const auto row = now.begin() + static_cast<std::ptrdiff_t>(y) * width;
+    const auto row_before = before.begin() + static_cast<std::ptrdiff_t>(y) * width;
+    for (int x = 0; x < width; ++x) {
+      if (row[x] == row_before[x]) continue;
+      left = std::min(left, x);
+      right = std::max(right, x + 1);
+      top = std::min(top, y);
+      bottom = y + 1;
+    }
+  }
+  if (bottom == 0) return {0, 0, 1, 1};
+  return {left, top, right - left, bottom - top};
+}
+
 void check(bool good, const std::string& path, int error) {
   if (good) return;
   const char* text = GifErrorString(error);
@@ -84,7 +108,8 @@ void write_png(const std::string& path, const Picture& picture, int scale) {
 
 void write_gif(const std::string& path, std::span<const Picture> pictures, int scale,
                int frames_per_second) {
-  const int width = pictures[0].width * scale;
+  const int columns = pictures[0].width;
+  const int width = columns * scale;
   const int height = pictures[0].height * scale;
   Palette palette;
   std::vector<std::vector<std::uint8_t>> frames;  // numbers of colours, not yet scaled
@@ -120,11 +145,17 @@ void write_gif(const std::string& path, std::span<const Picture> pictures, int s
     std::array<GifByteType, 4> packed;
     EGifGCBToExtension(&control, packed.data());
     done(EGifPutExtension(file, GRAPHICS_EXT_FUNC_CODE, packed.size(), packed.data()));
-    done(EGifPutImageDesc(file, 0, 0, width, height, false, nullptr));
-    for (int y = 0; y < height; ++y) {
-      const std::uint8_t* row = &frames[i][static_cast<std::size_t>(y / scale) * pictures[0].width];
-      for (int x = 0; x < width; ++x) line[x] = row[x / scale];
-      done(EGifPutLine(file, line.data(), width));
+    const Part part = i == 0 ? Part{0, 0, columns, pictures[0].height}
+                             : changed_part(frames[i - 1], frames[i], columns);
+    done(EGifPutImageDesc(file, part.left * scale, part.top * scale, part.width * scale,
+                          part.height * scale, false, nullptr));
+    for (int y = part.top; y < part.top + part.height; ++y) {
+      const std::uint8_t* row = &frames[i][static_cast<std::size_t>(y) * columns + part.left];
+      for (int x = 0; x < part.width; ++x) {
+        std::fill_n(line.begin() + static_cast<std::ptrdiff_t>(x) * scale, scale, row[x]);
+      }
+      for (int again = 0; again < scale; ++again)
+        done(EGifPutLine(file, line.data(), part.width * scale));
     }
   }
   check(EGifCloseFile(owner.release(), &error) == GIF_OK, path, error);

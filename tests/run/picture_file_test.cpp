@@ -46,23 +46,34 @@ TEST(PictureFile, PngHoldsEveryCellAsASquare) {
 }
 
 TEST(PictureFile, GifHoldsEveryFrame) {
-  const std::vector<Picture> pictures = {checkers(6, 4, 10), checkers(6, 4, 20),
-                                         checkers(6, 4, 30)};
+  std::vector<Picture> pictures = {checkers(6, 4, 10), checkers(6, 4, 20), checkers(6, 4, 20),
+                                   checkers(6, 4, 20)};
+  pictures[2].rgb[(2 * 6 + 4) * 3] += 5;  // one pixel changes, and then none
+  pictures[3] = pictures[2];
+  const int frames = static_cast<int>(pictures.size());
   const std::string path = testing::TempDir() + "game.gif";
   write_gif(path, pictures, 3, 10);
   int error = 0;
   GifFileType* file = DGifOpenFileName(path.c_str(), &error);
   ASSERT_NE(file, nullptr);
   ASSERT_EQ(DGifSlurp(file), GIF_OK);
-  ASSERT_EQ(file->ImageCount, 3);
+  ASSERT_EQ(file->ImageCount, frames);
+  EXPECT_EQ(file->SavedImages[2].ImageDesc.Width, 3) << "a pixel, three times as large";
   ASSERT_EQ(file->SWidth, 18);
   ASSERT_EQ(file->SHeight, 12);
-  for (int frame = 0; frame < 3; ++frame) {
+  std::vector<int> shown(18 * 12);  // frames after the first have what changed
+  for (int frame = 0; frame < frames; ++frame) {
     GraphicsControlBlock control;
     ASSERT_EQ(DGifSavedExtensionToGCB(file, frame, &control), GIF_OK);
-    EXPECT_EQ(control.DelayTime, frame == 2 ? 100 : 10);
+    EXPECT_EQ(control.DelayTime, frame + 1 == frames ? 100 : 10);
+    const SavedImage& image = file->SavedImages[frame];
+    const GifImageDesc& part = image.ImageDesc;
+    for (int i = 0; i < part.Width * part.Height; ++i) {
+      const int x = part.Left + i % part.Width, y = part.Top + i / part.Width;
+      shown[y * 18 + x] = image.RasterBits[i];
+    }
     for (int i = 0; i < 18 * 12; ++i) {
-      const GifColorType colour = file->SColorMap->Colors[file->SavedImages[frame].RasterBits[i]];
+      const GifColorType colour = file->SColorMap->Colors[shown[i]];
       const std::size_t at = (i / 18 / 3 * 6 + i % 18 / 3) * 3;
       ASSERT_EQ(colour.Red, pictures[frame].rgb[at]);
       ASSERT_EQ(colour.Green, pictures[frame].rgb[at + 1]);
