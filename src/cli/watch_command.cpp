@@ -12,11 +12,12 @@
 
 #include "cli/commands.hpp"
 #include "cli/progress_bar.hpp"
-#include "run/saved_model.hpp"
+#include "core/file.hpp"
 #include "run/action_strips.hpp"
 #include "run/evaluation.hpp"
 #include "run/picture_file.hpp"
 #include "run/picture_text.hpp"
+#include "run/saved_model.hpp"
 
 namespace hotloop {
 namespace {
@@ -123,9 +124,18 @@ class Player {
   int script_ = 0;
 };
 
+// Before the game, not after it.
+void check_picture_path(const std::string& path, std::string_view ending) {
+  if (!path.empty() && !path.ends_with(ending))
+    throw UsageError(fmt::format("'{}': expected a name that ends in {}", path, ending));
+  check_folder_of(path);
+}
+
 }  // namespace
 
 int watch_command(const WatchArguments& arguments) {
+  check_picture_path(arguments.gif, ".gif");
+  check_picture_path(arguments.png, ".png");
   Player player(arguments);
   const std::uint64_t seed = arguments.seed.value_or(player.spec().run.seed);
   ThreadTeam team(1);

@@ -245,6 +245,8 @@ expect 1 "standard output" bash -c "'$hotloop' train cartpole_dqn ${small[*]@Q} 
 expect 0 "layer0.weight" "$hotloop" inspect "$run/model-best.safetensors"
 expect 2 "does not exist" "$hotloop" inspect nothing
 expect 2 "not a run folder" "$hotloop" resume .
+expect 2 "ends in .gif" "$hotloop" watch "$run" --gif game.txt
+expect 2 "nowhere" "$hotloop" watch "$run" --gif nowhere/game.gif
 expect 2 "expected a whole number, 0 to" "$hotloop" train cartpole_dqn --seed -1
 expect 2 "expected a whole number, 0 to" "$hotloop" eval "$run" --seed 18446744073709551616
 expect 0 "cartpole" "$hotloop" train cartpole --steps 3000 --out plain --quiet
