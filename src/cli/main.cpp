@@ -236,7 +236,7 @@ int run(int argc, char** argv) {
       ->allow_extra_args(false);
   profile_app->add_option("--seed", profile.seed, "random seed (run.seed)")->check(kSeed);
   profile_app->add_option("--seconds", profile.seconds, "how long to measure")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(0.01, 1e6))
       ->capture_default_str();
   profile_app->add_option("--trace", profile.trace,
                           "write single phases to this file, for chrome://tracing or Perfetto");
