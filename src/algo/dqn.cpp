@@ -1,6 +1,7 @@
 #include "algo/dqn.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/flush_denormals.hpp"
 
@@ -132,8 +133,9 @@ void Dqn::learn(const Batch& batch, Learner& shard, bool keep_next, std::span<fl
   }
 }
 
-void Dqn::update_target() {
-  const auto blend = static_cast<float>(options_.target_blend);
+void Dqn::update_target(std::int64_t times) {
+  const double kept = std::pow(1 - options_.target_blend, static_cast<double>(times));
+  const auto blend = static_cast<float>(times == 1 ? options_.target_blend : 1 - kept);
   if (blend == 1) {
     std::copy(online().begin(), online().end(), target_.begin());
     return;

@@ -43,8 +43,8 @@ class Dqn {
   // What the priorities of the batches' transitions should follow, after `update`: [batches * B].
   std::span<const float> errors() const { return errors_; }
 
-  // target <- blend * online + (1 - blend) * target
-  void update_target();
+  // target <- blend * online + (1 - blend) * target, so many times
+  void update_target(std::int64_t times = 1);
   bool has_target() const { return options_.target_every > 0; }
 
   // Rewards are multiplied by this from now on.

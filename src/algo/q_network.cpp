@@ -14,8 +14,14 @@ namespace {
 
 constexpr int kGreedy = -1;
 
-int random_action(int actions, const std::uint8_t* mask, Rng& rng) {
+int random_action(int actions, const std::uint8_t* mask, bool kept, Rng& rng) {
   if (mask == nullptr) return static_cast<int>(rng.below(actions));
+  if (kept) {  // the first that is allowed in an order that does not depend on the mask
+    while (true) {
+      const auto action = static_cast<int>(rng.below(actions));
+      if (mask[action] != 0) return action;
+    }
+  }
   const int allowed =
       static_cast<int>(std::count_if(mask, mask + actions, [](auto m) { return m != 0; }));
   int skip = static_cast<int>(rng.below(allowed));
@@ -109,7 +115,8 @@ void QNetwork::act_block(int block, int envs, std::span<const float> obs,
     Rng rng(seed_, Purpose::exploration, static_cast<std::uint32_t>(begin + row),
             step / exploration.steps);
     const bool explore = rng.uniform() < exploration.epsilon;
-    chosen[row] = explore ? random_action(head_.actions, mask_of(row), rng) : kGreedy;
+    chosen[row] =
+        explore ? random_action(head_.actions, mask_of(row), exploration.steps > 1, rng) : kGreedy;
     needs_values |= !explore;
   }
   if (!needs_values) return;

@@ -134,14 +134,16 @@ void ReplayLearner::update(int draw, Training& training) {
   ++c.batches;
 }
 
-// Lets the target network follow if a multiple of its period lies in (before, now].
+// Lets the target network follow, as often as a multiple of its period lies in (before, now]; copies of
+// the same are made once.
 void ReplayLearner::follow(std::int64_t before, std::int64_t now, Counters& counters) {
   const std::int64_t every = spec_.q.target_every;
   if (every == 0 || before / every == now / every) return;
   mark(Phase::learn_sync);
   if (std::isnan(lag_)) lag_ = target_lag();
-  dqn_.update_target();
-  ++counters.target_updates;
+  const std::int64_t times = spec_.q.target_blend == 1 ? 1 : now / every - before / every;
+  dqn_.update_target(times);
+  counters.target_updates += times;
 }
 
 Signs ReplayLearner::signs(const Counters& counters) {

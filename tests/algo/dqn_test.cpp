@@ -275,6 +275,52 @@ TEST(Dqn, StaysWithItsSlowTwinOverAThousandUpdates) {
   }
 }
 
+// Statistics that normalise observations count at s and at s', for the network that chooses and for the one
+// that values.
+TEST(Dqn, NormalisesBothStates) {
+  const std::vector<float> mean = {2, -1, 0.5f, 3}, factor = {0.5f, 2, 1, 0.25f};
+  const InputScale scale{mean.data(), factor.data()};
+  for (const bool double_q : {false, true}) {
+    const QOptions options{.loss = Loss::mse, .batch = 21, .double_q = double_q};
+    const Structure net = make_mlp(4, 3, {.hidden = {24}, .activation = Activation::tanh});
+    const OptimiserOptions adam{};
+    Dqn fast(net, Initialiser::pytorch, options, adam, 5, 1, &scale);
+    reference::Dqn<double> slow(net, options, adam, fast.online(), 5);
+    ThreadTeam team(1);
+    Rng rng(4, Purpose::test, 0, 0);
+    for (int u = 0; u < 50; ++u) {
+      OwnedBatch batch = random_batch(21, 4, 3, rng);
+      const Batch given = batch.view();
+      const double loss_fast = fast.update({&given, 1}, 1e-3, u, team).loss;
+      OwnedBatch scaled = batch;
+      for (int i = 0; i < 21 * 4; ++i) {
+        for (auto* obs : {&scaled.obs, &scaled.next_obs})
+          (*obs)[i] = ((*obs)[i] - mean[i % 4]) * factor[i % 4];
+      }
+      ASSERT_NEAR(loss_fast, slow.update(scaled.view(), 1e-3, u), 1e-4) << "update " << u;
+      if (u % 10 == 0) {
+        fast.update_target();
+        slow.target = slow.online;
+      }
+    }
+  }
+}
+
+TEST(Dqn, SeveralBlendsAtOnceAreThoseOneAfterTheOther) {
+  const Structure net = make_mlp(2, 2, {.hidden = {3}});
+  const QOptions options{.target_blend = 0.3};
+  Dqn once(net, Initialiser::pytorch, options, {}, 1, 1),
+      thrice(net, Initialiser::pytorch, options, {}, 1, 1);
+  for (Dqn* dqn : {&once, &thrice}) {
+    for (float& p : dqn->online()) p += 1;
+  }
+  once.update_target(3);
+  for (int i = 0; i < 3; ++i) thrice.update_target();
+  for (std::size_t i = 0; i < net.storage; ++i)
+    ASSERT_NEAR(once.target()[i], thrice.target()[i], 1e-6) << i;
+  EXPECT_NEAR(once.online()[0] - once.target()[0], 0.7 * 0.7 * 0.7, 1e-6);
+}
+
 TEST(Dqn, FrozenBiasesOfAGraphStay) {
   for (const bool train : {false, true}) {
     const GraphOptions graph{

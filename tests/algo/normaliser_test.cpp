@@ -48,17 +48,20 @@ TEST(ObsNormaliser, EqualsTheTwoPassStatistics) {
 }
 
 // By hand: gamma .5, one environment, rewards 1, 1, end, 2: returns 1, 1.5, 2 (the end clears).
+// Both kinds of ending begin the return anew.
 TEST(RewardNormaliser, ByHand) {
-  RewardNormaliser n(1, 0.5);
   const std::vector<std::uint8_t> no = {0}, yes = {1};
-  n.add(std::vector<float>{1}, no, no);
-  EXPECT_EQ(n.factor(), 1.0f) << "nothing varies yet";
-  n.add(std::vector<float>{1}, yes, no);
-  n.add(std::vector<float>{2}, no, no);
-  const double mean = (1 + 1.5 + 2) / 3;
-  const double variance =
-      (std::pow(1 - mean, 2) + std::pow(1.5 - mean, 2) + std::pow(2 - mean, 2)) / 3;
-  EXPECT_NEAR(n.factor(), 1 / std::sqrt(variance), 1e-5);
+  for (const bool cut : {false, true}) {
+    RewardNormaliser n(1, 0.5);
+    n.add(std::vector<float>{1}, no, no);
+    EXPECT_EQ(n.factor(), 1.0f) << "nothing varies yet";
+    n.add(std::vector<float>{1}, cut ? no : yes, cut ? yes : no);
+    n.add(std::vector<float>{2}, no, no);
+    const double mean = (1 + 1.5 + 2) / 3;
+    const double variance =
+        (std::pow(1 - mean, 2) + std::pow(1.5 - mean, 2) + std::pow(2 - mean, 2)) / 3;
+    EXPECT_NEAR(n.factor(), 1 / std::sqrt(variance), 1e-5);
+  }
 }
 
 }  // namespace

@@ -4,8 +4,11 @@
 
 #include <hotloop/rng.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
+
+#include "reference/network.hpp"
 
 namespace hotloop {
 namespace {
@@ -81,12 +84,57 @@ TEST(QNetwork, KeepsARandomActionForAsManySteps) {
   EXPECT_NEAR(new_actions / double{pairs}, 1 - 4 / 9.0 - 2 / 36.0, 0.04);
 }
 
+// A mask that changes takes an action away only while it forbids it.
+TEST(QNetwork, KeptActionsReturnWithTheMask) {
+  Acting a;
+  const std::vector<std::uint8_t> all(kEnvs * kActions, 1);
+  int others = 0;
+  for (int stretch = 0; stretch < 20; ++stretch) {
+    const Exploration always{.epsilon = 1, .steps = 3};
+    a.mask = all;
+    const std::vector<std::int32_t> first = a.act(always, 3 * stretch);
+    for (int i = 0; i < kEnvs; ++i) a.mask[i * kActions + first[i]] = 0;
+    a.act(always, 3 * stretch + 1);
+    for (int i = 0; i < kEnvs; ++i) {
+      ASSERT_NE(a.actions[i], first[i]);
+      others |= 1 << a.actions[i];
+    }
+    a.mask = all;
+    ASSERT_EQ(a.act(always, 3 * stretch + 2), first);
+  }
+  EXPECT_EQ(others, (1 << kActions) - 1);
+}
+
+// Statistics that normalise observations count when it acts.
+TEST(QNetwork, ActsOnNormalisedObservations) {
+  Acting plain;
+  const std::vector<float> mean = {1, -2, 0.5f}, factor = {3, 0.5f, 2};
+  const InputScale scale{mean.data(), factor.data()};
+  QNetwork scaled(plain.net, {.actions = kActions}, Initialiser::pytorch, {}, 1, kEnvs, &scale);
+  std::vector<float> obs = plain.obs;
+  for (std::size_t i = 0; i < obs.size(); ++i)
+    plain.obs[i] = std::clamp((obs[i] - mean[i % 3]) * factor[i % 3], -10.0f, 10.0f);
+  std::vector<std::int32_t> actions(kEnvs);
+  std::vector<float> best(kEnvs), taken(kEnvs), plain_best(kEnvs);
+  scaled.act(obs, plain.mask, {.epsilon = 0}, 0, plain.team, actions, {best, taken});
+  EXPECT_EQ(plain.act({.epsilon = 0}, 0, {plain_best, taken}), actions);
+  EXPECT_EQ(best, plain_best);
+}
+
 // Boltzmann: frequencies follow softmax(Q / temperature) over the allowed actions.
 TEST(QNetwork, BoltzmannFollowsTheSoftmax) {
   Acting a;
   constexpr double kTemperature = 0.2;
   std::vector<float> values(kEnvs), taken(kEnvs);
-  std::vector<double> expected(kEnvs * kActions), q(kEnvs * kActions, -INFINITY);
+  std::vector<double> q(kEnvs * kActions, -INFINITY);
+  const std::vector<double> parameters(a.network.online().begin(), a.network.online().end());
+  for (int i = 0; i < kEnvs; ++i) {
+    const std::vector<double> row(a.obs.begin() + i * 3, a.obs.begin() + (i + 1) * 3);
+    const std::vector<double> all = reference::forward<double>(a.net, parameters, row).y.back();
+    for (int k = 0; k < kActions; ++k) {
+      if (a.mask[i * kActions + k] != 0) q[i * kActions + k] = all[k];
+    }
+  }
   constexpr int kDraws = 4000;
   std::vector<int> counts(kEnvs * kActions);
   for (int t = 0; t < kDraws; ++t) {
@@ -95,7 +143,7 @@ TEST(QNetwork, BoltzmannFollowsTheSoftmax) {
       const int place = i * kActions + a.actions[i];
       ASSERT_TRUE(a.mask[place]) << "masked action taken";
       ++counts[place];
-      q[place] = taken[i];
+      ASSERT_NEAR(taken[i], q[place], 1e-5);
       ASSERT_LE(taken[i], values[i]);
     }
   }
