@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "reference/network.hpp"
+#include "run/ppo_learner.hpp"
 #include "run/replay_learner.hpp"
 #include "run/rollout_learner.hpp"
 #include "tests/run/small_spec.hpp"
@@ -269,7 +270,36 @@ double best_value(const QNetwork& network, const float* obs, const std::uint8_t*
   return best;
 }
 
-// The lambda-returns as the recursion says it, lane by lane.
+// The lambda-returns as the recursion says it, lane by lane. `value` is that of the state that a place's
+// step led to, `last` that of an episode's final one.
+std::vector<float> returns_by_hand(const Rollout& rollout, const QOptions& q, double factor,
+                                   const std::function<double(int place)>& value,
+                                   const std::function<double(int place)>& last) {
+  std::vector<float> returns(q.rollout * kEnvs);
+  for (int env = 0; env < kEnvs; ++env) {
+    double after = 0;
+    for (int row = q.rollout - 1; row >= 0; --row) {
+      const int place = row * kEnvs + env;
+      const bool cut = rollout.truncated()[place] != 0;
+      const double v = cut ? last(place) : value(place);
+      const double next = cut || row + 1 == q.rollout ? v : q.lambda * after + (1 - q.lambda) * v;
+      after = factor * rollout.rewards()[place] +
+              (rollout.terminated()[place] != 0 ? 0 : q.gamma * next);
+      returns[place] = static_cast<float>(after);
+    }
+  }
+  return returns;
+}
+
+std::vector<std::int32_t> shuffled(std::size_t size, std::uint64_t seed, std::int64_t stream) {
+  std::vector<std::int32_t> order(size);
+  std::iota(order.begin(), order.end(), 0);
+  Rng rng(seed, Purpose::replay, 1, static_cast<std::uint64_t>(stream));
+  for (std::size_t i = size - 1; i > 0; --i)
+    std::swap(order[i], order[rng.below(static_cast<std::uint32_t>(i + 1))]);
+  return order;
+}
+
 TEST_P(RolloutTwin, EqualsAPlainLoop) {
   TrainSpec spec = twin_spec();
   spec.algorithm = Algorithm::pqn;
@@ -322,31 +352,17 @@ TEST_P(RolloutTwin, EqualsAPlainLoop) {
     learner.learn({c, window, team});
     for (int env = 0; env < kEnvs; ++env)
       next_values.push_back(best_value(network, &life.obs[env * kObs], &life.mask[env * kActions]));
-    std::vector<float> returns(q.rollout * kEnvs);
-    for (int env = 0; env < kEnvs; ++env) {
-      double after = 0;
-      for (int row = q.rollout - 1; row >= 0; --row) {
-        const int place = row * kEnvs + env;
-        const bool cut = rollout.truncated()[place] != 0;
-        const double value = cut ? best_value(network, &rollout.final_obs()[place * kObs],
-                                              &rollout.final_mask()[place * kActions])
-                                 : next_values[place];
-        const bool mixes = !cut && row + 1 < q.rollout;
-        const double next = mixes ? q.lambda * after + (1 - q.lambda) * value : value;
-        const double factor = q.normalise_rewards ? double{reward_normaliser.factor()} : 1;
-        after = factor * rollout.rewards()[place] +
-                (rollout.terminated()[place] != 0 ? 0 : q.gamma * next);
-        returns[place] = static_cast<float>(after);
-      }
-    }
+    const std::vector<float> returns = returns_by_hand(
+        rollout, q, q.normalise_rewards ? reward_normaliser.factor() : 1,
+        [&](int place) { return next_values[place]; },
+        [&](int place) {
+          return best_value(network, &rollout.final_obs()[place * kObs],
+                            &rollout.final_mask()[place * kActions]);
+        });
     next_values.clear();
     for (int epoch = 0; epoch < q.epochs; ++epoch) {
-      std::vector<std::int32_t> order(returns.size());
-      std::iota(order.begin(), order.end(), 0);
-      Rng rng(spec.run.seed, Purpose::replay, 1,
-              static_cast<std::uint64_t>(c.train_events * q.epochs + epoch));
-      for (std::size_t i = order.size() - 1; i > 0; --i)
-        std::swap(order[i], order[rng.below(static_cast<std::uint32_t>(i + 1))]);
+      const std::vector<std::int32_t> order =
+          shuffled(returns.size(), spec.run.seed, c.train_events * q.epochs + epoch);
       for (std::size_t first = 0; first < order.size(); first += q.batch) {
         const Progress now{c.env_steps, static_cast<std::int64_t>(updates), c.episodes};
         pqn.update(rollout, std::span(order).subspan(first, q.batch), returns,
@@ -368,6 +384,110 @@ INSTANTIATE_TEST_SUITE_P(Learner, RolloutTwin,
                                                     s.q.normalise_obs = s.q.normalise_rewards =
                                                         true;
                                                     s.q.explore_steps = 3;
+                                                  }}),
+                         [](const auto& test) { return test.param.name; });
+
+class PpoTwin : public testing::TestWithParam<TwinCase> {};
+
+TEST_P(PpoTwin, EqualsAPlainLoop) {
+  TrainSpec spec = twin_spec();
+  spec.algorithm = Algorithm::ppo;
+  spec.q.rollout = 6;
+  spec.q.batch = 6;
+  spec.q.epochs = 2;
+  spec.q.lambda = 0.7;
+  spec.q.train_every = spec.q.rollout * kEnvs;
+  spec.ppo.clip = linear(0.3, 0.05, 150);
+  spec.ppo.entropy = linear(0.5, 0.01, 150);
+  GetParam().change(spec);
+  const QOptions& q = spec.q;
+  PpoLearner learner(spec);
+  const std::size_t places = static_cast<std::size_t>(q.rollout) * kEnvs;
+
+  ObsNormaliser normaliser(kObs);
+  RewardNormaliser reward_normaliser(kEnvs, q.gamma);
+  Ppo ppo(network_structure(spec), std::get<ActorCriticHead>(network_head(spec)), spec.net.init,
+          spec.ppo, spec.optimiser, spec.run.seed, kEnvs, q.batch,
+          q.normalise_obs ? normaliser.scale() : nullptr);
+  Rollout rollout(
+      {.steps = q.rollout, .lanes = kEnvs, .obs = kObs, .actions = kActions, .masks = true});
+  std::vector<float> raw(places), log_probability(places), distribution(places * kActions),
+      values(places + kEnvs), boxes;
+  Acted acted{raw, log_probability, distribution, values, values.size()};
+  ThreadTeam team(1);
+  Counters c;
+  Window window;
+  Actions actions({.name = {}, .actions = kActions}, kEnvs);
+  std::vector<std::int32_t> expected(kEnvs);
+  std::int64_t updates = 0;
+  const auto value_at = [&](const float* obs) {
+    float value = 0;
+    ppo.values(obs, 1, &value, 1, team);
+    return value;
+  };
+
+  Life life;
+  learner.begin(life.obs, life.mask);
+  rollout.begin(life.obs, life.mask);
+  for (std::uint64_t step = 0; step < 60; ++step) {
+    learner.act(life.obs, life.mask, step, c, team, actions);
+    ppo.act(life.obs, life.mask, step, team, step % q.rollout * kEnvs, acted, expected, boxes);
+    ASSERT_EQ(actions.numbers, expected) << "step " << step;
+    const Transitions t = life.step(actions.numbers);
+    c.env_steps += kEnvs;
+    c.episodes += life.ended();
+    learner.push(t, c);
+    reward_normaliser.add(t.rewards, t.terminated, t.truncated);
+    rollout.push(t);
+    if (!rollout.full()) continue;
+
+    const Progress began{c.env_steps - q.train_every, 0, c.episodes};
+    ++c.train_events;
+    learner.learn({c, window, team});
+    for (std::size_t i = 0; i < places + kEnvs; ++i) values[i] = value_at(&rollout.obs()[i * kObs]);
+    const std::vector<float> returns = returns_by_hand(
+        rollout, q, q.normalise_rewards ? reward_normaliser.factor() : 1,
+        [&](int place) { return values[place + kEnvs]; },
+        [&](int place) { return value_at(&rollout.final_obs()[place * kObs]); });
+    std::vector<float> advantages(places);
+    for (std::size_t i = 0; i < places; ++i) advantages[i] = returns[i] - values[i];
+    if (spec.ppo.advantages == Standardise::rollout) {
+      double mean = 0, squares = 0;
+      for (const float a : advantages) mean += a / double(places);
+      for (const float a : advantages) squares += (a - mean) * (a - mean) / double(places);
+      for (float& a : advantages) a = static_cast<float>((a - mean) / std::sqrt(squares));
+    }
+    for (int epoch = 0; epoch < q.epochs; ++epoch) {
+      const std::vector<std::int32_t> order =
+          shuffled(places, spec.run.seed, c.train_events * q.epochs + epoch);
+      for (std::size_t first = 0; first < places; first += q.batch, ++updates) {
+        Progress now = began;
+        now.updates = updates;
+        const Lesson lesson{rollout,
+                            acted,
+                            returns,
+                            advantages,
+                            spec.ppo.clip.at(now),
+                            spec.ppo.entropy.at(now),
+                            q.learning_rate.at(now)};
+        ppo.update(lesson, std::span(order).subspan(first, q.batch), team);
+      }
+    }
+    normaliser.add(rollout.obs().first(places * kObs));
+    rollout.restart();
+    expect_near(learner.network().online(), ppo.online(), c.updates);
+  }
+  EXPECT_EQ(c.updates, updates);
+  EXPECT_GT(updates, 50);
+}
+
+INSTANTIATE_TEST_SUITE_P(Learner, PpoTwin,
+                         testing::Values(TwinCase{"masks", [](TrainSpec&) {}},
+                                         TwinCase{"statistics",
+                                                  [](TrainSpec& s) {
+                                                    s.q.normalise_obs = true;
+                                                    s.q.normalise_rewards = true;
+                                                    s.ppo.advantages = Standardise::rollout;
                                                   }}),
                          [](const auto& test) { return test.param.name; });
 
