@@ -113,6 +113,29 @@ inline std::vector<Variant> variants() {
          s.q.prioritised = true;
          s.q.accumulate = 2;
        }},
+      {"repeats_of_parts",
+       [](TrainSpec& s) {
+         s.q.prioritised = s.q.truncation_ends = true;
+         s.q.repeats = s.q.accumulate = 2;
+         s.q.n_step = 3;
+         s.q.target_count = Count::updates;
+         s.q.target_every = 6;
+         s.q.explore_steps = 5;
+         s.optimiser.kind = OptimiserKind::rmsprop;
+         s.optimiser.momentum = 0.9f;
+       }},
+      {"masked_priorities",
+       [](TrainSpec& s) {
+         s.env = "sfc";
+         s.env_options = {{"mask", "on"}, {"max_steps", "40"}, {"scale", "on"}};
+         s.q.prioritised = s.q.newest = s.q.double_q = true;
+         s.q.n_step = 4;
+         s.q.explore_steps = 3;
+         s.q.target_blend = 0.05;
+         s.q.target_every = 3;  // below the number of environments
+         s.optimiser.kind = OptimiserKind::sgd;
+         s.optimiser.momentum = 0.5f;
+       }},
       {"rainbow",
        [](TrainSpec& s) {
          s.q.double_q = s.q.prioritised = s.net.dueling = true;
@@ -126,6 +149,12 @@ inline std::vector<Variant> variants() {
        [](TrainSpec& s) {
          become_rollout_learner(s, Algorithm::pqn);
          s.net.layer_norm = true;
+       }},
+      {"sarsa_noisy",
+       [](TrainSpec& s) {
+         become_rollout_learner(s, Algorithm::sarsa);
+         s.net.noisy = Noisy::all;
+         s.q.normalise_obs = true;
        }},
       {"pqn_normalised",
        [](TrainSpec& s) {
