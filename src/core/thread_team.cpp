@@ -15,9 +15,7 @@ namespace {
 // A helper spins this often before it goes to sleep: rounds follow each other within microseconds,
 // and a futex wake-up costs more than a small chunk. With fewer cores than threads it sleeps at
 // once.
-int spin_limit(int threads) {
-  return threads <= usable_cores() ? 20000 : 0;
-}
+int spin_limit(int threads) { return threads <= usable_cores() ? 20000 : 0; }
 
 template <class T>
 void wait_while_equal(std::atomic<T>& value, T old, int spins) {
