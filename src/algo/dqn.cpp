@@ -53,6 +53,7 @@ UpdateReport Dqn::update(std::span<const Batch> batches, double learning_rate, s
     const std::span<float> errors = errors_.subspan(b * batch.size, batch.size);
     const int shards = static_cast<int>(shards_.size());
     team.run(shards, [&](int first, int last, int) {
+      const FlushDenormals flush;
       for (int i = first; i < last; ++i) learn(batch, shards_[i], keep_next, errors);
     });
     if (after_loss && b + 1 == batches.size()) {
@@ -100,7 +101,6 @@ void Dqn::value_next_states(const Batch& batch, Learner& shard) const {
 }
 
 void Dqn::learn(const Batch& batch, Learner& shard, bool keep_next, std::span<float> errors) const {
-  const FlushDenormals flush;
   const Plan& plan = network_.plan();
   if (!keep_next) value_next_states(batch, shard);
   mark(Phase::learn_forward);
@@ -134,8 +134,9 @@ void Dqn::learn(const Batch& batch, Learner& shard, bool keep_next, std::span<fl
 }
 
 void Dqn::update_target(std::int64_t times) {
-  const double kept = std::pow(1 - options_.target_blend, static_cast<double>(times));
-  const auto blend = static_cast<float>(times == 1 ? options_.target_blend : 1 - kept);
+  const double once = options_.target_blend;
+  const auto blend =
+      static_cast<float>(times == 1 ? once : 1 - std::pow(1 - once, static_cast<double>(times)));
   if (blend == 1) {
     std::copy(online().begin(), online().end(), target_.begin());
     return;

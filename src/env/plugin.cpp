@@ -10,7 +10,6 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <utility>
 
 #include "env/trial.hpp"
 
