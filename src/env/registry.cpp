@@ -6,6 +6,13 @@
 #include "env/world_file.hpp"
 
 namespace hotloop {
+namespace {
+
+bool is_of_python(std::string_view name) {
+  return name.starts_with("gymnasium:") || name.starts_with("python:");
+}
+
+}  // namespace
 
 bool EnvRegistry::add(const EnvEntry& entry) {
   const std::lock_guard lock(mutex_);
@@ -52,19 +59,23 @@ const EnvEntry* EnvRegistry::look_up(std::string_view name) const {
   return place == by_name_.end() ? nullptr : place->second;
 }
 
+std::string EnvRegistry::name_error(std::string_view name) const {
+  if (look_up(name) != nullptr || is_of_python(name) || is_world_file(name)) return "";
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string_view> names;
+  for (const auto& [known, entry] : by_name_) names.push_back(known);
+  return "unknown environment " + std::string(name) + "; " + suggestion(name, names);
+}
+
 const EnvEntry& EnvRegistry::find(std::string_view name) {
   if (const EnvEntry* entry = look_up(name)) return *entry;
-  if (name.starts_with("gymnasium:") || name.starts_with("python:")) {
+  if (is_of_python(name)) {
     throw UsageError("env.name: " + std::string(name) +
                      " is an environment of Python's; train, resume and evaluate it from Python, "
                      "with hotloop.train(..., env=...) or hotloop.resume(..., env=...)");
   }
   if (is_world_file(name)) return put(std::string(name), load_world_file(std::string(name)));
-  const std::lock_guard lock(mutex_);
-  std::vector<std::string_view> names;
-  for (const auto& [known, entry] : by_name_) names.push_back(known);
-  throw UsageError("env.name: unknown environment " + std::string(name) + "; " +
-                   suggestion(name, names));
+  throw UsageError("env.name: " + name_error(name));
 }
 
 // Inside a function, so that it exists before the first world registers, whatever the link order.

@@ -31,7 +31,10 @@ class EnvRegistry {
   std::vector<EnvEntry> entries() const;
 
   const EnvEntry* look_up(std::string_view name) const;  // null if it is unknown
-  // Throws UsageError naming the nearest known name and all of them.
+  // What is wrong with the name, with the nearest known one and all of them; empty if it is known,
+  // or is a file's or Python's, of which only opening it can tell.
+  std::string name_error(std::string_view name) const;
+  // Throws UsageError if there is none.
   const EnvEntry& find(std::string_view name);
 
  private:

@@ -25,7 +25,7 @@ struct HealthRecord {
 
 // Survives stopping and resuming.
 struct RunRecord {
-  double seconds = 0;            // wall time of training, all sessions together
+  double seconds = 0;  // wall time of training, all sessions together
   // ... and how much of it each group of phases took.
   std::array<double, kPhaseGroups.size()> group_seconds{};
   double greedy_return = kNone;  // mean of the last evaluation

@@ -83,4 +83,8 @@ struct Violation {
 };
 std::vector<Violation> spec_violations(const TrainSpec& spec);
 
+// Why this key makes no difference to the run; empty if it does. A file may have such keys, so that
+// switches can be turned off one by one; who gives one on the command line is told.
+std::string_view idle_because(const TrainSpec& spec, std::string_view path);
+
 }  // namespace hotloop

@@ -29,6 +29,7 @@ namespace {
 struct Entry {
   YAML::Node node;
   std::string where;  // "x.yaml:7" or "--set algo.batch=64"
+  bool is_override = false;
 };
 
 [[noreturn]] void fail(std::string_view where, std::string_view path, std::string_view what) {
@@ -327,9 +328,15 @@ class SpecReader {
         fail(origin_, key.path, "missing; every spec needs it");
       }
     }
+    if (const std::string wrong = env_registry().name_error(spec_.env); !wrong.empty())
+      fail(where("env.name"), "env.name", wrong);
     derive();
     for (const Violation& violation : spec_violations(spec_)) {
       fail(where(violation.path), violation.path, violation.text);
+    }
+    for (const auto& [path, entry] : entries_) {
+      const std::string_view because = entry.is_override ? idle_because(spec_, path) : "";
+      if (!because.empty()) fail(entry.where, path, fmt::format("has no effect: {}", because));
     }
     spec_.q.replay_capacity -= spec_.q.replay_capacity % spec_.envs;
     return spec_;
@@ -391,7 +398,7 @@ class SpecReader {
                     [&](const auto& entry) { return entry.first.starts_with(path + '.'); });
     }
     if (is_value(path) || (schedule && !node.IsMap())) {
-      entries_[path] = {node, where};
+      entries_[path] = {node, where, !lines};
       return;
     }
     if (node.IsNull()) return;  // a heading whose keys are all commented out

@@ -64,30 +64,30 @@ TEST(EpisodeBudget, EndsTheRunAfterTheRoundThatReachesIt) {
 }
 
 TEST(EpisodeBudget, StepsAreUnlimitedUnlessGiven) {
-  EXPECT_EQ(read("env: {name: a}\nrun: {episodes: 10}").run.steps, kNoLimit);
-  EXPECT_EQ(read("env: {name: a}\nrun: {episodes: 10, steps: 2000}").run.steps, 2000);
-  EXPECT_EQ(read("env: {name: a}").run.steps, 50'000);
+  EXPECT_EQ(read("env: {name: cartpole}\nrun: {episodes: 10}").run.steps, kNoLimit);
+  EXPECT_EQ(read("env: {name: cartpole}\nrun: {episodes: 10, steps: 2000}").run.steps, 2000);
+  EXPECT_EQ(read("env: {name: cartpole}").run.steps, 50'000);
 }
 
 TEST(SpecEnvOptions, AreReadAsWrittenInTheOrderOfTheirNames) {
-  const TrainSpec spec = load_spec_text("env: {name: a, options: {obs: flood, grid: 10}}", "x.yaml",
+  const TrainSpec spec = load_spec_text("env: {name: cartpole, options: {obs: flood, grid: 10}}", "x.yaml",
                                         std::vector<std::string>{"env.options.grid=15"});
   EXPECT_EQ(spec.env_options, (EnvOptions{{"grid", "15"}, {"obs", "flood"}}));
-  const TrainSpec nested = read("env: {name: a}", {"env.options.food.grid=15"});
+  const TrainSpec nested = read("env: {name: cartpole}", {"env.options.food.grid=15"});
   EXPECT_EQ(nested.env_options, (EnvOptions{{"food.grid", "15"}})) << "not the option grid";
   EXPECT_EQ(load_spec_text(to_yaml(spec), "x").env_options, spec.env_options);
 }
 
 TEST(SpecEnvOptions, MistakesAreNamed) {
-  EXPECT_EQ(complaint("env: {name: a, options: 5}"),
+  EXPECT_EQ(complaint("env: {name: cartpole, options: 5}"),
             "1: env.options: expected a mapping with keys such as grid, found 5");
-  EXPECT_EQ(complaint("env: {name: a, options: {grid: [1]}}"),
+  EXPECT_EQ(complaint("env: {name: cartpole, options: {grid: [1]}}"),
             "1: env.options.grid: expected a number or a word, found a list");
-  EXPECT_EQ(complaint("env: {name: a, options: {grid: 1, grid: 2}}"),
+  EXPECT_EQ(complaint("env: {name: cartpole, options: {grid: 1, grid: 2}}"),
             "1: env.options.grid: given twice");
-  EXPECT_EQ(complaint("env: {name: a}", {"env.options=7"}),
+  EXPECT_EQ(complaint("env: {name: cartpole}", {"env.options=7"}),
             "--set env.options=7: env.options: expected a mapping with keys such as grid, found 7");
-  EXPECT_EQ(complaint("env: {name: a, options: {}}"), "accepted");
+  EXPECT_EQ(complaint("env: {name: cartpole, options: {}}"), "accepted");
 }
 
 TEST(EnvOptions, MistakesAreNamed) {

@@ -8,7 +8,7 @@ namespace {
 
 TEST(Spec, EveryKindOfScheduleHasItsOwnParts) {
   const auto rate = [](const std::string& text) {
-    return read("env: {name: a}\noptimiser: {learning_rate: " + text + "}").q.learning_rate;
+    return read("env: {name: cartpole}\noptimiser: {learning_rate: " + text + "}").q.learning_rate;
   };
   const Schedule step = rate("{kind: step, from: 0.02, factor: 0.9, every: 1000, count: updates}");
   EXPECT_EQ(step.factor, 0.9);
@@ -24,14 +24,14 @@ TEST(Spec, EveryKindOfScheduleHasItsOwnParts) {
             "to, factor, every, count");
   // Epsilon's default is linear: going to zero keeps its start and its length.
   const Schedule epsilon =
-      read("env: {name: a}\nalgo: {epsilon: {kind: linear_to_zero}}").q.epsilon;
+      read("env: {name: cartpole}\nalgo: {epsilon: {kind: linear_to_zero}}").q.epsilon;
   EXPECT_EQ(epsilon.from, 1);
   EXPECT_EQ(epsilon.over, 10'000);
 }
 
 // On-policy algorithms follow their rollout; what they have no use for is refused.
 TEST(Spec, RolloutLearnersDeriveTheirRatios) {
-  const std::string text = "env: {name: a, count: 8}\nalgo: {name: pqn, rollout: 16, batch: 32}";
+  const std::string text = "env: {name: cartpole, count: 8}\nalgo: {name: pqn, rollout: 16, batch: 32}";
   const TrainSpec spec = read(text);
   EXPECT_EQ(spec.q.train_every, 128);
   EXPECT_EQ(spec.q.updates_per_step, 2.0 / 32);
@@ -93,7 +93,7 @@ TEST(Spec, PpoAndTheOthersRefuseEachOthersKeys) {
 
 TEST(Spec, CombinationsThatMakeNoSenseAreRefused) {
   const auto refused = [](const std::vector<std::string>& overrides) {
-    return complaint("env: {name: a}", overrides);
+    return complaint("env: {name: cartpole}", overrides);
   };
   EXPECT_NE(refused({"algo.double=true", "algo.target.every=0"}).find("needs a target network"),
             std::string::npos);
@@ -146,14 +146,14 @@ TEST(Spec, CombinationsThatMakeNoSenseAreRefused) {
 }
 
 TEST(Spec, NoisyLayersExploreAloneUnlessEpsilonIsGiven) {
-  EXPECT_EQ(read("env: {name: a}\nnet: {noisy: all}").q.epsilon.at({}), 0);
-  EXPECT_EQ(read("env: {name: a}\nnet: {noisy: all}\nalgo: {epsilon: {to: 0.1}}").q.epsilon.at({}),
+  EXPECT_EQ(read("env: {name: cartpole}\nnet: {noisy: all}").q.epsilon.at({}), 0);
+  EXPECT_EQ(read("env: {name: cartpole}\nnet: {noisy: all}\nalgo: {epsilon: {to: 0.1}}").q.epsilon.at({}),
             1);
 }
 
 TEST(Spec, AlgorithmsAreDescribedInWords) {
-  EXPECT_EQ(describe_algorithm(read("env: {name: a}")), "dqn");
-  EXPECT_EQ(describe_algorithm(read("env: {name: a}\nalgo: {target: {every: 0}}")), "vanilla dqn");
+  EXPECT_EQ(describe_algorithm(read("env: {name: cartpole}")), "dqn");
+  EXPECT_EQ(describe_algorithm(read("env: {name: cartpole}\nalgo: {target: {every: 0}}")), "vanilla dqn");
   EXPECT_EQ(describe_algorithm(load_spec("cartpole_rainbow")),
             "double dueling noisy 3-step c51 dqn, prioritised");
 }
@@ -175,12 +175,12 @@ TEST(SpecCombinations, GraphsHaveNoLayers) {
 TEST(SpecCombinations, GraphFilesBecomeEdges) {
   const std::string path = testing::TempDir() + "tiny.edges";
   std::ofstream(path) << "# inputs 1 outputs 1\n0 1\n1 2\n";
-  const TrainSpec spec = read("env: {name: a}", {"net.graph.file=" + path});
+  const TrainSpec spec = read("env: {name: cartpole}", {"net.graph.file=" + path});
   EXPECT_EQ(spec.net.graph.kind, GraphKind::edges);
   EXPECT_TRUE(spec.net.graph.file.empty());
   const TrainSpec again = load_spec_text(to_yaml(spec), "x");
   EXPECT_EQ(generate_graph(again.net.graph, 1, 1).edges(), 2);
-  EXPECT_THROW(read("env: {name: a}", {"net.graph.file=" + path + ".txt"}), std::exception);
+  EXPECT_THROW(read("env: {name: cartpole}", {"net.graph.file=" + path + ".txt"}), std::exception);
 }
 
 }  // namespace

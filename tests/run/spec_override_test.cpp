@@ -42,5 +42,58 @@ TEST(SpecOverride, MistakesAreNamed) {
       << "in a file the full form is needed";
 }
 
+TEST(SpecOverride, UnknownEnvironmentsAreNamedWhereTheyStand) {
+  EXPECT_TRUE(complaint("run: {seed: 3}\nenv:\n  name: carpole")
+                  .starts_with("3: env.name: unknown environment carpole; did you mean cartpole?"));
+  EXPECT_TRUE(complaint("env: {name: cartpole}", {"env.name=snak"})
+                  .starts_with("--set env.name=snak: env.name: unknown environment snak; did you"));
+  EXPECT_EQ(complaint("env: {name: \"gymnasium:CartPole-v1\"}"), "accepted");
+}
+
+// In a file such keys may stay, so that a switch can be turned off alone.
+TEST(SpecOverride, WhatHasNoEffectIsRefused) {
+  const std::string dqn = "env: {name: cartpole}\n";
+  const auto because = [&](const std::string& override, const std::string& algo = "dqn") {
+    const std::string text = complaint(dqn, {"algo.name=" + algo, override});
+    const std::string key = override.substr(0, override.find('='));
+    const std::string start = "--set " + override + ": " + key + ": has no effect: ";
+    return text.starts_with(start) ? text.substr(start.size()) : "not idle: " + text;
+  };
+  EXPECT_EQ(because("replay.beta=0.3"), "replay.prioritised is false");
+  EXPECT_EQ(because("replay.beta.to=0.3"), "replay.prioritised is false");
+  EXPECT_EQ(because("replay.alpha=0.3"), "replay.prioritised is false");
+  EXPECT_EQ(because("replay.epsilon=0.3"), "replay.prioritised is false");
+  EXPECT_EQ(because("replay.capacity=5000", "ppo"), "only algo.name: dqn has a replay memory");
+  EXPECT_EQ(because("algo.rollout=8"), "algo.name is dqn, which has no rollouts");
+  EXPECT_EQ(because("algo.epochs=8"), "algo.name is dqn, which has no rollouts");
+  EXPECT_EQ(because("algo.lambda=0.5"), "algo.name is dqn; algo.n_step is its likeness");
+  EXPECT_EQ(because("algo.atoms=8"), "algo.head is scalar");
+  EXPECT_EQ(because("algo.v_max=8"), "algo.head is not c51");
+  EXPECT_EQ(because("algo.temperature=8"), "algo.explore is not boltzmann");
+  EXPECT_EQ(because("net.graph.degree=8"), "net.graph.kind is none");
+  EXPECT_EQ(because("net.noisy_sigma=1"), "net.noisy is none");
+  EXPECT_EQ(because("net.policy_gain=1"), "it belongs to algo.name: ppo");
+  EXPECT_EQ(because("optimiser.momentum=0.9"), "adam and adamw have beta1 instead");
+  EXPECT_EQ(because("optimiser.decay=0.9"), "only rmsprop has it");
+  const auto both = [&](const std::string& other, const std::string& override) {
+    return complaint(dqn, {override, other});
+  };
+  EXPECT_EQ(both("replay.prioritised=true", "replay.beta=0.3"), "accepted");
+  EXPECT_EQ(both("algo.head=quantile", "algo.atoms=8"), "accepted");
+  EXPECT_NE(both("algo.head=quantile", "algo.v_max=8"), "accepted");
+  EXPECT_EQ(both("algo.head=c51", "algo.v_max=8"), "accepted");
+  EXPECT_NE(both("algo.target.every=0", "algo.target.blend=0.1"), "accepted");
+  EXPECT_NE(both("algo.explore=boltzmann", "algo.epsilon=0.1"), "accepted");
+  EXPECT_EQ(both("algo.explore=boltzmann", "algo.temperature=8"), "accepted");
+  EXPECT_EQ(both("net.graph.kind=small_world", "net.graph.degree=8"), "accepted");
+  EXPECT_NE(both("net.graph.kind=small_world", "net.hidden=[8]"), "accepted");
+  EXPECT_EQ(both("net.graph.kind=none", "net.hidden=[8]"), "accepted");
+  EXPECT_EQ(both("net.noisy=all", "net.noisy_sigma=1"), "accepted");
+  EXPECT_EQ(both("optimiser.name=sgd", "optimiser.momentum=0.9"), "accepted");
+  EXPECT_NE(both("optimiser.name=sgd", "optimiser.epsilon=0.1"), "accepted");
+  EXPECT_NE(both("optimiser.name=rmsprop", "optimiser.beta2=0.9"), "accepted");
+  EXPECT_EQ(complaint(dqn + "replay: {beta: 0.3}\nalgo: {rollout: 8}"), "accepted");
+}
+
 }  // namespace
 }  // namespace hotloop

@@ -207,6 +207,7 @@ TEST(Spec, WrittenSpecsAreReadBackToTheBit) {
     for (const Key& key : spec_keys(spec)) std::visit(Randomise{key, rng}, key.field);
     if (i % 3 == 0) spec.evaluation.threshold = std::numeric_limits<double>::quiet_NaN();
     // The relations between keys.
+    spec.env = "python:" + spec.env;  // a name that only Python could know
     spec.envs = 1 + spec.envs % 16;
     spec.q.train_every *= spec.envs;
     spec.q.train_every %= 1'000'000 * spec.envs;
@@ -379,7 +380,7 @@ TEST(Spec, ValuesOutOfRangeAreNamed) {
                            "algo: {batch: 65537}", "evaluation: {episodes: 0}"}) {
     EXPECT_NE(second_line(line).find("is out of range"), std::string::npos) << line;
   }
-  EXPECT_EQ(complaint("env: {name: a, count: 1000001}"),
+  EXPECT_EQ(complaint("env: {name: cartpole, count: 1000001}"),
             "1: env.count: 1000001 is out of range; allowed: 1 <= count <= 1000000");
 }
 
@@ -389,21 +390,21 @@ TEST(Spec, BrokenFilesAreNamed) {
   EXPECT_EQ(complaint("just words"),
             " expected a mapping with keys such as name, found just words");
   EXPECT_EQ(complaint("- a\n- b"), " expected a mapping with keys such as name, found a list");
-  EXPECT_EQ(complaint("env: {name: a}\nalgo: {batch: 1\n"),
+  EXPECT_EQ(complaint("env: {name: cartpole}\nalgo: {batch: 1\n"),
             "3: not valid YAML: end of map flow not found");
-  EXPECT_EQ(complaint("env: {name: a}\n---\nenv: {name: b}"),
+  EXPECT_EQ(complaint("env: {name: cartpole}\n---\nenv: {name: b}"),
             " expected one YAML document, found several");
   EXPECT_EQ(complaint("run: {seed: 1}"), " env.name: missing; every spec needs it");
   EXPECT_EQ(complaint("env:\n"), " env.name: missing; every spec needs it");
-  EXPECT_EQ(complaint("env: {name: a}\nalgo:\n  batch: 1\n  gamma: 1\n  batch: 2\n"),
+  EXPECT_EQ(complaint("env: {name: cartpole}\nalgo:\n  batch: 1\n  gamma: 1\n  batch: 2\n"),
             "5: algo.batch: given twice");
-  EXPECT_EQ(complaint("env: {name: a}\nenv: {name: a}\n"), "2: env: given twice");
+  EXPECT_EQ(complaint("env: {name: cartpole}\nenv: {name: a}\n"), "2: env: given twice");
   EXPECT_EQ(complaint(std::string(100'000, '[')).substr(0, 18), "1: not valid YAML:");
   EXPECT_EQ(complaint("env: &a {name: *a}"), "1: env.name: expected text, found a mapping");
 }
 
 TEST(Spec, SchedulesTakeWhatIsLeftOutFromTheirDefault) {
-  const Schedule epsilon = read("env: {name: a}\nalgo: {epsilon: {to: 0.5}}").q.epsilon;
+  const Schedule epsilon = read("env: {name: cartpole}\nalgo: {epsilon: {to: 0.5}}").q.epsilon;
   EXPECT_EQ(epsilon.kind, ScheduleKind::linear);
   EXPECT_EQ(epsilon.from, 1);
   EXPECT_EQ(epsilon.to, 0.5);
@@ -413,9 +414,10 @@ TEST(Spec, SchedulesTakeWhatIsLeftOutFromTheirDefault) {
       second_line("optimiser: {learning_rate: {kind: cosine, from: 1, to: 0}}"),
       "2: optimiser.learning_rate.over: missing; a schedule of kind cosine has kind, from, to, "
       "over, count");
-  const Schedule rate =
-      read("env: {name: a}\noptimiser: {learning_rate: {kind: cosine, from: 1, to: 0, over: 9}}")
-          .q.learning_rate;
+  const Schedule rate = read(
+                            "env: {name: cartpole}\noptimiser: {learning_rate: {kind: cosine, "
+                            "from: 1, to: 0, over: 9}}")
+                            .q.learning_rate;
   EXPECT_EQ(rate.kind, ScheduleKind::cosine);
   EXPECT_EQ(second_line("algo: {epsilon: {kind: constant}}"),
             "2: algo.epsilon.kind: \"constant\" is unknown; allowed: linear, linear_to_zero, "
@@ -423,13 +425,13 @@ TEST(Spec, SchedulesTakeWhatIsLeftOutFromTheirDefault) {
 }
 
 TEST(Spec, RelationsBetweenKeysAreChecked) {
-  EXPECT_EQ(complaint("env: {name: a, count: 8}\nalgo: {train_every: 12}"),
+  EXPECT_EQ(complaint("env: {name: cartpole, count: 8}\nalgo: {train_every: 12}"),
             "2: algo.train_every: 12 is not a multiple of env.count (8); nearest: 16");
   EXPECT_EQ(second_line("replay: {capacity: 63}"),
             "2: replay.capacity: 63 is less than algo.batch (64)");
-  EXPECT_EQ(complaint("env: {name: a, count: 7}\nreplay: {capacity: 64}"),
+  EXPECT_EQ(complaint("env: {name: cartpole, count: 7}\nreplay: {capacity: 64}"),
             "2: replay.capacity: 63 (rounded down) is less than algo.batch (64)");
-  EXPECT_EQ(complaint("env: {name: a, count: 200000}"),
+  EXPECT_EQ(complaint("env: {name: cartpole, count: 200000}"),
             " replay.capacity: 100000 is less than env.count (200000)");
   EXPECT_EQ(second_line("run: {steps: 999}"),
             " algo.learning_starts: 1000 is more than run.steps (999): the run would never learn");
@@ -444,7 +446,7 @@ TEST(Spec, RelationsBetweenKeysAreChecked) {
 
 TEST(Spec, OverridesApplyInOrderAfterTheFile) {
   const std::string text =
-      "env: {name: a}\nalgo: {batch: 32, epsilon: {kind: cosine, from: 0.5}}\n";
+      "env: {name: cartpole}\nalgo: {batch: 32, epsilon: {kind: cosine, from: 0.5}}\n";
   EXPECT_EQ(read(text, {"algo.batch=16"}).q.batch, 16);
   EXPECT_EQ(read(text, {"algo.batch=16", "algo.batch=8"}).q.batch, 8);
   EXPECT_EQ(read(text, {"net.hidden=[7]"}).net.hidden, std::vector{7});
@@ -453,11 +455,11 @@ TEST(Spec, OverridesApplyInOrderAfterTheFile) {
   EXPECT_EQ(read(text, {"algo.epsilon=0.25"}).q.epsilon.kind, ScheduleKind::constant);
   EXPECT_EQ(read(text, {"algo.epsilon={to: 0.25}"}).q.epsilon.from, 1);  // given anew
   EXPECT_EQ(read(text, {"about=a=b"}).about, "a=b");
-  EXPECT_EQ(read("run: {seed: 3}", {"env.name=b"}).env, "b");
+  EXPECT_EQ(read("run: {seed: 3}", {"env.name=snake"}).env, "snake");
 }
 
 TEST(Spec, BadOverridesNameThemselves) {
-  const std::string text = "env: {name: a}\nalgo: {epsilon: 0.5}\n";
+  const std::string text = "env: {name: cartpole}\nalgo: {epsilon: 0.5}\n";
   EXPECT_EQ(complaint(text, {"algo.batch=0"}),
             "--set algo.batch=0: algo.batch: 0 is out of range; allowed: 1 <= batch <= 65536");
   EXPECT_TRUE(
@@ -510,15 +512,15 @@ TEST(Spec, FilesAreFoundByPathAndMissingOnesNamed) {
   std::string pattern = testing::TempDir() + "hotloop_spec_XXXXXX";
   ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
   const std::string folder = pattern;
-  write_file_atomically(folder + "/first.yaml", "about: the first\nenv: {name: a}");
+  write_file_atomically(folder + "/first.yaml", "about: the first\nenv: {name: cartpole}");
   write_file_atomically(folder + "/second.yaml", "about: [");
-  write_file_atomically(folder + "/mine.spec.json", R"({"env": {"name": "b"}})");
+  write_file_atomically(folder + "/mine.spec.json", R"({"env": {"name": "acrobot"}})");
 
   const auto infos = ready_made_specs(folder);
   ASSERT_EQ(infos.size(), 2u);
   EXPECT_EQ(infos[0].about, "the first");
   EXPECT_EQ(infos[1].about, "(cannot be read)");
-  EXPECT_EQ(load_spec("first", {}, folder).env, "a");
+  EXPECT_EQ(load_spec("first", {}, folder).env, "cartpole");
   EXPECT_EQ(load_spec(folder + "/mine.spec.json", {}, folder).name, "mine.spec");
 
   const auto message = [&](const std::string& name, const std::string& from) -> std::string {
