@@ -18,9 +18,10 @@ __all__ = ["Interrupted", "RunError", "UsageError"]
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during training. Everything is saved; ``hotloop.resume(error.run)`` goes on."""
 
-    def __init__(self, run: Run) -> None:
-        super().__init__(f"stopped; everything is saved. Go on with: hotloop.resume({run.folder!r})")
-        self.run = run
+    def __init__(self, run: Run, again: str = "") -> None:
+        """again: further arguments that ``resume`` needs in another process."""
+        super().__init__(f"stopped; everything is saved. Go on with: hotloop.resume({run.folder!r}{again})")
+        self.run, self._again = run, again
 
-    def __reduce__(self) -> tuple[type, tuple[Run]]:  # for pickle: other than its message is needed
-        return type(self), (self.run,)
+    def __reduce__(self) -> tuple[type, tuple[Run, str]]:  # for pickle: other than its message is needed
+        return type(self), (self.run, self._again)

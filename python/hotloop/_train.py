@@ -48,8 +48,8 @@ def train(
     The interpreter lock is released while training. Ctrl-C saves and raises ``hotloop.Interrupted``,
     whose ``.run`` can be resumed. A bad request raises ``hotloop.UsageError``.
     """
+    parent = os.path.abspath("runs" if out is None else out)  # before an environment changes the folder
     asked = request(spec, env, eval_env, overrides, steps=steps, seed=seed)
-    parent = "runs" if out is None else os.fspath(out)
     hooks = _Hooks(callback, progress)
     result, stopped = hooks.drive(
         lambda: _hotloop.train(
@@ -75,7 +75,7 @@ def resume(
     env: again, if it was a function or a vector environment and this is another process.
     steps: a new total, to train longer. overrides: keys of the groups run and evaluation.
     """
-    folder = run.folder if isinstance(run, Run) else os.fspath(run)
+    folder = os.path.abspath(run.folder if isinstance(run, Run) else run)
     make_known(_hotloop.run_env(folder), env, eval_env)
     settings = override_list(overrides)
     if steps is not None:
@@ -123,5 +123,5 @@ def _finish(result: str, stopped: bool) -> Run:
     values = json.loads(result)
     run = Run(values["run_dir"], values)
     if stopped and values["interrupted"]:
-        raise Interrupted(run)
+        raise Interrupted(run, ", env=..." if _hotloop.run_env(run.folder).startswith("python:") else "")
     return run

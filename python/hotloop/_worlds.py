@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import importlib
 import json
 import math
 import secrets
@@ -115,6 +116,8 @@ class Observations:
 
         def write_parts(row: np.ndarray, value: Any) -> None:
             for key, where, write in writers:
+                if key not in value:
+                    raise UsageError(f"observation: there is no part {key!r}; found {', '.join(map(str, value))}")
                 write(row[where], value[key])
 
         self.write = write_parts
@@ -123,6 +126,12 @@ class Observations:
 def _three(shape: tuple[int, ...], what: str) -> tuple[int, int, int]:
     if len(shape) > 3:
         raise UsageError(f"{what}: {len(shape)} dimensions; allowed: up to 3")
+    if len(shape) == 3 and shape[0] <= 4 < min(shape[1:]):
+        warnings.warn(
+            f"{what}: shape {shape} is taken as rows, columns, channels by net.channels; if the channels come "
+            "first, move them to the end, by a wrapper: np.moveaxis(obs, 0, -1)",
+            stacklevel=2,
+        )
     padded = tuple(shape) + (0, 0, 0)
     return padded[0], padded[1], padded[2]
 
@@ -136,6 +145,11 @@ def _actions(space: Any) -> dict[str, Any]:
         raise UsageError(
             f"action: a space of the kind {type(space).__name__}; allowed: Discrete, and Box with bounds. "
             "Several choices at a time can be one Discrete of all their combinations, by a wrapper"
+        )
+    if not np.issubdtype(space.dtype, np.floating):
+        raise UsageError(
+            f"action: a box of {space.dtype}; allowed: a box of floats. A few whole numbers are better a "
+            "Discrete, many of them a box of floats that is rounded, by a wrapper"
         )
     low, high = space.low.reshape(-1), space.high.reshape(-1)
     if low.size > MOST_DIMENSIONS:
@@ -152,8 +166,7 @@ class _Driver:
     """The arrays of the engine that a driver reads and writes; [N] or [N, ...]."""
 
     def __init__(self, space: Any, action_space: Any) -> None:
-        self._observations = Observations(space)
-        self._write = self._observations.write
+        self._write = Observations(space).write
         self._start = int(action_space.start) if hasattr(action_space, "start") else 0
         self._numbered = hasattr(action_space, "n")
         self._action_shape = action_space.shape
@@ -186,10 +199,15 @@ class _Driver:
 
     def _show_mask(self, masks: Optional[np.ndarray], row: int, info: dict[str, Any]) -> None:
         if masks is None:
+            self._refuse_mask(info)
             return
         if "action_mask" not in info:
             raise UsageError(f"row {row}: info has no action_mask, which it had before; give one at every step")
         masks[row] = _mask(info["action_mask"], masks.shape[1], row)
+
+    def _refuse_mask(self, info: dict[str, Any]) -> None:
+        if self._numbered and "action_mask" in info:
+            raise UsageError("info has an action_mask, which the first reset did not have; give one there too")
 
     def close(self) -> None:
         pass
@@ -200,6 +218,12 @@ def _mask(told: Any, width: int, row: int) -> np.ndarray:
     if mask.shape != (width,):
         raise UsageError(f"row {row}: action_mask has shape {mask.shape}; expected ({width},)")
     return mask != 0
+
+
+def _noted(error: Exception, where: str) -> Exception:
+    if hasattr(error, "add_note"):  # Python 3.11
+        error.add_note(where)
+    return error
 
 
 _in_use: Any = weakref.WeakSet()  # environments that a driver steps
@@ -230,31 +254,32 @@ class EnvDriver(_Driver):
 
     def begin(self) -> None:
         for row in range(len(self.envs)):
-            self._begin_row(row)
+            try:
+                self._begin_row(row)
+            except Exception as error:
+                raise _noted(error, f"in the first reset of row {row}")
 
     def step(self) -> None:
         actions = self._chosen()
         self._terminated.fill(0)
         self._truncated.fill(0)
-        rewards, write = self._rewards, self._write
+        rewards, write, masked = self._rewards, self._write, self._mask is not None
         for row, step in enumerate(self._steps):
             try:
                 obs, rewards[row], terminated, truncated, info = step(actions[row])
+                if terminated or truncated:
+                    self._terminated[row] = terminated
+                    self._truncated[row] = truncated
+                    write(self._final_obs[row], obs)
+                    if self._final_mask is not None:
+                        self._show_final_mask(row, info)
+                    self._begin_row(row)
+                else:
+                    write(self._obs[row], obs)
+                    if masked or "action_mask" in info:
+                        self._show_mask(self._mask, row, info)
             except Exception as error:
-                if hasattr(error, "add_note"):  # Python 3.11
-                    error.add_note(f"in the environment of row {row}, with action {actions[row]}")
-                raise
-            if terminated or truncated:
-                self._terminated[row] = terminated
-                self._truncated[row] = truncated
-                write(self._final_obs[row], obs)
-                if self._final_mask is not None:
-                    self._show_final_mask(row, info)
-                self._begin_row(row)
-            else:
-                write(self._obs[row], obs)
-                if self._mask is not None:
-                    self._show_mask(self._mask, row, info)
+                raise _noted(error, f"in the environment of row {row}, with action {actions[row]}")
 
     def _show_final_mask(self, row: int, info: dict[str, Any]) -> None:
         # An environment that is over need not say what would be allowed.
@@ -262,22 +287,24 @@ class EnvDriver(_Driver):
         told = info.get("action_mask")
         self._final_mask[row] = 1 if told is None else _mask(told, self._final_mask.shape[1], row)
 
-    def repeat(self, row: int, actions: np.ndarray) -> bool:
-        """The actions of an episode once more; false if it ended on the way."""
+    def repeat(self, row: int, actions: np.ndarray) -> Optional[float]:
+        """The actions of an episode once more; their rewards together, None if it ended on the way."""
         step = self._steps[row]
         numbered = self._numbered
+        total = 0.0
         for action in actions:
             chosen = (
                 int(action) + self._start
                 if numbered
                 else np.array(action, self._action_dtype).reshape(self._action_shape)
             )
-            obs, _, terminated, truncated, info = step(chosen)
+            obs, reward, terminated, truncated, info = step(chosen)
             if terminated or truncated:
-                return False
+                return None
+            total += float(np.float32(reward))  # as the engine has it
             self._write(self._obs[row], obs)
             self._show_mask(self._mask, row, info)
-        return True
+        return total
 
     def close(self) -> None:
         for env in self.envs:
@@ -289,6 +316,8 @@ class VectorDriver(_Driver):
     """A vector environment, in whichever of the three ways it begins its next episodes."""
 
     def __init__(self, env: Any, count: int) -> None:
+        if env.unwrapped in _in_use:
+            raise UsageError("env: another run is training on this vector environment")
         self.env = env
         if count != env.num_envs:
             raise UsageError(f"env: a vector environment of {env.num_envs} rows; the spec wants envs: {count}")
@@ -297,11 +326,17 @@ class VectorDriver(_Driver):
         self._same_step = mode == "SAME_STEP"
         self._many_seeds = _takes_reset_mask(env)
         self._is_dict = hasattr(env.single_observation_space, "spaces")
+        _in_use.add(env.unwrapped)
+
+    def close(self) -> None:
+        _in_use.discard(self.env.unwrapped)
 
     def _row_of(self, obs: Any, row: int) -> Any:
         return {key: values[row] for key, values in obs.items()} if self._is_dict else obs[row]
 
     def _show(self, obs: Any, infos: dict[str, Any], rows: Any) -> None:
+        if self._mask is None:
+            self._refuse_mask(infos)
         for row in rows:
             self._write(self._obs[row], self._row_of(obs, row))
             if self._mask is not None:
@@ -335,8 +370,8 @@ class VectorDriver(_Driver):
             )
             self._show(obs, infos, np.flatnonzero(ended))
 
-    def repeat(self, row: int, actions: np.ndarray) -> bool:
-        return False  # one row cannot be stepped without the others
+    def repeat(self, row: int, actions: np.ndarray) -> Optional[float]:
+        return None  # one row cannot be stepped without the others
 
 
 def _row_info(infos: dict[str, Any], row: int) -> dict[str, Any]:
@@ -371,7 +406,10 @@ def _facts(make: Callable[[], Any], name: str) -> dict[str, Any]:
     try:
         observations = Observations(env.observation_space)
         actions = _actions(env.action_space)
-        _, info = env.reset(seed=0)
+        told = env.reset(seed=0)
+        if not (isinstance(told, tuple) and len(told) == 2 and isinstance(told[1], dict)):
+            raise UsageError(f"env: reset of {name} returned a {type(told).__name__}; expected (observation, info)")
+        info = told[1]
         threshold = getattr(env.spec, "reward_threshold", None)
         notes = {
             "observation": observations.encoding,
@@ -399,9 +437,12 @@ def _facts(make: Callable[[], Any], name: str) -> dict[str, Any]:
 def _maker(env: EnvLike) -> tuple[str, Callable[[], Any]]:
     gymnasium = _gymnasium()
     if isinstance(env, str):
+        module, colon, known_as = env.rpartition(":")
         try:
-            gymnasium.spec(env)
-        except gymnasium.error.Error as error:
+            if colon:  # an id that another package registers
+                importlib.import_module(module)
+            gymnasium.spec(known_as)
+        except (gymnasium.error.Error, ImportError) as error:
             known = [*dict(_hotloop.envs()), *gymnasium.registry]
             near = difflib.get_close_matches(env, known, n=1)
             hint = f"did you mean {near[0]}? " if near else ""
@@ -437,7 +478,7 @@ def _shape(facts: dict[str, Any]) -> tuple[Any, ...]:
 _registered: dict[str, dict[str, Any]] = {}  # facts by name
 
 
-def _register(name: str, facts: dict[str, Any], driver: Callable[[int], Any]) -> None:
+def _register(name: str, facts: dict[str, Any], driver: Callable[[int, bool], Any]) -> None:
     before = _registered.get(name, facts)
     if _shape(before) != _shape(facts):
         raise UsageError(
@@ -460,7 +501,7 @@ def register(
         raise UsageError("eval_env: is for a vector environment; others are made anew for evaluations")
     own_name, make = _maker(env)
     name = name or own_name
-    _register(name, _facts(make, name), functools.partial(EnvDriver, make))
+    _register(name, _facts(make, name), lambda count, training: EnvDriver(make, count))
     return name, None
 
 
@@ -487,14 +528,13 @@ def _register_vector(env: Any, eval_env: Optional[EnvLike], name: Optional[str])
             "none: single environments of the same id are used instead",
             stacklevel=4,
         )
-        _register(name, facts, functools.partial(EnvDriver, make))
+        _register(name, facts, lambda count, training: EnvDriver(make, count))
         return name, env.num_envs
-    waiting = [env]  # the first driver that is asked for is training's
-
-    def driver(count: int) -> Any:
-        return VectorDriver(waiting.pop(), count) if waiting else EnvDriver(make, count)
-
-    _register(name, facts, driver)
+    _register(
+        name,
+        facts,
+        lambda count, training: VectorDriver(env, count) if training else EnvDriver(make, count),
+    )
     return name, env.num_envs
 
 

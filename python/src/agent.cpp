@@ -178,6 +178,12 @@ class Agent {
     const std::size_t count = obs.shape(0);
     const auto width = static_cast<std::size_t>(inputs());
     const auto choices = static_cast<std::size_t>(actions_);
+    const std::span<const float> numbers(obs.data(), count * width);
+    const auto bad = std::ranges::find_if_not(numbers, [](float x) { return std::isfinite(x); });
+    if (bad != numbers.end()) {
+      throw UsageError(fmt::format("observations: row {} has {}, which is not a finite number",
+                                   static_cast<std::size_t>(bad - numbers.begin()) / width, *bad));
+    }
     const nb::gil_scoped_release unlocked;
     ThreadTeam team(1);
     for (std::size_t first = 0; first < count; first += kMostRows) {

@@ -6,7 +6,7 @@
 // Row r's episode k begins from a seed that is a function of (seed, purpose, r, k) alone. What an
 // environment does is then decided by that seed and the actions since, and these are what is saved:
 // a resumed run begins each episode again and repeats its actions. If that does not lead to the same
-// observation, the environment keeps something of its own; then its episodes begin anew, which a
+// observation and to the same rewards, the environment keeps something of its own; then its episodes begin anew, which a
 // warning says, and the interrupted ones count as truncated.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
@@ -34,7 +34,7 @@ struct PythonEnv {
   std::string notes;              // for model files: how observations become rows
   EnvSpec spec;
   bool has_mask = false;
-  nb::object make_driver;  // count -> driver
+  nb::object make_driver;  // (count, whether for training) -> driver
 };
 
 // A NumPy array that views memory of the engine's; an empty span becomes None.
@@ -67,6 +67,7 @@ class PythonWorlds final : public VectorWorlds {
         episodes_(count),
         seeds_(count),
         lengths_(count),
+        returns_(count),
         numbers_(env.spec.actions > 0 ? count : 0),
         boxes_(static_cast<std::size_t>(count) * env.spec.action_size),
         taken_numbers_(numbers_.size()),
@@ -110,6 +111,7 @@ class PythonWorlds final : public VectorWorlds {
       step_();
     }
     for (int row = 0; row < count_; ++row) {
+      returns_[row] += to.rewards[row];
       if ((to.terminated[row] | to.truncated[row]) == 0) continue;
       ++episodes_[row];
       begin_record(row);
@@ -117,7 +119,7 @@ class PythonWorlds final : public VectorWorlds {
     }
   }
 
-  // [episode, length] of each row, the observations, the actions of the episodes so far.
+  // [episode, length] of each row, the observations, the actions of the episodes so far, their returns.
   std::vector<std::byte> save_all() const override {
     std::vector<std::byte> state;
     append(state, std::span<const std::int64_t>(episodes_));
@@ -127,6 +129,7 @@ class PythonWorlds final : public VectorWorlds {
     for (const auto& actions : taken_numbers_)
       append(state, std::span<const std::int32_t>(actions));
     for (const auto& actions : taken_boxes_) append(state, std::span<const float>(actions));
+    append(state, std::span<const double>(returns_));
     return state;
   }
 
@@ -151,7 +154,9 @@ class PythonWorlds final : public VectorWorlds {
         read(from, std::span<float>(taken_boxes_[row]));
       }
     }
-    if (!repeat() || !std::equal(obs.begin(), obs.end(), to.obs.begin())) {
+    const bool has_returns = !from.empty();  // checkpoints before 0.8 have none
+    if (has_returns) read(from, std::span<double>(returns_));
+    if (!repeat(has_returns) || !std::equal(obs.begin(), obs.end(), to.obs.begin())) {
       nb::module_::import_("warnings")
           .attr("warn")(
               (env_.name +
@@ -171,7 +176,7 @@ class PythonWorlds final : public VectorWorlds {
     seed_ = seed;
     purpose_ = purpose;
     for (int row = 0; row < count_; ++row) seeds_[row] = seed_of(row, 0);
-    if (!driver_.is_valid()) driver_ = env_.make_driver(count_);
+    if (!driver_.is_valid()) driver_ = env_.make_driver(count_, purpose == Purpose::world);
     if (!is_bound(to)) bind(to);
   }
 
@@ -213,8 +218,9 @@ class PythonWorlds final : public VectorWorlds {
     cut_ = false;
   }
 
-  // Whether every row could take its actions again without an end in between. With the lock held.
-  bool repeat() {
+  // Whether every row could take its actions again, without an end in between and for the same rewards.
+  // With the lock held.
+  bool repeat(bool has_returns) {
     driver_.attr("begin")();
     for (int row = 0; row < count_; ++row) {
       const nb::object actions =
@@ -223,7 +229,13 @@ class PythonWorlds final : public VectorWorlds {
                                            : view_of(std::span<float>(taken_boxes_[row]),
                                                      static_cast<int>(lengths_[row])))
               : column_of(std::span<std::int32_t>(taken_numbers_[row]));
-      if (!nb::cast<bool>(driver_.attr("repeat")(row, actions))) return false;
+      const nb::object rewards = driver_.attr("repeat")(row, actions);
+      if (rewards.is_none()) return false;
+      if (!has_returns) {
+        returns_[row] = nb::cast<double>(rewards);
+      } else if (returns_[row] != nb::cast<double>(rewards)) {
+        return false;
+      }
     }
     return true;
   }
@@ -238,6 +250,7 @@ class PythonWorlds final : public VectorWorlds {
 
   void begin_record(int row) {
     lengths_[row] = 0;
+    returns_[row] = 0;
     if (!numbers_.empty()) taken_numbers_[row].clear();
     if (!boxes_.empty()) taken_boxes_[row].clear();
   }
@@ -267,6 +280,7 @@ class PythonWorlds final : public VectorWorlds {
   VectorResults shown_;                         // what the driver's arrays view
   std::vector<std::int64_t> episodes_, seeds_;  // [N] number of the episode; seed of the next
   std::vector<std::int64_t> lengths_;           // [N] steps of the episode so far
+  std::vector<double> returns_;                 // [N] and their rewards
   std::vector<std::int32_t> numbers_;           // [N] actions of this step,
   std::vector<float> boxes_;                    // [N, K] of either kind
   std::vector<std::vector<std::int32_t>> taken_numbers_;  // [N][length] of the episode so far

@@ -1,0 +1,218 @@
+"""Environments that are easy to get wrong, and what is said of them."""
+
+import os
+import sys
+import types
+import warnings
+
+import numpy as np
+import pytest
+
+gymnasium = pytest.importorskip("gymnasium")
+
+import hotloop  # noqa: E402
+from gymnasium import spaces  # noqa: E402
+from gymnasium.vector import SyncVectorEnv  # noqa: E402
+
+
+class Walk(gymnasium.Env):
+    """Nine steps to the left or right; the seed decides where it begins."""
+
+    observation_space = spaces.Box(-20, 20, (2,))
+    action_space = spaces.Discrete(2)
+    unit = 1.0  # of rewards
+
+    def info(self):
+        return {}
+
+    def look(self):
+        return np.array([self.at, self.steps], np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.at, self.steps = float(self.np_random.integers(-5, 5)), 0
+        return self.look(), {}
+
+    def step(self, action):
+        self.at += 1 if action else -1
+        self.steps += 1
+        return self.look(), self.unit * self.at, self.steps == 9, False, self.info()
+
+
+def small(**more):
+    """A run of a second or so."""
+    return {
+        "algo": {"learning_starts": 100, "updates_per_step": 0.25, "train_every": 8},
+        "net": {"hidden": [16]},
+        "run": {"log_every": 100},
+        "evaluation": {"every": 0, "episodes": 4},
+        "progress": False,
+        **more,
+    }
+
+
+@pytest.mark.filterwarnings("ignore:.*did not repeat itself")  # one row cannot, without the others
+def test_a_resumed_vector_environment_is_the_one_that_trains(tmp_path):
+    steps = []
+
+    class Counted(Walk):
+        def step(self, action):
+            steps.append(self.unit)
+            return super().step(action)
+
+    class Dear(Counted):
+        unit = 100.0
+
+    vector = SyncVectorEnv([Counted] * 4)
+    half = hotloop.train(
+        "dqn", env=vector, eval_env=Dear, steps=800, out=tmp_path, callback=lambda row: False, **small()
+    )
+    trained = steps.count(1.0)
+    whole = hotloop.resume(half, progress=False)
+    assert whole.result["env_steps"] == 800
+    assert steps.count(1.0) == 800 - 4  # one step of each row went into beginning anew
+    assert trained < 400
+    steps.clear()
+    whole.evaluate(3)
+    assert steps == [100.0] * 27
+
+
+def test_two_runs_cannot_share_a_vector_environment(tmp_path):
+    vector = SyncVectorEnv([Walk] * 4)
+
+    def meanwhile(row):
+        with pytest.raises(hotloop.UsageError, match="another run is training on this vector environment"):
+            hotloop.train("dqn", env=vector, eval_env=Walk, steps=400, out=tmp_path, **small())
+        return False
+
+    hotloop.train("dqn", env=vector, eval_env=Walk, steps=400, out=tmp_path, callback=meanwhile, **small())
+
+
+class Late(Walk):
+    def info(self):
+        return {"action_mask": np.array([0, 1])}
+
+
+@pytest.mark.parametrize("env", [Late, SyncVectorEnv([Late] * 2)], ids=["single", "vector"])
+def test_a_mask_that_comes_late_is_refused(tmp_path, env):
+    more = {"eval_env": Walk} if isinstance(env, SyncVectorEnv) else {}
+    with pytest.raises(hotloop.UsageError, match="an action_mask, which the first reset did not have"):
+        hotloop.train("dqn", env=env, steps=400, out=tmp_path, **more, **small())
+
+
+def test_rewards_that_do_not_repeat_are_noticed(tmp_path):
+    settings = small(steps=1_000, out=tmp_path)
+
+    def env():
+        return gymnasium.wrappers.NormalizeReward(Walk())
+
+    half = hotloop.train("dqn", env=env, callback=lambda row: row["env_steps"] < 304, **settings)
+    assert half.result["env_steps"] % 9 > 1  # in the middle of an episode
+    with pytest.warns(UserWarning, match="did not repeat itself"):
+        hotloop.resume(half, env=env, progress=False)
+    half = hotloop.train("dqn", env=Walk, callback=lambda row: row["env_steps"] < 304, **settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        hotloop.resume(half, env=Walk, progress=False)
+
+
+def test_boxes_of_whole_numbers_are_refused(tmp_path):
+    class Whole(Walk):
+        action_space = spaces.Box(0, 3, (1,), np.int64)
+
+    with pytest.raises(hotloop.UsageError, match="a box of int64; allowed: a box of floats"):
+        hotloop.train("ppo", env=Whole, steps=400, out=tmp_path, progress=False)
+
+
+def test_channels_that_come_first_are_warned_of(tmp_path):
+    class Picture(Walk):
+        def __init__(self, *shape):
+            self.observation_space = spaces.Box(0, 255, shape, np.uint8)
+
+        def look(self):
+            return np.zeros(self.observation_space.shape, np.uint8)
+
+    with pytest.warns(UserWarning, match=r"shape \(3, 12, 10\) is taken as rows, columns, channels"):
+        hotloop.train("dqn", env=lambda: Picture(3, 12, 10), steps=200, out=tmp_path, **small())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        hotloop.train("dqn", env=lambda: Picture(12, 10, 3), steps=200, out=tmp_path, **small())
+
+
+def test_an_environment_may_change_the_folder(tmp_path, monkeypatch):
+    class Wanderer(Walk):
+        def reset(self, **more):
+            os.chdir("/")
+            return super().reset(**more)
+
+    monkeypatch.chdir(tmp_path)
+    run = hotloop.train("dqn", env=Wanderer, steps=400, out="runs", **small())
+    assert run.folder.startswith(str(tmp_path)) and run.evaluate(2).mean < 100
+
+
+def test_an_id_may_name_the_module_that_registers_it(tmp_path, monkeypatch):
+    def fill(module):
+        gymnasium.register("FromElsewhere-v0", entry_point=Walk)
+        return module
+
+    class Finder:
+        @staticmethod
+        def find_spec(name, path=None, target=None):
+            if name != "elsewhere":
+                return None
+            return importlib_machinery.ModuleSpec(name, Finder)
+
+        @staticmethod
+        def create_module(spec):
+            return types.ModuleType(spec.name)
+
+        exec_module = staticmethod(fill)
+
+    import importlib.machinery as importlib_machinery
+
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder])
+    run = hotloop.train("dqn", env="elsewhere:FromElsewhere-v0", steps=400, out=tmp_path, **small())
+    assert hotloop.resume(run.folder, steps=800, progress=False).result["env_steps"] == 800
+    with pytest.raises(hotloop.UsageError, match="No module named 'nowhere'"):
+        hotloop.train("dqn", env="nowhere:FromElsewhere-v0", steps=400, out=tmp_path, **small())
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have no notes")
+def test_failures_name_their_row(tmp_path):
+    class FailsLater(Walk):
+        begun = 0
+
+        def reset(self, **more):
+            FailsLater.begun += 1
+            if FailsLater.begun > 20 and getattr(self, "steps", 0) == 9:
+                raise RuntimeError("no more")
+            return super().reset(**more)
+
+    with pytest.raises(RuntimeError, match="no more") as failure:
+        hotloop.train("dqn", env=FailsLater, steps=4_000, out=tmp_path, **small())
+    assert "in the environment of row 0" in failure.value.__notes__[0]
+
+
+def test_what_reset_and_step_return_is_looked_at(tmp_path):
+    class Old(Walk):
+        def reset(self, **more):
+            return super().reset(**more)[0]
+
+    class Forgetful(Walk):
+        observation_space = spaces.Dict({"a": spaces.Box(-20, 20, (2,)), "b": spaces.Discrete(3)})
+
+        def look(self):
+            return {"a": super().look(), **({"b": 1} if self.steps < 3 else {})}
+
+    with pytest.raises(hotloop.UsageError, match=r"expected \(observation, info\)"):
+        hotloop.train("dqn", env=Old, steps=400, out=tmp_path, **small())
+    with pytest.raises(hotloop.UsageError, match="there is no part 'b'; found a"):
+        hotloop.train("dqn", env=Forgetful, steps=400, out=tmp_path, **small())
+
+
+def test_agents_refuse_what_is_no_number(value_run):
+    obs = np.zeros((3, 4), np.float32)
+    obs[1, 2] = np.nan
+    for ask in (value_run.agent.act, value_run.agent.q_values):
+        with pytest.raises(hotloop.UsageError, match="row 1 has nan, which is not a finite number"):
+            ask(obs)
