@@ -15,7 +15,7 @@ namespace hotloop {
 struct CurvePoint {
   std::int64_t env_steps = 0;
   std::int64_t updates = 0;
-  double seconds = 0;  // of training, for a run in one session: evaluations are left out
+  double seconds = 0;  // of training: evaluations are left out
   double y = 0;
 };
 

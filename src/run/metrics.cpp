@@ -75,7 +75,7 @@ std::vector<std::string> MetricsLog::write(Trainer& trainer, RunRecord& record) 
   std::vector<std::string> warnings = watch(health, trainer.spec(), record.health);
   fmt::format_to(std::back_inserter(row), ",\"warnings\":{}", nlohmann::json(warnings).dump());
   fmt::format_to(std::back_inserter(row), ",\"resident_bytes\":{},\"time\":{{", resident_bytes());
-  const GroupShares shares = trainer.clock().group_shares();
+  const GroupShares shares = record.time_shares();
   for (std::size_t i = 0; i < shares.size(); ++i) {
     fmt::format_to(std::back_inserter(row), "{}\"{}\":{:.4f}", i > 0 ? "," : "", kPhaseGroups[i],
                    shares[i]);

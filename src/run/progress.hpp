@@ -3,9 +3,11 @@
 
 #include <hotloop/env.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -25,9 +27,18 @@ struct HealthRecord {
 
 // Survives stopping and resuming.
 struct RunRecord {
+  // Of all sessions, as far as their checkpoints say.
+  GroupShares time_shares() const {
+    const double all = std::accumulate(group_seconds.begin(), group_seconds.end(), 0.0);
+    GroupShares shares = group_seconds;
+    for (double& share : shares) share /= std::max(all, 1e-9);
+    return shares;
+  }
+
+
   double seconds = 0;  // wall time of training, all sessions together
   // ... and how much of it each group of phases took.
-  std::array<double, kPhaseGroups.size()> group_seconds{};
+  GroupShares group_seconds{};
   double greedy_return = kNone;  // mean of the last evaluation
   double greedy_deviation = kNone;
   // Means of the last evaluation; zeros before the first, when greedy_return is NaN.

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "core/system.hpp"
 #include "env/world_file.hpp"
@@ -187,7 +186,7 @@ void Session::evaluate() {
 
 void Session::log() {
   trainer_.clock().enter(Phase::log);
-  record_.seconds = elapsed();
+  note_time();
   for (const std::string& warning : metrics_->write(trainer_, record_)) {
     if (hooks_.warning) hooks_.warning(warning);
   }
@@ -316,13 +315,10 @@ double Session::score_greedy() const {
   const bool measured = column >= 0 && !std::isnan(record_.greedy_return);
   return measured ? record_.greedy_measures[column] : kNone;
 }
-// Of all sessions, as far as their checkpoints say.
 std::vector<std::pair<std::string, double>> Session::time_shares() const {
-  const auto& seconds = record_.group_seconds;
-  const double all = std::max(std::accumulate(seconds.begin(), seconds.end(), 0.0), 1e-9);
+  const GroupShares shares = record_.time_shares();
   std::vector<std::pair<std::string, double>> list;
-  for (std::size_t i = 0; i < seconds.size(); ++i)
-    list.emplace_back(kPhaseGroups[i], seconds[i] / all);
+  for (std::size_t i = 0; i < shares.size(); ++i) list.emplace_back(kPhaseGroups[i], shares[i]);
   return list;
 }
 std::vector<std::pair<std::string, double>> Session::measure_means() const {

@@ -99,7 +99,7 @@ class Session {
   std::optional<EpisodeFile> episodes_;  // if run.episode_log
   RunRecord record_;
   double earlier_seconds_ = 0;  // of the sessions before this one
-  decltype(RunRecord::group_seconds) earlier_groups_{};
+  GroupShares earlier_groups_{};
   bool stop_ = false;  // hooks.row said so
 };
 

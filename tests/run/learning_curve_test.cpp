@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 
 #include <hotloop/error.hpp>
 
 #include "core/file.hpp"
+#include "run/session.hpp"
+#include "tests/run/small_spec.hpp"
 
 namespace hotloop {
 namespace {
@@ -49,6 +52,27 @@ TEST_F(LearningCurveTest, HasEachEvaluationOnce) {
   EXPECT_EQ(scores.points[1].env_steps, 400);
   EXPECT_EQ(scores.points[1].y, 2);
   EXPECT_TRUE(read(kRows, "speed").points.empty());
+}
+
+// The second session spends nearly all of its time on evaluations.
+TEST_F(LearningCurveTest, TrainingTimeGoesOnWhereARunWasStopped) {
+  const std::string folder = path_ + "_runs";
+  std::filesystem::create_directories(folder);
+  TrainSpec spec = small_spec();
+  spec.env = "mountaincar";  // no short episodes
+  spec.run.steps = 40'000;
+  spec.run.log_every = 10'000;
+  spec.evaluation.every = 20'000;
+  const std::string run = make_run_folder(folder, "run");
+  start_run(spec, run, {});
+  const std::string metrics = run + "/metrics.jsonl";
+  const double before = read_learning_curve(metrics, "return").end_seconds;
+  const std::vector<std::string> more = {"run.steps=41000", "evaluation.every=100",
+                                         "evaluation.episodes=1000"};
+  resume_run(load_run_spec(run, more), run, std::nullopt, {});
+  const double after = read_learning_curve(metrics, "return").end_seconds;
+  EXPECT_GT(after, before);
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(LearningCurveTest, WithoutMetricsIsEmptyAndForeignLinesAreNamed) {
