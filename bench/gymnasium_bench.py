@@ -4,7 +4,7 @@
     python bench/gymnasium_bench.py [--id CartPole-v1] [--envs 1 8] [--steps 20000] [--rounds 5]
 
 The bare loop steps as many environments with actions drawn beforehand and begins episodes again, and
-does nothing else. hotloop trains on the same ones without learning (algo.learning_starts at the end) and
+does nothing else. hotloop trains on the same ones without learning (but for one update at the end) and
 without evaluation, so what is between the two is acting, storing, checking and counting. By turns;
 medians.
 """
@@ -53,7 +53,7 @@ def trained(id: str, count: int, vector_steps: int) -> tuple[float, float]:
             **{
                 "env.count": count,
                 "algo.train_every": count,
-                "algo.learning_starts": vector_steps * count,
+                "algo.learning_starts": (vector_steps - 1) * count,
                 "algo.epsilon": 1,  # random actions, as in the bare loop: episodes are as long
                 "evaluation.every": 0,
                 "evaluation.episodes": 1,

@@ -383,7 +383,9 @@ TrainResult resume_run(const TrainSpec& spec, const std::string& run_dir,
         "{}\nan earlier checkpoint can be tried with: hotloop resume {} --checkpoint {}", e.what(),
         run_dir, all[all.size() - 2]));
   }
-  if (const std::int64_t done = session.trainer().counters().env_steps; spec.run.steps < done) {
+  // The last vector step may have gone beyond.
+  if (const std::int64_t done = session.trainer().counters().env_steps;
+      spec.run.steps <= done - spec.envs) {
     throw UsageError(
         fmt::format("run.steps: {} are fewer than the {} that are done; from an earlier "
                     "checkpoint: hotloop resume {} --checkpoint FILE",

@@ -251,6 +251,9 @@ expect 2 "expected a whole number, 0 to" "$hotloop" train cartpole_dqn --seed -1
 expect 2 "expected a whole number, 0 to" "$hotloop" eval "$run" --seed 18446744073709551616
 expect 0 "cartpole" "$hotloop" train cartpole --steps 3000 --out plain --quiet
 expect 2 "fewer than the" "$hotloop" resume "$run" --steps 2000
+"$hotloop" train cartpole_dqn --steps 3001 --set env.count=7 --set algo.train_every=7 --out beyond >/dev/null 2>&1
+rm beyond/cartpole_dqn-1/result.json
+expect 0 '"env_steps":3003,' "$hotloop" resume beyond/cartpole_dqn-1 --json
 "$hotloop" train cartpole_dqn "${small[@]}" --out twin >/dev/null 2>&1
 expect 2 "not one of this run's" "$hotloop" resume "$run" --checkpoint "$(ls twin/cartpole_dqn-1/checkpoints/* | tail -n 1)"
 : >twin/cartpole_dqn-1/result.json
