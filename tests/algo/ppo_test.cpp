@@ -5,6 +5,7 @@
 #include <hotloop/error.hpp>
 #include <hotloop/rng.hpp>
 
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
@@ -23,6 +24,21 @@ struct Case {
   PpoOptions options = {};
   bool is_forest = false;  // observations are forests of up to six nodes
 };
+
+// KL(old || now): by its definition where that is a sum, else by the formula for Gaussians.
+double divergence(const reference::Policy& old, const reference::Policy& now) {
+  double sum = 0;
+  for (int i = 0; i < now.head.actions; ++i) {
+    if (!now.head.is_box()) {
+      const double p = old.probability(i);
+      if (p > 0) sum += p * std::log(p / now.probability(i));
+      continue;
+    }
+    const double s = old.deviation(i), t = now.deviation(i), apart = old.mean(i) - now.mean(i);
+    sum += std::log(t / s) + (s * s + apart * apart) / (2 * t * t) - 0.5;
+  }
+  return sum;
+}
 
 // A rollout of random observations that the network acted in, and a network that has moved since.
 class Scene {
@@ -50,6 +66,7 @@ class Scene {
     values_.resize(static_cast<std::size_t>(head_.values) * kPlaces);
     acted_ = {raw_, log_probability_, distribution_, values_, kPlaces};
     for (float& p : ppo_.online()) p += static_cast<float>(0.3 * rng_.normal());
+    acted_by_.assign(ppo_.online().begin(), ppo_.online().end());
     collect();
     for (int i = 0; i < head_.values * kPlaces; ++i)
       returns_.push_back(values_[i] + static_cast<float>(rng_.normal()));
@@ -99,16 +116,9 @@ class Scene {
     double total = 0;
     const auto [mean, deviation] = advantage_moments();
     for (int place = 0; place < kPlaces; ++place) {
-      const float* obs = rollout_.obs().data() + static_cast<std::size_t>(place) * obs_size_;
-      const std::vector<double> y = outputs(parameters, {obs, obs + obs_size_});
-      reference::Policy policy{.head = head_.policy, .outputs = y};
-      if (case_.masked) {
-        const std::uint8_t* row = rollout_.mask().data() + static_cast<std::size_t>(place) * 3;
-        policy.allowed.assign(row, row + 3);
-      }
-      const int size = head_.policy.raw_size();
-      const std::vector<double> raw(raw_.begin() + place * size, raw_.begin() + (place + 1) * size);
-      const double ratio = std::exp(policy.log_probability(raw) - log_probability_[place]);
+      const reference::Policy policy = policy_at(place, parameters);
+      const std::vector<double>& y = policy.outputs;
+      const double ratio = ratio_at(place, policy);
       const double a = (advantages_[place] - mean) / deviation;
       total -= std::min(ratio * a, std::clamp(ratio, 0.8, 1.2) * a);
       const double h = policy.entropy();
@@ -129,9 +139,37 @@ class Scene {
     }
     return total / kPlaces;
   }
+  // What is told of the whole batch besides its loss, by the parameters before the update.
+  UpdateReport report(const std::vector<double>& parameters) const {
+    UpdateReport report{.entropy = 0, .kl = 0, .clipped = 0};
+    for (int place = 0; place < kPlaces; ++place) {
+      const reference::Policy policy = policy_at(place, parameters);
+      report.entropy += policy.entropy() / kPlaces;
+      report.kl += divergence(policy_at(place, acted_by_), policy) / kPlaces;
+      report.clipped += (std::abs(ratio_at(place, policy) - 1) > 0.2 ? 1.0 : 0.0) / kPlaces;
+      report.mean_q += policy.outputs[head_.policy.outputs()] / kPlaces;
+    }
+    return report;
+  }
   const Structure& structure() const { return structure_; }
 
  private:
+  // The outputs of the network, those of the values behind the policy's.
+  reference::Policy policy_at(int place, const std::vector<double>& parameters) const {
+    const float* obs = rollout_.obs().data() + static_cast<std::size_t>(place) * obs_size_;
+    reference::Policy policy{.head = head_.policy,
+                             .outputs = outputs(parameters, {obs, obs + obs_size_})};
+    if (case_.masked) {
+      const std::uint8_t* row = rollout_.mask().data() + static_cast<std::size_t>(place) * 3;
+      policy.allowed.assign(row, row + 3);
+    }
+    return policy;
+  }
+  double ratio_at(int place, const reference::Policy& policy) const {
+    const int size = head_.policy.raw_size();
+    const std::vector<double> raw(raw_.begin() + place * size, raw_.begin() + (place + 1) * size);
+    return std::exp(policy.log_probability(raw) - log_probability_[place]);
+  }
   std::vector<double> outputs(const std::vector<double>& parameters,
                               const std::vector<double>& obs) const {
     const auto trace = reference::forward<double>(structure_, parameters, obs);
@@ -174,6 +212,7 @@ class Scene {
   Ppo ppo_;
   Rollout rollout_;
   ThreadTeam team_{1};
+  std::vector<double> acted_by_;  // the parameters that acted
   std::vector<float> raw_, log_probability_, distribution_, values_, returns_, advantages_;
   std::vector<std::int32_t> order_;
   Acted acted_;
@@ -263,6 +302,22 @@ TEST_P(EveryPpo, GradientOfTheFullLossEqualsCentralDifferences) {
   }
 }
 
+// Of both shards, by a network that has moved far enough for some ratios to lie beyond the clip.
+TEST_P(EveryPpo, ReportsTheWholeBatch) {
+  Scene scene(GetParam());
+  scene.move(0.15);
+  const UpdateReport expected =
+      scene.report({scene.ppo().online().begin(), scene.ppo().online().end()});
+  const UpdateReport report = scene.update(1);
+  EXPECT_NEAR(report.mean_q, expected.mean_q, 1e-5);
+  EXPECT_NEAR(report.entropy, expected.entropy, 1e-5);
+  EXPECT_NEAR(report.kl, expected.kl, 1e-5);
+  EXPECT_NEAR(report.clipped, expected.clipped, 1e-9);
+  EXPECT_GT(expected.kl, 1e-3);
+  EXPECT_GT(expected.clipped, 0.1);
+  EXPECT_LT(expected.clipped, 0.95);
+}
+
 INSTANTIATE_TEST_SUITE_P(Ppo, EveryPpo, testing::ValuesIn(cases()),
                          [](const auto& test) { return std::string(test.param.name); });
 
@@ -288,6 +343,26 @@ TEST(Ppo, APolicyThatIsNotFiniteIsRefused) {
     std::fill(scene.ppo().online().begin(), scene.ppo().online().end(), std::nanf(""));
     EXPECT_THROW(scene.collect(), RunError) << c.name;
   }
+}
+
+// What rows of one block of lanes draw is not drawn again by those of the next.
+TEST(Ppo, NoTwoEnvironmentsDrawAlike) {
+  constexpr int kMany = 70;
+  const Structure net = make_actor_critic(2, {.policy = 3, .values = 1}, {.hidden = {4}});
+  Ppo ppo(net, {.policy = {.kind = PolicyKind::categorical, .actions = 3}}, Initialiser::glorot, {},
+          {}, 7, kMany, 1, nullptr);
+  ThreadTeam team(1);
+  const std::vector<float> obs(kMany * 2, 0.5f);
+  std::vector<float> raw(kMany), log_probability(kMany), distribution(kMany * 3), values(kMany);
+  Acted acted{raw, log_probability, distribution, values, kMany};
+  std::vector<std::int32_t> numbers(kMany);
+  std::vector<std::vector<std::int32_t>> taken(kMany);
+  for (int t = 0; t < 60; ++t) {
+    ppo.act(obs, {}, t, team, 0, acted, numbers, {});
+    for (int i = 0; i < kMany; ++i) taken[i].push_back(numbers[i]);
+  }
+  std::sort(taken.begin(), taken.end());
+  EXPECT_EQ(std::unique(taken.begin(), taken.end()), taken.end());
 }
 
 TEST(Ppo, ThePolicysLastLayerStartsSmall) {

@@ -161,6 +161,23 @@ TEST(QNetwork, BoltzmannFollowsTheSoftmax) {
   EXPECT_EQ(greedy, a.act({.kind = Explore::boltzmann, .temperature = 1e-9}, 0));
 }
 
+// What rows of one block of lanes draw is not drawn again by those of the next.
+TEST(QNetwork, NoTwoEnvironmentsDrawAlike) {
+  Acting a;
+  std::fill(a.obs.begin(), a.obs.end(), 0.5f);
+  std::fill(a.mask.begin(), a.mask.end(), 1);
+  for (const Exploration& exploration :
+       {Exploration{.epsilon = 1}, Exploration{.kind = Explore::boltzmann, .temperature = 10}}) {
+    std::vector<std::vector<std::int32_t>> taken(kEnvs);
+    for (int t = 0; t < 40; ++t) {
+      a.act(exploration, t);
+      for (int i = 0; i < kEnvs; ++i) taken[i].push_back(a.actions[i]);
+    }
+    std::sort(taken.begin(), taken.end());
+    EXPECT_EQ(std::unique(taken.begin(), taken.end()), taken.end());
+  }
+}
+
 // Noise is drawn anew for every step and is the only source of exploration when epsilon is 0.
 TEST(QNetwork, NoisyLayersExplore) {
   Acting a({.hidden = {8}, .noisy = Noisy::all});
@@ -173,18 +190,18 @@ TEST(QNetwork, NoisyLayersExplore) {
 
 TEST(QNetwork, ProbeFindsTheLargestValueAndTheGap) {
   // No hidden layer, observation one-hot: the weights are the table of values.
-  const Structure net = make_mlp(2, 3, {.hidden = {}});
+  const Structure net = make_mlp(3, 3, {.hidden = {}});
   QNetwork network(net, {.actions = 3}, Initialiser::pytorch, {}, 1, 1, nullptr);
   std::fill(network.online().begin(), network.online().end(), 0.0f);
   const DenseLayer& layer = std::get<DenseLayer>(net.layers[0]);
-  const float table[2][3] = {{1, 4, 2}, {-9, -3, -2.5f}};
-  for (int s = 0; s < 2; ++s) {
+  const float table[3][3] = {{1, 4, 2}, {-9, -3, -2.5f}, {4, 5, 1}};
+  for (int s = 0; s < 3; ++s) {
     for (int a = 0; a < 3; ++a) network.online()[layer.weight + a * layer.stride + s] = table[s][a];
   }
-  const std::vector<float> rows = {1, 0, 0, 1};
-  const Probe probe = network.probe(rows.data(), 2);
+  const std::vector<float> rows = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  const Probe probe = network.probe(rows.data(), 3);
   EXPECT_NEAR(probe.largest_q, 9, 1e-6);
-  EXPECT_NEAR(probe.action_gap, (2 + 0.5) / 2, 1e-6);
+  EXPECT_NEAR(probe.action_gap, (2 + 0.5 + 1) / 3, 1e-6);
 }
 
 }  // namespace
