@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -83,6 +84,28 @@ TEST(Evaluation, APolicyMayDraw) {
   EXPECT_NE(returns_of(greedy), returns_of(drawn));
   EXPECT_EQ(returns_of(evaluator.run(parameters, nullptr, team, true)), returns_of(drawn));
   EXPECT_EQ(returns_of(evaluator.run(parameters, nullptr, team)), returns_of(greedy));
+}
+
+// What rows of one block of lanes draw is not drawn again by those of the next, although all see the
+// same.
+TEST(Evaluation, NoTwoRowsDrawAlike) {
+  constexpr int kRows = 70;
+  const TrainSpec spec = load_spec("cartpole_ppo");
+  const Structure net = network_structure(spec);
+  std::vector<float> parameters(net.storage);
+  initialise(net, spec.net.init, 3, parameters);
+  GreedyPolicy policy(net, network_head(spec), kRows);
+  ThreadTeam team(1);
+  const std::vector<float> obs(static_cast<std::size_t>(kRows) * net.inputs, 0.1f);
+  Actions actions(env_spec(spec.world()), kRows);
+  std::vector<std::vector<std::int32_t>> taken(kRows);
+  for (std::uint64_t step = 0; step < 60; ++step) {
+    const Draws draws{5, step};
+    policy.choose(parameters, nullptr, obs, {}, team, actions, &draws);
+    for (int row = 0; row < kRows; ++row) taken[row].push_back(actions.numbers[row]);
+  }
+  std::sort(taken.begin(), taken.end());
+  EXPECT_EQ(std::unique(taken.begin(), taken.end()), taken.end());
 }
 
 }  // namespace
