@@ -229,6 +229,34 @@ INSTANTIATE_TEST_SUITE_P(
                                s.q.target_count = Count::episodes;
                                s.q.target_blend = 0.5;
                              }},
+                    // Next states keep their values for a repeat only where nothing moves them.
+                    TwinCase{"repeats_double",
+                             [](TrainSpec& s) {
+                               s.q.repeats = 6;
+                               s.q.double_q = true;
+                               s.q.learning_rate = constant(0.05);  // the best action changes
+                             }},
+                    TwinCase{"repeats_noisy",
+                             [](TrainSpec& s) {
+                               s.q.repeats = 2;
+                               s.net.noisy = Noisy::all;
+                             }},
+                    TwinCase{"repeats_vanilla",
+                             [](TrainSpec& s) {
+                               s.q.repeats = 2;
+                               s.q.target_every = 0;
+                             }},
+                    TwinCase{"repeats_parts",
+                             [](TrainSpec& s) {
+                               s.q.repeats = 2;
+                               s.q.accumulate = 3;
+                             }},
+                    TwinCase{"repeats",
+                             [](TrainSpec& s) {
+                               s.q.repeats = 3;
+                               s.q.target_every = 2;  // also between repeats
+                               s.q.target_count = Count::updates;
+                             }},
                     TwinCase{"boltzmann_vanilla",
                              [](TrainSpec& s) {
                                s.q.explore = Explore::boltzmann;
@@ -419,7 +447,7 @@ TEST_P(PpoTwin, EqualsAPlainLoop) {
   Window window;
   Actions actions({.name = {}, .actions = kActions}, kEnvs);
   std::vector<std::int32_t> expected(kEnvs);
-  std::int64_t updates = 0;
+  std::int64_t updates = 0, epochs = 0, rounds = 0;
   const auto value_at = [&](const float* obs) {
     float value = 0;
     ppo.values(obs, 1, &value, 1, team);
@@ -457,7 +485,11 @@ TEST_P(PpoTwin, EqualsAPlainLoop) {
       for (const float a : advantages) squares += (a - mean) * (a - mean) / double(places);
       for (float& a : advantages) a = static_cast<float>((a - mean) / std::sqrt(squares));
     }
+    double divergence = 0;  // of an epoch
     for (int epoch = 0; epoch < q.epochs; ++epoch) {
+      if (spec.ppo.target_kl > 0 && divergence > spec.ppo.target_kl) break;
+      divergence = 0;
+      ++epochs;
       const std::vector<std::int32_t> order =
           shuffled(places, spec.run.seed, c.train_events * q.epochs + epoch);
       for (std::size_t first = 0; first < places; first += q.batch, ++updates) {
@@ -470,15 +502,21 @@ TEST_P(PpoTwin, EqualsAPlainLoop) {
                             spec.ppo.clip.at(now),
                             spec.ppo.entropy.at(now),
                             q.learning_rate.at(now)};
-        ppo.update(lesson, std::span(order).subspan(first, q.batch), team);
+        const std::span<const std::int32_t> batch = std::span(order).subspan(first, q.batch);
+        divergence += ppo.update(lesson, batch, team).kl * q.batch / double(places);
       }
     }
     normaliser.add(rollout.obs().first(places * kObs));
     rollout.restart();
+    ++rounds;
+    ASSERT_EQ(c.updates, updates);
     expect_near(learner.network().online(), ppo.online(), c.updates);
   }
-  EXPECT_EQ(c.updates, updates);
   EXPECT_GT(updates, 50);
+  if (spec.ppo.target_kl > 0) {  // some epochs were left out, and not always all but one
+    EXPECT_LT(epochs, rounds * q.epochs);
+    EXPECT_GT(epochs, 2 * rounds);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Learner, PpoTwin,
@@ -488,6 +526,11 @@ INSTANTIATE_TEST_SUITE_P(Learner, PpoTwin,
                                                     s.q.normalise_obs = true;
                                                     s.q.normalise_rewards = true;
                                                     s.ppo.advantages = Standardise::rollout;
+                                                  }},
+                                         TwinCase{"stops_early",
+                                                  [](TrainSpec& s) {
+                                                    s.q.epochs = 8;
+                                                    s.ppo.target_kl = 0.02;
                                                   }}),
                          [](const auto& test) { return test.param.name; });
 
