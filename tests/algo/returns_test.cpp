@@ -71,9 +71,10 @@ TEST(Gae, EqualsTheListBasedTwin) {
 }
 
 TEST(Standardise, EachEpisodeByItself) {
-  // Two lanes: episodes of 1 and 3 steps; of 2 and 2, the last one cut by the rollout's end.
+  // Two lanes: episodes of 1 and 3 steps; of 2, truncated, and 2, cut by the rollout's end.
   std::vector<float> values = {5, 1, 1, 3, 2, 10, 3, 30};
-  const std::vector<std::uint8_t> terminated = {1, 0, 0, 1, 0, 0, 0, 0}, truncated(8);
+  const std::vector<std::uint8_t> terminated = {1, 0, 0, 0, 0, 0, 0, 0};
+  const std::vector<std::uint8_t> truncated = {0, 0, 0, 1, 0, 0, 0, 0};
   standardise_episodes(4, 2, terminated, truncated, values);
   EXPECT_EQ(values[0], 0) << "one step alone";
   EXPECT_NEAR(values[2], -1.224745, 1e-6);

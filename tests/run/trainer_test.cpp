@@ -139,6 +139,11 @@ TEST(Trainer, PipelinedRoundsEqualThoseOfASlowTwin) {
       EXPECT_EQ(parameters_after(spec), pipelined_slowly(spec)) << env << ", threads " << threads;
     }
   }
+  spec.q.train_every = 64;  // several episodes end in a round, each at its own time
+  spec.q.target_count = Count::episodes;
+  spec.q.target_every = 3;
+  spec.q.target_blend = 0.5;
+  EXPECT_EQ(parameters_after(spec), pipelined_slowly(spec));
   spec.q.pipelined = false;
   EXPECT_NE(parameters_after(spec), pipelined_slowly(spec));
 }
