@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include <hotloop/error.hpp>
@@ -120,6 +121,45 @@ TEST(Branches, AttentionWeighsByItsScores) {
   Workspace workspace(net, 1, Use::training);
   forward(Plan(net), p, x.data(), 1, workspace);
   EXPECT_NEAR(workspace.outputs(0)[0], middle / 4 + 10.0f / 8, 1e-6);
+}
+
+// The exponentials of such scores are too large for a float; the largest takes all.
+TEST(Branches, AttentionWithLargeScoresStaysFinite) {
+  const Structure net =
+      make_mlp(3, 1, {.branches = {{"all", {"rows"}, {"attention 1"}}}, .hidden = {}}, 1, {},
+               std::vector<InputPart>{{"rows", 3, 1}});
+  const auto& attention = std::get<AttentionLayer>(net.layers[0]);
+  std::vector<float> p(net.storage);
+  p[attention.hidden.weight] = 1;
+  p[attention.score.weight] = 1000;
+  p[std::get<DenseLayer>(net.layers[1]).weight] = 1;
+  const Plan plan(net);
+  for (const Use use : {Use::training, Use::inference}) {  // lanes, and one sample
+    Workspace workspace(net, 1, use);
+    for (const std::vector<float>& x : {std::vector<float>{0.5f, 2, 1}, {-1, -2, -0.5f}}) {
+      forward(plan, p, x.data(), 1, workspace);
+      EXPECT_EQ(workspace.outputs(0)[0], *std::max_element(x.begin(), x.end()));
+    }
+  }
+}
+
+// What "head" makes noisy lies behind the branches.
+TEST(Branches, AreNoisyOnlyWhereAllIs) {
+  for (const Noisy noisy : {Noisy::none, Noisy::head, Noisy::all}) {
+    const Structure net =
+        make_mlp(15, 2,
+                 {.branches = {{"x", {"a"}, {"dense 3"}}, {"all", {"x"}, {"dense 4"}}},
+                  .hidden = {8},
+                  .noisy = noisy},
+                 1, {}, kParts);
+    ASSERT_EQ(net.layers.size(), 4u);
+    for (int i = 0; i < 4; ++i) {
+      const bool head = i == 3;
+      EXPECT_EQ(std::get<DenseLayer>(net.layers[i]).noisy,
+                noisy == Noisy::all || (noisy == Noisy::head && head))
+          << i;
+    }
+  }
 }
 
 // Row 1 of b [3, 2] begins two features behind it; that of what a layer computes likewise.
