@@ -319,6 +319,9 @@ TEST_F(SessionTest, ResumingKeepsTheSpec) {
   TrainSpec changed = load_run_spec(dir, {});
   changed.net.hidden = {16};
   EXPECT_THROW(resume_run(changed, dir, std::nullopt, {}), RunError);
+  TrainSpec reseeded = load_run_spec(dir, {});
+  ++reseeded.run.seed;
+  EXPECT_THROW(resume_run(reseeded, dir, std::nullopt, {}), RunError);
   EXPECT_THROW(load_run_spec(folder_.string(), {}), UsageError);
 }
 
@@ -374,6 +377,40 @@ TEST_F(SessionTest, TheModelFileGivesTheEvaluationAgain) {
     EXPECT_EQ(parameters_hash(latest.structure, latest.parameters), result.params_hash);
     EXPECT_THROW(load_model(list_checkpoints(dir).back()), RunError);  // that is not a model
   }
+}
+
+// Rounds are of 24 steps: the one that passes step 200 ends at 216 with an evaluation.
+TEST_F(SessionTest, AModelNobodyHasEvaluatedSaysSo) {
+  TrainSpec spec = small_spec();
+  spec.q.train_every = 24;
+  spec.evaluation.every = 200;
+  const std::string dir = run_dir();
+  const std::atomic<bool> stop{true};
+  const SessionHooks hooks{.progress = nullptr, .stop = &stop};
+  TrainResult result = start_run(spec, dir, hooks);
+  while (result.env_steps < 216) result = resume_run(spec, dir, std::nullopt, hooks);
+  const double reached = result.eval_return_mean;
+  EXPECT_GT(reached, 0);
+  EXPECT_EQ(load_model(dir + "/model-latest.safetensors").greedy_return, reached);
+
+  result = resume_run(spec, dir, std::nullopt, hooks);
+  EXPECT_EQ(result.env_steps, 240);
+  EXPECT_EQ(result.eval_return_mean, reached) << "the last there was";
+  const Model latest = load_model(dir + "/model-latest.safetensors");
+  EXPECT_EQ(latest.env_steps, 240);
+  EXPECT_TRUE(std::isnan(latest.greedy_return));
+  const Model best = load_model(dir + "/model-best.safetensors");
+  EXPECT_EQ(best.env_steps, 216);
+  EXPECT_EQ(best.greedy_return, reached);
+}
+
+TEST_F(SessionTest, TheThresholdItselfIsSolved) {
+  TrainSpec spec = small_spec();
+  const double reached = start_run(spec, run_dir(), {}).best_return_mean;
+  spec.evaluation.threshold = reached;
+  EXPECT_TRUE(start_run(spec, run_dir(), {}).solved);
+  spec.evaluation.threshold = std::nextafter(reached, INFINITY);
+  EXPECT_FALSE(start_run(spec, run_dir(), {}).solved);
 }
 
 TEST_F(SessionTest, AnUnwritableFolderIsAnErrorThatNamesIt) {
