@@ -61,6 +61,15 @@ TEST(Health, EpisodesThatNeverEndByThemselvesAreNotMissed) {
   for (int row = 0; row < 5; ++row) EXPECT_TRUE(watch(h, small_spec(), record).empty());
 }
 
+// The gap is a matter of proportion: a ten-thousandth is too little beside 60, and plenty beside 2.
+TEST(Health, TheActionGapIsHeldAgainstTheValues) {
+  Health h = healthy();
+  h.action_gap = 1e-4;
+  EXPECT_NE(bad_signs(h, small_spec()), 0u);
+  h.largest_q = 2;
+  EXPECT_EQ(bad_signs(h, small_spec()), 0u);
+}
+
 // A learning rate far too high on squared errors, without a target network: the classic explosion.
 TEST(Health, ADivergingRunIsFound) {
   TrainSpec spec = small_spec();
@@ -96,6 +105,32 @@ TEST(Health, ExaminesWithoutTouchingTraining) {
   EXPECT_GT(health.largest_q, 0);
   EXPECT_GT(health.terminal_share, 0.001);
   EXPECT_GT(health.target_lag, 0);
+}
+
+// The end of the support that lies farther from 0, or what rewards of 1 add up to.
+TEST(Health, TheBoundOfADistributionIsNoLessThanItsSupport) {
+  const auto bound = [](double v_min, double v_max) {
+    TrainSpec spec = small_spec();
+    spec.q.head = HeadKind::c51;
+    spec.q.v_min = v_min;
+    spec.q.v_max = v_max;
+    Trainer trainer(spec);
+    while (trainer.counters().env_steps < 100) trainer.round();
+    return examine(trainer).q_bound;
+  };
+  EXPECT_NEAR(bound(-300, 10), 300, 1e-9);
+  EXPECT_NEAR(bound(-10, 200), 200, 1e-9);
+  EXPECT_NEAR(bound(-10, 10), 100, 1e-9);
+}
+
+TEST(Health, TheBoundIsInTheUnitOfTheRewardsLearntFrom) {
+  TrainSpec spec = small_spec();
+  spec.q.normalise_rewards = true;
+  Trainer trainer(spec);
+  while (trainer.counters().env_steps < 400) trainer.round();
+  const double factor = trainer.learner().reward_factor();
+  EXPECT_LT(factor, 0.5) << "returns of CartPole spread far wider than 1";
+  EXPECT_NEAR(examine(trainer).q_bound, 100 * factor, 1e-9);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -112,6 +113,23 @@ TEST(ReplayLearner, TheTargetMayFollowEpisodes) {
   while (!trainer.done()) trainer.round();
   EXPECT_GT(trainer.counters().episodes, 30);
   EXPECT_EQ(trainer.counters().target_updates, trainer.counters().episodes / 10);
+}
+
+// A target network that never follows, beside what learning has made of the other.
+TEST(ReplayLearner, TheTargetLagIsADistanceInSizesOfTheNetwork) {
+  TrainSpec spec = small_spec();
+  spec.q.target_every = 100'000;
+  Trainer trainer(spec);
+  while (!trainer.done()) trainer.round();
+  Dqn& dqn = dynamic_cast<ReplayLearner&>(trainer.learner()).dqn();
+  double apart = 0, size = 0;
+  for (std::size_t i = 0; i < dqn.online().size(); ++i) {
+    apart = std::hypot(apart, static_cast<double>(dqn.online()[i]) - dqn.target()[i]);
+    size = std::hypot(size, dqn.online()[i]);
+  }
+  EXPECT_GT(apart, 0.01 * size);
+  EXPECT_LT(apart, 0.9 * size);
+  EXPECT_NEAR(trainer.learner().signs(trainer.counters()).target_lag, apart / size, 1e-6);
 }
 
 // Nobody gets up the mountain by chance: all episodes are cut after 200 steps.

@@ -245,6 +245,15 @@ TEST(Trainer, CountsCountWhatTheySay) {
                          target_of(always).begin()));
 }
 
+// Acrobot pays -1 for each step.
+TEST(Trainer, TheLargestRewardMayBeALoss) {
+  TrainSpec spec = small_spec();
+  spec.env = "acrobot";
+  Trainer trainer(spec);
+  trainer.round();
+  EXPECT_EQ(trainer.largest_reward(), 1);
+}
+
 TEST(Trainer, MaskedActionsAreNeverTaken) {
   TrainSpec spec = small_spec();
   spec.env = "test_masked";
