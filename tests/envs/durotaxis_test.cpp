@@ -205,6 +205,33 @@ TEST(Durotaxis, NormalModeByHand) {
   EXPECT_EQ(colony.measure("cells"), 2);
 }
 
+// Two actions, means by hand; rewards are sums over the steps, each under its own name.
+TEST(Durotaxis, MeasuresAreOfWhatTheyAreNamed) {
+  OneColony colony(EnvOptions{{"reward", "normal"}, {"ratio", "0.7"}});
+  colony.place({140, 150, 155, 160, 162}, {200, 210, 190, 20, 380});
+  const std::vector<std::pair<const char*, double DurotaxisReward::*>> named = {
+      {"graph", &DurotaxisReward::graph},         {"spawn", &DurotaxisReward::spawn},
+      {"delete", &DurotaxisReward::deletion},     {"efficiency", &DurotaxisReward::efficiency},
+      {"edge", &DurotaxisReward::edge},           {"centroid_reward", &DurotaxisReward::centroid},
+      {"milestone", &DurotaxisReward::milestone}, {"node", &DurotaxisReward::node},
+      {"survival", &DurotaxisReward::survival}};
+  std::vector<double> sums(named.size());
+  for (const Action5& action : {Action5{0.25f, 6, 1, 0.2f, 0.25f}, {0.5f, 10, 3, 0.4f, -0.125f}}) {
+    colony.step(action);
+    for (std::size_t i = 0; i < named.size(); ++i) sums[i] += colony.reward().*named[i].second;
+  }
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    EXPECT_NEAR(colony.measure(named[i].first), sums[i], 1e-5 * std::abs(sums[i]))
+        << named[i].first;
+  }
+  EXPECT_EQ(std::set<double>(sums.begin(), sums.end()).size(), sums.size()) << "one for another";
+  EXPECT_NEAR(colony.measure("ratio"), 0.375, 1e-6);
+  EXPECT_NEAR(colony.measure("gamma"), 8, 1e-6);
+  EXPECT_NEAR(colony.measure("alpha"), 2, 1e-6);
+  EXPECT_NEAR(colony.measure("noise"), 0.3, 1e-6);
+  EXPECT_NEAR(colony.measure("theta"), 0.0625, 1e-6);
+}
+
 // Section 7.3.
 TEST(Durotaxis, MilestonesCountOnce) {
   OneColony colony(EnvOptions{{"reward", "normal"}, {"ratio", "0.7"}});

@@ -59,6 +59,19 @@ TEST(Evaluation, MeasuresAreMeansOfThoseOfItsEpisodes) {
   EXPECT_GT(of_all, 0);
 }
 
+TEST(Evaluation, KeepsTheLargestOfEachMeasure) {
+  const EnvChoice snake{"snake", {}};
+  const Evaluation e = play_randomly(snake, 50, 10'000, 1);
+  const EnvSpec spec = env_spec(snake);
+  int fell_again = 0;
+  for (int i = 0; i < spec.measure_count(); ++i) {
+    const std::vector<double> values = measures_of(e, i);
+    EXPECT_EQ(e.largest[i], *std::max_element(values.begin(), values.end())) << spec.measures[i];
+    fell_again += values.back() < e.largest[i];
+  }
+  EXPECT_GT(fell_again, 0) << "the last episode has the most of nothing";
+}
+
 TEST(Evaluation, UnknownPoliciesAreNamed) {
   try {
     script_number("astra", {"snake", {}});

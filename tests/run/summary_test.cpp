@@ -40,6 +40,8 @@ TEST(Summary, OfNothingOrOneValue) {
 
 // By hand: means of resamples of n values that are half 0, half 1 are binomial(n, 1/2) / n. n = 2: P(0) =
 // 1/4, so the ends are 0 and 1. n = 10: P(X <= 1) = 0.011 < 0.025 < 0.055 = P(X <= 2), so 0.2 and 0.8.
+// n = 8: P(X <= 0) = 0.004 < 0.025 < 0.035 = P(X <= 1), so 1/8 and 7/8; an interval of 90 % would be
+// narrower.
 TEST(Summary, IntervalOfHalves) {
   const Summary two = summarise(std::vector<double>{0, 1});
   EXPECT_EQ(two.low, 0);
@@ -48,6 +50,9 @@ TEST(Summary, IntervalOfHalves) {
   const Summary ten = summarise(values);
   EXPECT_DOUBLE_EQ(ten.low, 0.2);
   EXPECT_DOUBLE_EQ(ten.high, 0.8);
+  const Summary eight = summarise(std::vector<double>{0, 0, 0, 0, 1, 1, 1, 1});
+  EXPECT_EQ(eight.low, 0.125);
+  EXPECT_EQ(eight.high, 0.875);
 }
 
 TEST(Summary, TheSameNumbersGiveTheSameInterval) {
