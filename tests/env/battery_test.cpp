@@ -147,6 +147,29 @@ struct BatchDiffers {
   };
 };
 
+// A batch that is right as long as it is stepped as a whole.
+struct BatchNeedsTheFirstRow : BatchDiffers {
+  static constexpr EnvSpec spec{
+      .name = "batch needs the first row", .obs = 1, .actions = 2, .max_steps = 10};
+
+  struct Batch {
+    std::vector<BatchNeedsTheFirstRow> worlds;
+    void resize(int count) { worlds.resize(count); }
+    BatchNeedsTheFirstRow get(int row) const { return worlds[row]; }
+    void set(int row, const BatchNeedsTheFirstRow& world) { worlds[row] = world; }
+    void step(int begin, int end, std::span<const std::int32_t>, std::span<float> rewards,
+              std::span<std::uint8_t> terminated) {
+      for (int row = begin; row < end; ++row) {
+        rewards[row] = static_cast<float>(++worlds[row].steps) + (begin > 0 ? 0.5f : 0.0f);
+        terminated[row] = 0;
+      }
+    }
+    void observe(int begin, int end, std::span<float> obs) const {
+      for (int row = begin; row < end; ++row) obs[row] = static_cast<float>(worlds[row].steps);
+    }
+  };
+};
+
 // A batch that keeps time by itself and forgets that episodes can be cut: right until a limit
 // bites.
 struct BatchForgetsCuts : BatchDiffers {
@@ -342,6 +365,13 @@ TEST(Battery, BatchUnlikeItsTwin) {
       << all(failures);
   EXPECT_NE(all(failures).find("row 5: reward: expected 4, found 4.5"), std::string::npos)
       << all(failures);
+}
+
+// Two threads step rows 0 to 33 and the rest, one alone begins with the first.
+TEST(Battery, BatchThatCannotBeSplit) {
+  expect_failure<BatchNeedsTheFirstRow>(
+      1, "batch needs the first row: batch against one by one, 2 thread(s): step 1, row 3",
+      "reward: expected ");
 }
 
 TEST(Battery, BatchThatForgetsTheCut) {
