@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -68,6 +71,45 @@ TEST(Contest, AnotherAlgorithmIsNoticed) {
   EXPECT_LT(speed.high, 1);
   EXPECT_FALSE(speed.same_parameters);
   EXPECT_NEAR(speed.updates_per_second_b / speed.steps_per_second_b, 2, 0.1);
+}
+
+// Two worlds that count their steps, and stop the contest in its second turn: the first in which B
+// comes before A.
+struct Counted {
+  static inline std::atomic<bool> stop = false;
+  static inline std::int64_t steps_a = 0, steps_b = 0;
+  float x = 0;
+  void reset(Rng& rng) { x = static_cast<float>(rng.uniform()); }
+  void observe(std::span<float> obs) const { obs[0] = x; }
+  Step count(std::int64_t& steps, Rng& rng) {
+    ++steps;
+    if (steps_b > steps_a) stop = true;
+    x = static_cast<float>(rng.uniform());
+    return {x, rng.below(32) == 0};
+  }
+};
+struct CountedA : Counted {
+  static constexpr auto spec = EnvSpec{.name = "test_counted_a", .obs = 1, .actions = 2};
+  Step step(int, Rng& rng) { return count(steps_a, rng); }
+};
+HOTLOOP_ENV(CountedA)
+struct CountedB : Counted {
+  static constexpr auto spec = EnvSpec{.name = "test_counted_b", .obs = 1, .actions = 2};
+  Step step(int, Rng& rng) { return count(steps_b, rng); }
+};
+HOTLOOP_ENV(CountedB)
+
+TEST(Contest, BothAdvanceOverTheSameStepsWhoeverIsFirst) {
+  Counted::stop = false;
+  Counted::steps_a = Counted::steps_b = 0;
+  const auto counted = [](const std::string& name) {
+    return spec_with({"env.name=" + name, "run.steps=100000000", "run.threads=1"});
+  };
+  const Speed speed =
+      compare_speed(counted("test_counted_a"), counted("test_counted_b"), false, 5, &Counted::stop);
+  EXPECT_GE(speed.turns, 2);
+  EXPECT_GT(Counted::steps_a, 200);
+  EXPECT_EQ(Counted::steps_a, Counted::steps_b);
 }
 
 TEST(Contest, NothingIsMeasuredOnceStopped) {

@@ -271,6 +271,9 @@ TEST(Findings, Checkpointing) {
   // For 2 % there must be 98 s between them.
   EXPECT_NEAR(share(p, Cause::checkpointing), 0.2, 1e-9);
   EXPECT_TRUE(has(words(p, Cause::checkpointing), "With run.checkpoint_seconds: 100 (now 8)"));
+  // 2.02 s of 101 s in all, 98.98 s between them: still within the 100.
+  set(p, "checkpoint", "", 0.02, 0);
+  EXPECT_TRUE(has(words(p, Cause::checkpointing), "With run.checkpoint_seconds: 100 (now 8)"));
   p.spec.run.snapshot_every = 1;
   EXPECT_TRUE(has(words(p, Cause::checkpointing), "run.snapshot_every: 1"));
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <map>
@@ -86,6 +87,18 @@ TEST(Profile, StepsAndUpdatesAreCounted) {
 TEST(Profile, RoundsAllocateNothing) {
   if (!Allocations::counted) GTEST_SKIP() << "allocations are not counted in this build";
   EXPECT_EQ(profile().allocations_per_step, 0);
+}
+
+// How far the busiest thread is above the mean of all.
+TEST(Profile, ImbalanceIsTheLongestOverTheMean) {
+  TrainSpec spec = load_spec("cartpole_dqn");
+  spec.run.threads = 2;
+  const ThreadUse use = take_profile(spec, {.seconds = 0.3}).threads;
+  ASSERT_EQ(use.busy.size(), 2u);
+  const double longest = std::max(use.busy[0], use.busy[1]);
+  const double mean = (use.busy[0] + use.busy[1]) / 2;
+  EXPECT_GT(mean, 0);
+  EXPECT_NEAR(use.imbalance, longest / mean - 1, 1e-9);
 }
 
 TEST(Profile, CanBeStopped) {
