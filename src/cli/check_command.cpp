@@ -7,6 +7,7 @@
 #include <hotloop/error.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/kept_output.hpp"
 #include "core/text.hpp"
 #include "env/world_check.hpp"
 
@@ -31,9 +32,12 @@ void print_findings(std::string_view kind, const std::vector<WorldFinding>& find
 }  // namespace
 
 int check_command(const CheckArguments& arguments) {
-  const CheckReport report =
-      check_world(arguments.world,
-                  {.timeout = arguments.timeout, .seed = arguments.seed, .steps = arguments.steps});
+  const CheckReport report = [&] {
+    const KeptOutput kept;
+    return check_world(
+        arguments.world,
+        {.timeout = arguments.timeout, .seed = arguments.seed, .steps = arguments.steps});
+  }();
   const bool passed = report.failures.empty();
   if (arguments.json) {
     const Json json = {{"world", report.name},

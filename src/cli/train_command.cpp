@@ -8,6 +8,8 @@
 #include <hotloop/error.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/kept_output.hpp"
+#include "cli/last_words.hpp"
 #include "cli/progress_bar.hpp"
 #include "core/stop_signal.hpp"
 #include "core/system.hpp"
@@ -65,7 +67,7 @@ void print_summary(const TrainResult& r) {
 }
 
 template <class Run>
-TrainResult run_and_report(bool json, bool quiet, Run&& run) {
+TrainResult run_and_report(const std::string& env, bool json, bool quiet, Run&& run) {
   ProgressBar bar(!quiet && isatty(STDERR_FILENO) != 0);
   const SessionHooks hooks{.progress = [&](const Trainer& trainer,
                                            const RunRecord& record) { bar.show(trainer, record); },
@@ -75,7 +77,11 @@ TrainResult run_and_report(bool json, bool quiet, Run&& run) {
                                  if (!quiet) fmt::print(stderr, "warning: {}\n", text);
                                },
                            .stop = &stop_requested()};
-  TrainResult result = run(hooks);
+  const TrainResult result = [&] {
+    const KeptOutput kept;
+    const LastWords words(env);
+    return run(hooks);
+  }();
   bar.clear();
   if (json) {
     fmt::print("{}\n", to_json(result));
@@ -107,7 +113,7 @@ int train_command(const TrainArguments& arguments) {
       if (!arguments.quiet) print_plan(spec, run_dir);
       return start_run(spec, run_dir, hooks);
     };
-    const TrainResult result = run_and_report(arguments.json, arguments.quiet, run);
+    const TrainResult result = run_and_report(spec.env, arguments.json, arguments.quiet, run);
     if (result.interrupted) {
       if (const int left = arguments.seeds - i - 1; left > 0)
         fmt::print(stderr, "not begun: seed{} {} to {}\n", left == 1 ? "" : "s", spec.run.seed + 1,
@@ -128,13 +134,14 @@ int resume_command(const ResumeArguments& arguments) {
   if (arguments.steps) overrides.push_back(fmt::format("run.steps={}", *arguments.steps));
   const TrainSpec spec = load_run_spec(arguments.run, overrides);
   if (const std::string began_on = run_cpu(arguments.run); began_on != cpu_name()) {
-    fmt::print(stderr, "this run began on {}, this is {}: it goes on, but not to the same bit\n",
+    fmt::print(stderr,
+               "this run began on {}, this is {}: it goes on, perhaps not to the same bit\n",
                began_on, cpu_name());
   }
   const auto run = [&](const SessionHooks& hooks) {
     return resume_run(spec, arguments.run, arguments.checkpoint, hooks);
   };
-  const TrainResult result = run_and_report(arguments.json, arguments.quiet, run);
+  const TrainResult result = run_and_report(spec.env, arguments.json, arguments.quiet, run);
   return result.interrupted ? stop_exit_code() : 0;
 }
 

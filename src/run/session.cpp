@@ -166,6 +166,7 @@ void Session::evaluate() {
   const LearntNetwork& network = trainer_.network();
   const Evaluation e = evaluator_.run(network.online(), network.scale(), trainer_.team());
   const std::int64_t now = trainer_.counters().env_steps;
+  warn_of_cuts(e);
   record_.greedy_return = e.mean;
   record_.greedy_deviation = e.deviation;
   record_.greedy_measures = e.measures;
@@ -182,6 +183,21 @@ void Session::evaluate() {
     record_.solved_seconds = elapsed();
   }
   trainer_.clock().enter(Phase::other);
+}
+
+// Whoever leaves the limit as it is does not expect to reach it.
+void Session::warn_of_cuts(const Evaluation& evaluation) {
+  const std::int64_t limit = trainer_.spec().evaluation.max_steps;
+  const bool cut = std::ranges::any_of(evaluation.episodes, [](auto& e) { return !e.finished; });
+  if (!cut || limit != EvaluationOptions{}.max_steps) return;
+  const std::string text = fmt::format(
+      "greedy episodes did not end within {} steps, which takes long; evaluation.max_steps would "
+      "cut them earlier, and a time limit of the environment would end them",
+      limit);
+  std::vector<std::string>& told = record_.health.warnings;
+  if (std::ranges::find(told, text) != told.end()) return;
+  told.push_back(text);
+  if (hooks_.warning) hooks_.warning(text);
 }
 
 void Session::log() {
@@ -391,14 +407,18 @@ TrainResult resume_run(const TrainSpec& spec, const std::string& run_dir,
                     "checkpoint: hotloop resume {} --checkpoint FILE",
                     spec.run.steps, done, run_dir));
   }
-  if (session.record().solved && session.finished() && !session.trainer().done() && hooks.warning) {
-    hooks.warning(
+  std::vector<std::string> warnings;
+  if (session.record().solved && session.finished() && !session.trainer().done()) {
+    warnings.push_back(
         "the run ended when it was solved, and there is nothing left to do; to go on: --set "
         "evaluation.stop_when_solved=false");
+    if (hooks.warning) hooks.warning(warnings.back());
   }
   write_file_atomically(run_dir + "/spec.yaml",
                         to_yaml(portable(spec)));  // with this session's changes
-  return session.run();
+  TrainResult result = session.run();
+  result.warnings.insert(result.warnings.end(), warnings.begin(), warnings.end());
+  return result;
 }
 
 }  // namespace hotloop

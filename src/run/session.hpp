@@ -69,6 +69,7 @@ class Session {
 
   double elapsed() const;
   void note_time();  // in the record
+  void warn_of_cuts(const Evaluation& evaluation);
   void open_episodes();
   void write_episodes();
   void evaluate();

@@ -43,6 +43,28 @@ HOTLOOP_ENV(World)
 CPP
 }
 
+# One that prints, or ends the process in the middle of training, as HOW says.
+world ending.cpp "" "" 'static int n = 0; const char* how = std::getenv("HOW");
+  if (how == nullptr) __builtin_puts("a step");
+  else if (++n == 3000) { if (how[0] == 101) std::exit(0); std::abort(); }'
+for how in exit:1 abort:134; do
+  expect "${how#*:}" "perhaps in ending.cpp. The newest checkpoint can be resumed; hotloop check ending.cpp" \
+    env HOW="${how%:*}" "$hotloop" train ending.cpp --steps 4000 --quiet --json
+done
+for command in "check ending.cpp" "train ending.cpp --steps 2000 --quiet"; do
+  # shellcheck disable=SC2086
+  [ "$("$hotloop" $command --json 2>/dev/null | sed 's/^{.*}$/JSON/')" = JSON ] ||
+    fail "$command --json is not JSON where a world prints"
+done
+
+# One that never ends.
+world endless.cpp "" "" 'x = 1;'
+sed -i 's/max_steps = 100/max_steps = 0/' endless.cpp
+expect 0 '"warnings":["greedy episodes did not end within 100000 steps' \
+  "$hotloop" train endless.cpp --steps 2000 --set evaluation.episodes=1 --quiet --json
+expect 0 '"warnings":[]' "$hotloop" train endless.cpp --steps 2000 --set evaluation.episodes=1 \
+  --set evaluation.max_steps=500 --quiet --json
+
 # A world of the template, from nothing to a result.
 expect 0 "wrote maze.cpp" "$hotloop" new env maze
 expect 2 "exists already" "$hotloop" new env maze

@@ -1,0 +1,31 @@
+// Standard output for us alone: while this lives, whatever an environment prints goes to standard error, so
+// that JSON stays JSON.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace hotloop {
+
+class KeptOutput {
+ public:
+  KeptOutput() {
+    std::fflush(stdout);
+    kept_ = dup(STDOUT_FILENO);
+    if (kept_ >= 0) dup2(STDERR_FILENO, STDOUT_FILENO);
+  }
+  ~KeptOutput() {
+    std::fflush(stdout);
+    if (kept_ < 0) return;
+    dup2(kept_, STDOUT_FILENO);
+    close(kept_);
+  }
+  KeptOutput(const KeptOutput&) = delete;
+  KeptOutput& operator=(const KeptOutput&) = delete;
+
+ private:
+  int kept_ = -1;
+};
+
+}  // namespace hotloop

@@ -1,0 +1,60 @@
+#include "cli/last_words.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+
+#include "env/world_file.hpp"
+
+namespace hotloop {
+namespace {
+
+constexpr std::array kCrashes = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+
+std::atomic<bool> armed{false};
+std::string words;  // written before it is armed
+std::array<char, 1 << 16> spare_stack;
+
+void speak() {
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, words.data(), words.size());
+}
+
+extern "C" void on_crash(int number) {  // the signal's own effect is restored, and follows
+  if (armed.exchange(false)) speak();
+  raise(number);
+}
+
+void on_exit() {
+  if (!armed.exchange(false)) return;
+  speak();
+  _exit(EXIT_FAILURE);
+}
+
+}  // namespace
+
+LastWords::LastWords(const std::string& env) {
+  words = fmt::format(
+      "\nhotloop: the process ended in the middle of a run, by a crash or a call of exit, perhaps "
+      "in {0}. "
+      "The newest checkpoint can be resumed{1}\n",
+      env, is_world_file(env) ? fmt::format("; hotloop check {} looks for mistakes", env) : "");
+  static const bool registered = std::atexit(on_exit) == 0;
+  armed = registered;
+  const stack_t stack{.ss_sp = spare_stack.data(), .ss_flags = 0, .ss_size = spare_stack.size()};
+  sigaltstack(&stack, nullptr);  // a stack may have overflowed
+  struct sigaction action {};
+  action.sa_handler = on_crash;
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_ONSTACK | SA_NODEFER);
+  for (const int number : kCrashes) sigaction(number, &action, nullptr);
+}
+
+LastWords::~LastWords() {
+  armed = false;
+  for (const int number : kCrashes) std::signal(number, SIG_DFL);
+}
+
+}  // namespace hotloop
