@@ -33,7 +33,7 @@ void BatchRunner::step(const PlayActions& actions) {
 }
 
 PlayResults BatchRunner::results() const {
-  return {env.obs(),       env.mask(),      env.rewards(),    env.terminated(),
+  return {env.obs(),       env.mask(),      env.rewards(),    env.reward_parts(), env.terminated(),
           env.truncated(), env.final_obs(), env.final_mask(), env.finished()};
 }
 
@@ -45,6 +45,7 @@ PlainRunner::PlainRunner(std::unique_ptr<WorldArray> worlds, int rows, std::uint
   if (worlds_->has_mask()) mask_.resize(static_cast<std::size_t>(rows) * spec.actions);
   final_mask_ = mask_;
   rewards_.resize(rows);
+  reward_parts_.resize(static_cast<std::size_t>(rows) * spec.reward_part_count());
   terminated_.resize(rows);
   truncated_.resize(rows);
   for (int row = 0; row < rows; ++row) begin_episode(row, 0);
@@ -69,12 +70,14 @@ void PlainRunner::step(const PlayActions& actions) {
   for (int row = 0; row < rows_; ++row) {
     step_worlds(*worlds_, row, row + 1, actions, seed_, steps_, rewards_, terminated_);
     show(row);
+    if (!reward_parts_.empty()) worlds_->reward_parts(row, row + 1, reward_parts_);
     Episode& episode = running_[row];
     episode.total_return += static_cast<double>(rewards_[row]);
     episode.length += 1;
     const bool out_of_time = spec.max_steps > 0 && episode.length == spec.max_steps;
     truncated_[row] = out_of_time && terminated_[row] == 0 ? 1 : 0;
     if (terminated_[row] == 0 && truncated_[row] == 0) continue;
+    worlds_->measure(row, episode.measures);
     finished_.push_back(episode);
     std::copy_n(obs_.begin() + row * spec.obs, spec.obs, final_obs_.begin() + row * spec.obs);
     if (worlds_->has_mask()) {
@@ -86,7 +89,8 @@ void PlainRunner::step(const PlayActions& actions) {
 }
 
 PlayResults PlainRunner::results() const {
-  return {obs_, mask_, rewards_, terminated_, truncated_, final_obs_, final_mask_, finished_};
+  return {obs_,       mask_,      rewards_,    reward_parts_, terminated_,
+          truncated_, final_obs_, final_mask_, finished_};
 }
 
 namespace {
@@ -118,6 +122,9 @@ class LimitedArray final : public WorldArray {
     worlds_->mask(begin, end, allowed);
   }
   void measure(int row, std::span<float> values) const override { worlds_->measure(row, values); }
+  void reward_parts(int begin, int end, std::span<float> parts) const override {
+    worlds_->reward_parts(begin, end, parts);
+  }
   std::size_t row_bytes() const override { return worlds_->row_bytes(); }
   void save_row(int row, std::byte* to) const override { worlds_->save_row(row, to); }
   void restore_row(int row, const std::byte* from) override { worlds_->restore_row(row, from); }
@@ -198,6 +205,13 @@ std::optional<std::string> first_difference(const EnvSpec& spec, const PlayResul
     if (!same_bits(expected.rewards[row], found.rewards[row])) {
       return difference(row, "reward", expected.rewards[row], found.rewards[row]);
     }
+    for (int i = 0; i < spec.reward_part_count(); ++i) {
+      const std::size_t at = static_cast<std::size_t>(row) * spec.reward_part_count() + i;
+      if (!same_bits(expected.reward_parts[at], found.reward_parts[at])) {
+        return difference(row, fmt::format("part {} of the reward", spec.reward_parts[i]),
+                          expected.reward_parts[at], found.reward_parts[at]);
+      }
+    }
     if (expected.terminated[row] != found.terminated[row]) {
       return difference(row, "terminated", expected.terminated[row], found.terminated[row]);
     }
@@ -237,6 +251,11 @@ std::optional<std::string> first_difference(const EnvSpec& spec, const PlayResul
       return fmt::format(
           "finished episode {}: expected return {} after {} steps, found {} after {}", i,
           e.total_return, e.length, f.total_return, f.length);
+    }
+    for (int k = 0; k < spec.measure_count(); ++k) {
+      if (same_bits(e.measures[k], f.measures[k])) continue;
+      return fmt::format("finished episode {}: {}: expected {}, found {}", i, spec.measures[k],
+                         e.measures[k], f.measures[k]);
     }
   }
   return std::nullopt;

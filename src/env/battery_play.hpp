@@ -17,6 +17,7 @@ struct PlayResults {
   std::span<const float> obs;                // [N, D]
   std::span<const std::uint8_t> mask;        // [N, A] or empty
   std::span<const float> rewards;            // [N]
+  std::span<const float> reward_parts;       // [N, C] or empty
   std::span<const std::uint8_t> terminated;  // [N]
   std::span<const std::uint8_t> truncated;   // [N]
   std::span<const float> final_obs;          // [N, D], rows that ended
@@ -70,7 +71,7 @@ class PlainRunner final : public Runner {
   int rows_;
   std::uint64_t seed_;
   std::uint64_t steps_ = 0;
-  std::vector<float> obs_, final_obs_, rewards_;
+  std::vector<float> obs_, final_obs_, rewards_, reward_parts_;
   std::vector<std::uint8_t> mask_, final_mask_, terminated_, truncated_;
   std::vector<Episode> running_, finished_;
 };

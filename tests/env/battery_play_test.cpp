@@ -9,21 +9,27 @@
 namespace hotloop {
 namespace {
 
-constexpr EnvSpec kSpec{.name = "two rows", .obs = 2, .actions = 2};
+constexpr EnvSpec kSpec{.name = "two rows",
+                        .obs = 2,
+                        .actions = 2,
+                        .measures = {"score", "fuel"},
+                        .reward_parts = {"goal", "cost"}};
 
 // Two rows, of which the second has just ended.
 struct Shown {
   std::vector<float> obs = {1, 2, 3, 4};
   std::vector<std::uint8_t> mask = {1, 1, 1, 0};
   std::vector<float> rewards = {0.5f, 1.5f};
+  std::vector<float> reward_parts = {1, -0.5f, 2, -0.5f};
   std::vector<std::uint8_t> terminated = {0, 1};
   std::vector<std::uint8_t> truncated = {0, 0};
   std::vector<float> final_obs = {5, 6, 7, 8};
   std::vector<std::uint8_t> final_mask = {0, 1, 0, 1};
-  std::vector<Episode> finished = {{.total_return = 21, .length = 12}};
+  std::vector<Episode> finished = {{.total_return = 21, .length = 12, .measures = {7, 8}}};
 
   PlayResults results() const {
-    return {obs, mask, rewards, terminated, truncated, final_obs, final_mask, finished};
+    return {obs,       mask,      rewards,    reward_parts, terminated,
+            truncated, final_obs, final_mask, finished};
   }
 };
 
@@ -59,6 +65,10 @@ TEST(BatteryPlay, EveryFieldIsCompared) {
             "finished episode 0: expected return 21 after 12 steps, found 22 after 12");
   EXPECT_EQ(difference([](Shown& s) { s.finished[0].length = 13; }),
             "finished episode 0: expected return 21 after 12 steps, found 21 after 13");
+  EXPECT_EQ(difference([](Shown& s) { s.finished[0].measures[1] = 9; }),
+            "finished episode 0: fuel: expected 8, found 9");
+  EXPECT_EQ(difference([](Shown& s) { s.reward_parts[3] = 0; }),
+            "row 1: part cost of the reward: expected -0.5, found 0");
 }
 
 // A row that goes on has no last state: what stands there is of an episode before.

@@ -170,6 +170,51 @@ struct BatchNeedsTheFirstRow : BatchDiffers {
   };
 };
 
+// A batch that plays right, but forgets what rewards were made of and how episodes are measured.
+struct BatchForgetsWhatIsTold : BatchDiffers {
+  static constexpr EnvSpec spec{.name = "batch forgets what is told",
+                                .obs = 1,
+                                .actions = 2,
+                                .max_steps = 10,
+                                .measures = {"told"},
+                                .reward_parts = {"told"}};
+  float told = 0;
+  void reset(Rng&) { *this = {}; }
+  Step step(int, Rng&) {
+    told = static_cast<float>(++steps);
+    return {told, false};
+  }
+  void measure(std::span<float> values) const { values[0] = steps == 10 ? told : 0; }
+  void reward_parts(std::span<float> parts) const { parts[0] = steps < 10 ? told : 0; }
+
+  template <bool kKeepsParts>
+  struct BatchOf {
+    std::vector<BatchForgetsWhatIsTold> worlds;
+    void resize(int count) { worlds.resize(count); }
+    BatchForgetsWhatIsTold get(int row) const { return worlds[row]; }
+    void set(int row, const BatchForgetsWhatIsTold& world) { worlds[row] = world; }
+    void step(int begin, int end, std::span<const std::int32_t>, std::span<float> rewards,
+              std::span<std::uint8_t> terminated) {
+      for (int row = begin; row < end; ++row) {
+        rewards[row] = static_cast<float>(++worlds[row].steps);
+        const bool tells = kKeepsParts && worlds[row].steps < 10;
+        worlds[row].told = tells ? rewards[row] : 0;
+        terminated[row] = 0;
+      }
+    }
+    void observe(int begin, int end, std::span<float> obs) const {
+      for (int row = begin; row < end; ++row) obs[row] = static_cast<float>(worlds[row].steps);
+    }
+  };
+  using Batch = BatchOf<false>;
+};
+struct BatchForgetsMeasures : BatchForgetsWhatIsTold {
+  struct Batch : BatchOf<true> {
+    BatchForgetsMeasures get(int row) const { return {BatchOf::get(row)}; }
+    void set(int row, const BatchForgetsMeasures& world) { BatchOf::set(row, world); }
+  };
+};
+
 // A batch that keeps time by itself and forgets that episodes can be cut: right until a limit
 // bites.
 struct BatchForgetsCuts : BatchDiffers {
@@ -372,6 +417,17 @@ TEST(Battery, BatchThatCannotBeSplit) {
   expect_failure<BatchNeedsTheFirstRow>(
       1, "batch needs the first row: batch against one by one, 2 thread(s): step 1, row 3",
       "reward: expected ");
+}
+
+TEST(Battery, BatchThatForgetsWhatIsTold) {
+  const auto expect_said = [](const EnvEntry& entry, const std::string& text) {
+    const std::string failures = all(check_env(entry));
+    EXPECT_NE(failures.find(text), std::string::npos) << failures;
+  };
+  expect_said(env_entry<BatchForgetsWhatIsTold>(),
+              "step 1, row 0: part told of the reward: expected 1, found 0");
+  expect_said(env_entry<BatchForgetsMeasures>(),
+              "step 10, finished episode 0: told: expected 10, found 0");
 }
 
 TEST(Battery, BatchThatForgetsTheCut) {
