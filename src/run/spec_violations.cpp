@@ -59,15 +59,16 @@ class Checker {
     } else if (q_.updates_per_step > 0 && q_.train_every > 0 &&
                declared_updates(spec_, spec_.run.steps) == 0) {
       blame("run.steps",
-            fmt::format(
-                "{} end before the first update: the run would never learn; a round has {} "
-                "env steps{}{}",
-                spec_.run.steps, q_.train_every,
-                spec_.algorithm == Algorithm::dqn ? " (algo.train_every)"
-                                                  : " (algo.rollout times env.count)",
-                q_.learning_starts > 0
-                    ? fmt::format(" after the first {} (algo.learning_starts)", q_.learning_starts)
-                    : ""));
+            fmt::format("{} end before the first update: the run would never learn; a round has {} "
+                        "env steps ({}) and {:g} updates{}",
+                        spec_.run.steps, q_.train_every,
+                        spec_.algorithm == Algorithm::dqn ? "algo.train_every"
+                                                          : "algo.rollout times env.count",
+                        static_cast<double>(q_.train_every) * q_.updates_per_step,
+                        q_.learning_starts > 0
+                            ? fmt::format(", after the first {} steps (algo.learning_starts)",
+                                          q_.learning_starts)
+                            : ""));
     }
     if (spec_.evaluation.stop_when_solved && spec_.evaluation.every == 0) {
       blame("evaluation.stop_when_solved",
