@@ -18,6 +18,7 @@ namespace {
 constexpr int kRows = 64;
 constexpr double kTimingSeconds = 0.2;
 constexpr float kHuge = 100;  // of an observation value, for a network that is fed it as it is
+constexpr float kHugeReward = 10'000;
 
 struct Range {
   float low = std::numeric_limits<float>::max();
@@ -240,6 +241,12 @@ void judge_episodes(const Play& play, const EnvSpec& spec, CheckReport& report) 
         {fmt::format("every reward was {:g} in {} random steps", play.reward.low, play.steps),
          "an agent that meets no other reward has nothing to learn from: reward steps in the right "
          "direction, or make the goal easier to come across by chance"});
+  }
+  if (play.reward.size() > kHugeReward) {
+    report.warnings.push_back(
+        {fmt::format("rewards are large (one was {:.4g})", play.reward.size()),
+         "networks learn best from returns of about -100 to 100: divide by what is usual, or train "
+         "with --set algo.normalise.rewards=true"});
   }
   if (play.episodes == 0 && spec.max_steps == 0) {
     report.warnings.push_back(

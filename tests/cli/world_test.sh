@@ -180,11 +180,12 @@ also "too far"
 world state.cpp "" "obs[1] += hidden;" "hidden = x;" "inline static float hidden = 0;"
 expect 1 "FAILED" "$hotloop" check state.cpp
 also "static"
-world dull.cpp "" "obs[0] = 0; obs[1] = 5000;" "x = 1; goal = 3;" && sed -i 's/goal = 5 + rng.below(10);/(void)rng;/' dull.cpp
+world dull.cpp "" "obs[0] = 0; obs[1] = 5000;" "x = 1; goal = 3;" && sed -i 's/goal = 5 + rng.below(10);/(void)rng;/; s/-.01f/-5e6f/' dull.cpp
 expect 0 "actions made no difference" "$hotloop" check dull.cpp
 also "observation values 0, 1 never changed"
 also "every reward was"
 also "is large"
+also "rewards are large (one was 5e+06)"
 world two.cpp "" "" "" && sed -n '5,$p' two.cpp | sed 's/World/Other/; s/(World)/(Other)/; s/"world"/"other"/' >more && cat more >>two.cpp
 expect 1 "has 2 worlds (world and other)" "$hotloop" check two.cpp
 printf '#include <hotloop/env.hpp>\n' >none.cpp
