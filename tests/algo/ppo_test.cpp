@@ -247,6 +247,7 @@ std::vector<Case> cases() {
           {"forest", true, false, Deviation::network, forest, parts, true}};
 }
 
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 class EveryPpo : public testing::TestWithParam<Case> {};
 
 // Also in a single row, whose width differs. Without a clip, values and entropy, the loss is the mean of
