@@ -35,7 +35,6 @@ struct RunRecord {
     return shares;
   }
 
-
   double seconds = 0;  // wall time of training, all sessions together
   // ... and how much of it each group of phases took.
   GroupShares group_seconds{};

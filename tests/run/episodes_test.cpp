@@ -70,8 +70,8 @@ TEST(EpisodeBudget, StepsAreUnlimitedUnlessGiven) {
 }
 
 TEST(SpecEnvOptions, AreReadAsWrittenInTheOrderOfTheirNames) {
-  const TrainSpec spec = load_spec_text("env: {name: cartpole, options: {obs: flood, grid: 10}}", "x.yaml",
-                                        std::vector<std::string>{"env.options.grid=15"});
+  const TrainSpec spec = load_spec_text("env: {name: cartpole, options: {obs: flood, grid: 10}}",
+                                        "x.yaml", std::vector<std::string>{"env.options.grid=15"});
   EXPECT_EQ(spec.env_options, (EnvOptions{{"grid", "15"}, {"obs", "flood"}}));
   const TrainSpec nested = read("env: {name: cartpole}", {"env.options.food.grid=15"});
   EXPECT_EQ(nested.env_options, (EnvOptions{{"food.grid", "15"}})) << "not the option grid";

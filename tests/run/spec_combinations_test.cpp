@@ -31,7 +31,8 @@ TEST(Spec, EveryKindOfScheduleHasItsOwnParts) {
 
 // On-policy algorithms follow their rollout; what they have no use for is refused.
 TEST(Spec, RolloutLearnersDeriveTheirRatios) {
-  const std::string text = "env: {name: cartpole, count: 8}\nalgo: {name: pqn, rollout: 16, batch: 32}";
+  const std::string text =
+      "env: {name: cartpole, count: 8}\nalgo: {name: pqn, rollout: 16, batch: 32}";
   const TrainSpec spec = read(text);
   EXPECT_EQ(spec.q.train_every, 128);
   EXPECT_EQ(spec.q.updates_per_step, 2.0 / 32);
@@ -147,13 +148,15 @@ TEST(Spec, CombinationsThatMakeNoSenseAreRefused) {
 
 TEST(Spec, NoisyLayersExploreAloneUnlessEpsilonIsGiven) {
   EXPECT_EQ(read("env: {name: cartpole}\nnet: {noisy: all}").q.epsilon.at({}), 0);
-  EXPECT_EQ(read("env: {name: cartpole}\nnet: {noisy: all}\nalgo: {epsilon: {to: 0.1}}").q.epsilon.at({}),
-            1);
+  EXPECT_EQ(
+      read("env: {name: cartpole}\nnet: {noisy: all}\nalgo: {epsilon: {to: 0.1}}").q.epsilon.at({}),
+      1);
 }
 
 TEST(Spec, AlgorithmsAreDescribedInWords) {
   EXPECT_EQ(describe_algorithm(read("env: {name: cartpole}")), "dqn");
-  EXPECT_EQ(describe_algorithm(read("env: {name: cartpole}\nalgo: {target: {every: 0}}")), "vanilla dqn");
+  EXPECT_EQ(describe_algorithm(read("env: {name: cartpole}\nalgo: {target: {every: 0}}")),
+            "vanilla dqn");
   EXPECT_EQ(describe_algorithm(load_spec("cartpole_rainbow")),
             "double dueling noisy 3-step c51 dqn, prioritised");
 }
