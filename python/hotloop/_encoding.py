@@ -23,11 +23,32 @@ def one_hot(n: int, start: int) -> dict[str, Any]:
     return {"kind": "one_hot", "n": n, "start": start}
 
 
+def one_hots(n: np.ndarray, start: np.ndarray) -> dict[str, Any]:
+    return {"kind": "one_hots", "n": n.tolist(), "start": start.tolist()}
+
+
+def _encode_one_hots(part: Mapping[str, Any], array: np.ndarray, what: str) -> tuple[np.ndarray, bool]:
+    n, start = np.array(part["n"]), np.array(part["start"])
+    single = array.shape == n.shape
+    if array.dtype.kind not in "iu" or (not single and array.shape[1:] != n.shape):
+        batch = ", ".join(["N", *map(str, n.shape)])
+        raise UsageError(
+            f"{what}: shape {array.shape} of {array.dtype}; allowed: whole numbers ({batch}), or {n.shape} for a single one"
+        )
+    index = array.reshape(-1, n.size) - start.reshape(-1)
+    n = n.reshape(-1)
+    if index.size and (index.min() < 0 or (index >= n).any()):
+        raise UsageError(f"{what}: a number outside its space, which has {start.tolist()} to {(start + part['n'] - 1).tolist()}")
+    return np.concatenate([np.eye(n[i], dtype=np.float32)[index[:, i]] for i in range(n.size)], axis=1), single
+
+
 def _encode_part(part: Mapping[str, Any], value: Any, what: str) -> tuple[np.ndarray, bool]:
     """Rows [N, size], and whether there was a single one."""
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":
         raise UsageError(f"{what}: of type {array.dtype}; allowed: numbers")
+    if part["kind"] == "one_hots":
+        return _encode_one_hots(part, array, what)
     if part["kind"] == "one_hot":
         if array.ndim > 1 or array.dtype.kind not in "iu":
             raise UsageError(f"{what}: shape {array.shape} of {array.dtype}; allowed: a whole number, or [N] of them")
@@ -52,6 +73,8 @@ def encode(parts: list[dict[str, Any]], obs: Any) -> tuple[np.ndarray, bool]:
     if len(parts) == 1 and parts[0].get("key") is None:
         return _encode_part(parts[0], obs, "observations")
     keys = [part["key"] for part in parts]
+    if isinstance(obs, (tuple, list)) and keys == [str(i) for i in range(len(obs))]:
+        obs = dict(zip(keys, obs))
     if not isinstance(obs, Mapping) or set(obs) != set(keys):
         found = ", ".join(map(str, obs)) if isinstance(obs, Mapping) else type(obs).__name__
         raise UsageError(f"observations: found {found}; allowed: a dict of {', '.join(keys)}")

@@ -60,6 +60,22 @@ def _writer(space: Any, what: str) -> tuple[tuple[int, ...], Writer, dict[str, A
             row[int(value) - first] = 1
 
         return (n,), one_hot, _encoding.one_hot(n, first)
+    if isinstance(space, spaces.MultiDiscrete):
+        numbers = space.nvec.reshape(-1)
+        ends = np.cumsum(numbers)
+        low = np.asarray(getattr(space, "start", np.zeros_like(space.nvec)))  # Gymnasium 1.0
+        places = ends - numbers - low.reshape(-1)
+
+        def one_hots(row: np.ndarray, value: Any) -> None:
+            if np.shape(value) != space.nvec.shape:
+                raise UsageError(f"{what}: expected shape {space.nvec.shape}, found {np.shape(value)}")
+            index = np.asarray(value).reshape(-1) + places
+            if not (np.all(index >= ends - numbers) and np.all(index < ends)):
+                raise UsageError(f"{what}: found {value}; its space has {low} to {low + space.nvec - 1}")
+            row.fill(0)
+            row[index] = 1
+
+        return (int(ends[-1]),), one_hots, _encoding.one_hots(space.nvec, low)
     if isinstance(space, (spaces.Box, spaces.MultiBinary)):
         shape = tuple(int(extent) for extent in space.shape)
         scale = _scale_of(space) if isinstance(space, spaces.Box) else None
@@ -80,8 +96,8 @@ def _writer(space: Any, what: str) -> tuple[tuple[int, ...], Writer, dict[str, A
         write = vector if len(shape) == 1 and scale is None else flat
         return shape, write, _encoding.box(shape, None if scale is None else float(scale))
     raise UsageError(
-        f"{what}: a space of the kind {type(space).__name__}; allowed: Box, Discrete, MultiBinary and a "
-        "Dict of these. Flatten it with a wrapper of Gymnasium's"
+        f"{what}: a space of the kind {type(space).__name__}; allowed: Box, Discrete, MultiDiscrete, "
+        "MultiBinary and a Dict or Tuple of these. Flatten it with a wrapper of Gymnasium's"
     )
 
 
@@ -91,7 +107,7 @@ class Observations:
     def __init__(self, space: Any) -> None:
         spaces = _gymnasium().spaces
         self.parts: list[tuple[str, tuple[int, int, int]]] = []
-        if not isinstance(space, spaces.Dict):
+        if not isinstance(space, (spaces.Dict, spaces.Tuple)):
             shape, self.write, encoding = _writer(space, "observation")
             self.size = math.prod(shape)
             self.encoding = [encoding]
@@ -103,7 +119,8 @@ class Observations:
         self.encoding: list[dict[str, Any]] = []
         writers: list[tuple[str, slice, Writer]] = []
         begin = 0
-        for key, part in space.spaces.items():
+        is_dict = isinstance(space, spaces.Dict)
+        for key, part in space.spaces.items() if is_dict else enumerate(space.spaces):
             if not str(key).replace("_", "").isalnum():
                 raise UsageError(f"observation: a part named {key!r}; a name has letters, digits and _ only")
             shape, write, encoding = _writer(part, f"observation[{key!r}]")
@@ -115,8 +132,10 @@ class Observations:
         self.size = begin
 
         def write_parts(row: np.ndarray, value: Any) -> None:
+            if not is_dict and len(value) != len(writers):
+                raise UsageError(f"observation: {len(value)} parts; expected {len(writers)}")
             for key, where, write in writers:
-                if key not in value:
+                if is_dict and key not in value:
                     raise UsageError(f"observation: there is no part {key!r}; found {', '.join(map(str, value))}")
                 write(row[where], value[key])
 
@@ -325,14 +344,11 @@ class VectorDriver(_Driver):
         mode = autoreset_mode(env)
         self._same_step = mode == "SAME_STEP"
         self._many_seeds = _takes_reset_mask(env)
-        self._is_dict = hasattr(env.single_observation_space, "spaces")
+        self._row_of = _rows_of(env.single_observation_space)
         _in_use.add(env.unwrapped)
 
     def close(self) -> None:
         _in_use.discard(self.env.unwrapped)
-
-    def _row_of(self, obs: Any, row: int) -> Any:
-        return {key: values[row] for key, values in obs.items()} if self._is_dict else obs[row]
 
     def _show(self, obs: Any, infos: dict[str, Any], rows: Any) -> None:
         if self._mask is None:
@@ -372,6 +388,16 @@ class VectorDriver(_Driver):
 
     def repeat(self, row: int, actions: np.ndarray) -> Optional[float]:
         return None  # one row cannot be stepped without the others
+
+
+def _rows_of(space: Any) -> Callable[[Any, int], Any]:
+    """A row of what a vector environment shows."""
+    spaces = _gymnasium().spaces
+    if isinstance(space, spaces.Dict):
+        return lambda obs, row: {key: values[row] for key, values in obs.items()}
+    if isinstance(space, spaces.Tuple):
+        return lambda obs, row: tuple(values[row] for values in obs)
+    return lambda obs, row: obs[row]
 
 
 def _row_info(infos: dict[str, Any], row: int) -> dict[str, Any]:

@@ -216,3 +216,11 @@ def test_agents_refuse_what_is_no_number(value_run):
     for ask in (value_run.agent.act, value_run.agent.q_values):
         with pytest.raises(hotloop.UsageError, match="row 1 has nan, which is not a finite number"):
             ask(obs)
+
+
+@pytest.mark.parametrize("vector", [False, True], ids=["single", "vector"])
+def test_tuples_train(tmp_path, vector):
+    env = gymnasium.make_vec("Blackjack-v1", num_envs=4, vectorization_mode="sync") if vector else "Blackjack-v1"
+    run = hotloop.train("dqn", env=env, steps=800, out=tmp_path, **small())
+    assert run.agent.inputs == 32 + 11 + 2
+    assert run.agent.act((14, 10, 0)) in (0, 1)

@@ -260,6 +260,9 @@ class Shown(gymnasium.Env):
         (spaces.Box(-1, 1, (), np.float32), np.float32(0.5), [0.5]),
         (spaces.Discrete(4, start=1), 3, [0, 0, 1, 0]),
         (spaces.MultiBinary(3), np.array([1, 0, 1], np.int8), [1, 0, 1]),
+        (spaces.MultiDiscrete([2, 3]), np.array([1, 2]), [0, 1, 0, 0, 1]),
+        (spaces.MultiDiscrete([[2], [3]]), np.array([[0], [1]]), [1, 0, 0, 1, 0]),
+        (spaces.Tuple([spaces.Discrete(2), spaces.Box(0, 9, (2,))]), (1, np.array([7, 8], np.float32)), [0, 1, 7, 8]),
         (
             spaces.Dict({"a": spaces.Box(0, 9, (2,)), "b": spaces.Discrete(2)}),
             {"a": np.array([7, 8], np.float32), "b": 1},
@@ -280,8 +283,8 @@ def test_observations_of_every_kind(space, value, row):
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"observation_space": spaces.MultiDiscrete([2, 3])}, "MultiDiscrete; allowed: Box, Discrete, MultiBinary"),
-        ({"observation_space": spaces.Tuple([spaces.Discrete(2)])}, "Tuple; allowed"),
+        ({"observation_space": spaces.Sequence(spaces.Discrete(2))}, "Sequence; allowed: Box, Discrete, MultiDiscrete"),
+        ({"observation_space": spaces.Tuple([spaces.Tuple([spaces.Discrete(2)])])}, "Tuple; allowed"),
         ({"observation_space": spaces.Dict({"a b": spaces.Discrete(2)})}, "letters, digits and _"),
         ({"observation_space": spaces.Dict({"a": spaces.Text(3)})}, r"observation\['a'\].*Text"),
         ({"action_space": spaces.MultiDiscrete([2, 3])}, "action: a space of the kind MultiDiscrete"),
@@ -450,6 +453,8 @@ def test_profile_and_doctor_show_python(tmp_path):
         spaces.Box(0, 255, (3, 3, 2), np.uint8),
         spaces.Discrete(5, start=2),
         spaces.MultiBinary(4),
+        spaces.MultiDiscrete([2, 5, 3]),
+        spaces.Tuple([spaces.Discrete(4), spaces.MultiDiscrete([[2, 2]]), spaces.Box(-1, 1, (2,))]),
         spaces.Dict({"a": spaces.Box(0, 255, (2, 2), np.uint8), "b": spaces.Discrete(3), "c": spaces.Box(-1, 1, (2,))}),
     ],
 )
@@ -483,6 +488,8 @@ def test_an_agent_takes_what_its_environment_shows(tmp_path, space):
         assert run.agent.act(seen) == action
     if isinstance(space, spaces.Dict):
         batch = {key: np.stack([seen[key] for seen, _ in pairs]) for key in space.spaces}
+    elif isinstance(space, spaces.Tuple):
+        batch = tuple(np.stack([seen[i] for seen, _ in pairs]) for i in range(len(space.spaces)))
     else:
         batch = np.stack([seen for seen, _ in pairs])
     assert run.agent.act(batch).tolist() == [action for _, action in pairs]

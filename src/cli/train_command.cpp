@@ -43,7 +43,8 @@ void print_summary(const TrainResult& r) {
     return;
   }
   if (r.solved) {
-    fmt::print("solved after {} env steps in {:.2f} s: ", r.solved_env_steps, r.solved_seconds);
+    fmt::print("solved after {} env steps in {:.2f} s{}", r.solved_env_steps, r.solved_seconds,
+               r.solved_env_steps == r.env_steps ? ": " : "; at the end ");
   }
   fmt::print("greedy return {:.1f} +- {:.1f}\n", r.eval_return_mean, r.eval_return_std);
   fmt::print("  {} env steps ({}/s), {} updates ({}/s), {} per env step, {} episodes\n",
