@@ -11,7 +11,7 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from . import _hotloop
-from ._encoding import box, encode
+from ._encoding import box, combination, encode
 from ._errors import UsageError
 
 
@@ -118,7 +118,8 @@ class Agent:
         mask: Any = None,
         seed: Optional[int] = None,
     ) -> Any:
-        """Actions for observations: int64 [N], or float32 [N, size] of a box; for one, its action.
+        """Actions for observations: int64 [N], or float32 [N, size] of a box; for one, its action. Of several
+        choices at a time (MultiDiscrete) [N, choices].
 
         deterministic: the action of the largest value or probability, or the mean. False draws from
         the policy, which an agent that learnt values has not.
@@ -135,6 +136,9 @@ class Agent:
         if not deterministic:
             draw = int(np.random.default_rng().integers(0, 2**63)) if seed is None else int(seed)
         actions: Any = self._agent.act(rows, self._mask(mask, rows, single), draw)
+        if "action_choices" in self._notes:
+            actions = combination(self._notes["action_choices"], actions[:, 0])
+            return actions[0] if single else actions
         if not self._agent.is_box:
             actions = actions[:, 0] + self._notes.get("action_start", 0)
             return int(actions[0]) if single else actions

@@ -27,6 +27,18 @@ def one_hots(n: np.ndarray, start: np.ndarray) -> dict[str, Any]:
     return {"kind": "one_hots", "n": n.tolist(), "start": start.tolist()}
 
 
+def choices(n: np.ndarray, start: np.ndarray) -> dict[str, Any]:
+    """Several choices at a time, of which each combination is a numbered action."""
+    return {"n": n.tolist(), "start": start.tolist(), "dtype": str(n.dtype)}
+
+
+def combination(several: Mapping[str, Any], numbers: np.ndarray) -> np.ndarray:
+    """Numbered actions [N] as what they stand for, [N, ...]; the last choice changes fastest."""
+    n, start = np.array(several["n"]), np.array(several["start"])
+    chosen = np.stack(np.unravel_index(numbers, n.reshape(-1)), axis=-1)
+    return (chosen.reshape(-1, *n.shape) + start).astype(several["dtype"])
+
+
 def _encode_one_hots(part: Mapping[str, Any], array: np.ndarray, what: str) -> tuple[np.ndarray, bool]:
     n, start = np.array(part["n"]), np.array(part["start"])
     single = array.shape == n.shape

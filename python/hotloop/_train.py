@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
-from collections.abc import Mapping
 from typing import Any, Callable, Optional, Union
 
 from . import _hotloop

@@ -1,6 +1,6 @@
 // Environments of Python's inside the engine.
 //
-// A driver (hotloop/_worlds.py) steps all rows in one Python call. It reads actions from and writes
+// A driver (hotloop/_drivers.py) steps all rows in one Python call. It reads actions from and writes
 // results into NumPy arrays that view the engine's own memory, so nothing is copied on the way.
 //
 // Row r's episode k begins from a seed that is a function of (seed, purpose, r, k) alone. What an

@@ -224,3 +224,31 @@ def test_tuples_train(tmp_path, vector):
     run = hotloop.train("dqn", env=env, steps=800, out=tmp_path, **small())
     assert run.agent.inputs == 32 + 11 + 2
     assert run.agent.act((14, 10, 0)) in (0, 1)
+
+
+@pytest.mark.parametrize("spec", ["dqn", "ppo"])
+def test_several_choices_at_a_time(tmp_path, spec):
+    class Levers(Walk):
+        """Pays for the first lever at 1 and the second at 6: five of its six combinations are worth less."""
+
+        action_space = spaces.MultiDiscrete([2, 3], start=[0, 4])
+        taken: list = []
+
+        def step(self, action):
+            assert self.action_space.contains(action), action
+            Levers.taken.append((self.look(), action))
+            seen = super().step(action[0])
+            return seen[0], float(action[0]) + float(action[1] == 6), *seen[2:]
+
+    run = hotloop.train(spec, env=Levers, steps=6_000, out=tmp_path, progress=False, evaluation={"episodes": 4})
+    assert len({tuple(action) for _, action in Levers.taken}) == 6  # all were tried
+    Levers.taken.clear()
+    assert run.evaluate(2).mean > 13  # by chance 7.5
+    for obs, action in Levers.taken:
+        assert run.agent.act(obs).tolist() == action.tolist()
+    assert run.agent.act(np.stack([obs for obs, _ in Levers.taken])).shape == (18, 2)
+    assert run.agent.actions == 6
+    half = hotloop.train(spec, env=Levers, out=tmp_path, progress=False, steps=3_000, callback=lambda row: False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # its episodes repeat
+        hotloop.resume(half, env=Levers, progress=False)

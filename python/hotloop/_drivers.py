@@ -1,0 +1,258 @@
+"""Drivers: what the engine calls to step environments of Gymnasium's.
+
+A driver steps all rows in one call and writes what they show into arrays that view the engine's memory.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from typing import Any, Callable, Optional
+
+import numpy as np
+
+from . import _encoding
+from ._errors import UsageError
+from ._interface import Observations, start_of, the_gymnasium
+
+
+class _Driver:
+    """The arrays of the engine that a driver reads and writes; [N] or [N, ...]."""
+
+    def __init__(self, space: Any, action_space: Any) -> None:
+        self._write = Observations(space).write
+        self._several = hasattr(action_space, "nvec")
+        self._numbered = hasattr(action_space, "n") or self._several
+        self._start = int(action_space.start) if hasattr(action_space, "n") else 0
+        self._action_shape = action_space.shape
+        self._action_dtype = action_space.dtype
+        if self._several:
+            choices = _encoding.choices(action_space.nvec, start_of(action_space))
+            self._combine = functools.partial(_encoding.combination, choices)
+
+    def bind(
+        self,
+        obs: np.ndarray,
+        final_obs: np.ndarray,
+        rewards: np.ndarray,
+        terminated: np.ndarray,
+        truncated: np.ndarray,
+        mask: Optional[np.ndarray],
+        final_mask: Optional[np.ndarray],
+        seeds: np.ndarray,
+        actions: np.ndarray,
+    ) -> None:
+        self._obs = list(obs)  # a view of each row
+        self._final_obs = list(final_obs)
+        self._rewards, self._terminated, self._truncated = rewards, terminated, truncated
+        self._mask, self._final_mask = mask, final_mask
+        self._seeds, self._actions = seeds, actions
+
+    def _chosen(self) -> Any:
+        """This step's actions as environments take them."""
+        if not self._numbered:
+            return self._actions.reshape(-1, *self._action_shape).astype(self._action_dtype)
+        if self._several:
+            return self._combine(self._actions)
+        numbers = self._actions.tolist()
+        return [number + self._start for number in numbers] if self._start else numbers
+
+    def _show_mask(self, masks: Optional[np.ndarray], row: int, info: dict[str, Any]) -> None:
+        if masks is None:
+            self._refuse_mask(info)
+            return
+        if "action_mask" not in info:
+            raise UsageError(f"row {row}: info has no action_mask, which it had before; give one at every step")
+        masks[row] = _mask(info["action_mask"], masks.shape[1], row)
+
+    def _refuse_mask(self, info: dict[str, Any]) -> None:
+        if self._numbered and "action_mask" in info:
+            raise UsageError("info has an action_mask, which the first reset did not have; give one there too")
+
+    def close(self) -> None:
+        pass
+
+
+def _mask(told: Any, width: int, row: int) -> np.ndarray:
+    mask = np.asarray(told)
+    if mask.shape != (width,):
+        raise UsageError(f"row {row}: action_mask has shape {mask.shape}; expected ({width},)")
+    return mask != 0
+
+
+def _noted(error: Exception, where: str) -> Exception:
+    if hasattr(error, "add_note"):  # Python 3.11
+        error.add_note(where)
+    return error
+
+
+in_use: Any = weakref.WeakSet()  # environments that a driver steps
+
+
+def own(env: Any) -> Any:
+    """The environment, if nobody else has it."""
+    if env.unwrapped in in_use:
+        raise UsageError(
+            "env: the function returned the same environment twice; it must make a new one at every call"
+        )
+    in_use.add(env.unwrapped)
+    return env
+
+
+class EnvDriver(_Driver):
+    """Single environments, one after the other, each episode from a seed of its own."""
+
+    def __init__(self, make: Callable[[], Any], count: int) -> None:
+        self.envs = [own(make()) for _ in range(count)]
+        super().__init__(self.envs[0].observation_space, self.envs[0].action_space)
+        self._steps = [env.step for env in self.envs]
+
+    def _begin_row(self, row: int) -> None:
+        obs, info = self.envs[row].reset(seed=int(self._seeds[row]))
+        self._write(self._obs[row], obs)
+        self._show_mask(self._mask, row, info)
+
+    def begin(self) -> None:
+        for row in range(len(self.envs)):
+            try:
+                self._begin_row(row)
+            except Exception as error:
+                raise _noted(error, f"in the first reset of row {row}")
+
+    def step(self) -> None:
+        actions = self._chosen()
+        self._terminated.fill(0)
+        self._truncated.fill(0)
+        rewards, write, masked = self._rewards, self._write, self._mask is not None
+        for row, step in enumerate(self._steps):
+            try:
+                obs, rewards[row], terminated, truncated, info = step(actions[row])
+                if terminated or truncated:
+                    self._terminated[row] = terminated
+                    self._truncated[row] = truncated
+                    write(self._final_obs[row], obs)
+                    if self._final_mask is not None:
+                        self._show_final_mask(row, info)
+                    self._begin_row(row)
+                else:
+                    write(self._obs[row], obs)
+                    if masked or "action_mask" in info:
+                        self._show_mask(self._mask, row, info)
+            except Exception as error:
+                raise _noted(error, f"in the environment of row {row}, with action {actions[row]}")
+
+    def _show_final_mask(self, row: int, info: dict[str, Any]) -> None:
+        # An environment that is over need not say what would be allowed.
+        assert self._final_mask is not None
+        told = info.get("action_mask")
+        self._final_mask[row] = 1 if told is None else _mask(told, self._final_mask.shape[1], row)
+
+    def repeat(self, row: int, actions: np.ndarray) -> Optional[float]:
+        """The actions of an episode once more; their rewards together, None if it ended on the way."""
+        step = self._steps[row]
+        numbered = self._numbered
+        total = 0.0
+        for action in actions:
+            if self._several:
+                chosen = self._combine(np.array([action]))[0]
+            elif numbered:
+                chosen = int(action) + self._start
+            else:
+                chosen = np.array(action, self._action_dtype).reshape(self._action_shape)
+            obs, reward, terminated, truncated, info = step(chosen)
+            if terminated or truncated:
+                return None
+            total += float(np.float32(reward))  # as the engine has it
+            self._write(self._obs[row], obs)
+            self._show_mask(self._mask, row, info)
+        return total
+
+    def close(self) -> None:
+        for env in self.envs:
+            in_use.discard(env.unwrapped)
+            env.close()
+
+
+class VectorDriver(_Driver):
+    """A vector environment, in whichever of the three ways it begins its next episodes."""
+
+    def __init__(self, env: Any, count: int) -> None:
+        if env.unwrapped in in_use:
+            raise UsageError("env: another run is training on this vector environment")
+        self.env = env
+        if count != env.num_envs:
+            raise UsageError(f"env: a vector environment of {env.num_envs} rows; the spec wants envs: {count}")
+        super().__init__(env.single_observation_space, env.single_action_space)
+        mode = autoreset_mode(env)
+        self._same_step = mode == "SAME_STEP"
+        self._many_seeds = takes_reset_mask(env)
+        self._row_of = _rows_of(env.single_observation_space)
+        in_use.add(env.unwrapped)
+
+    def close(self) -> None:
+        in_use.discard(self.env.unwrapped)
+
+    def _show(self, obs: Any, infos: dict[str, Any], rows: Any) -> None:
+        if self._mask is None:
+            self._refuse_mask(infos)
+        for row in rows:
+            self._write(self._obs[row], self._row_of(obs, row))
+            if self._mask is not None:
+                self._show_mask(self._mask, row, _row_info(infos, row))
+
+    def begin(self) -> None:
+        seeds = [int(seed) for seed in self._seeds]
+        obs, infos = self.env.reset(seed=seeds if self._many_seeds else seeds[0])
+        self._show(obs, infos, range(len(self._obs)))
+
+    def step(self) -> None:
+        obs, rewards, terminated, truncated, infos = self.env.step(np.asarray(self._chosen()))
+        self._rewards[:] = rewards
+        self._terminated[:] = terminated
+        self._truncated[:] = truncated
+        ended = np.logical_or(terminated, truncated)
+        if not ended.any():
+            return self._show(obs, infos, range(len(self._obs)))
+        for row in np.flatnonzero(ended):
+            final = infos["final_obs"][row] if self._same_step else self._row_of(obs, row)
+            self._write(self._final_obs[row], final)
+            if self._final_mask is not None:
+                told = _row_info(infos.get("final_info", {}) if self._same_step else infos, row)
+                allowed = told.get("action_mask")
+                self._final_mask[row] = 1 if allowed is None else _mask(allowed, self._final_mask.shape[1], row)
+        self._show(obs, infos, range(len(self._obs)) if self._same_step else np.flatnonzero(~ended))
+        if not self._same_step:
+            seeds = [int(seed) if over else None for seed, over in zip(self._seeds, ended)]
+            obs, infos = self.env.reset(
+                seed=seeds if self._many_seeds else None, options={"reset_mask": ended}
+            )
+            self._show(obs, infos, np.flatnonzero(ended))
+
+    def repeat(self, row: int, actions: np.ndarray) -> Optional[float]:
+        return None  # one row cannot be stepped without the others
+
+
+def _rows_of(space: Any) -> Callable[[Any, int], Any]:
+    """A row of what a vector environment shows."""
+    spaces = the_gymnasium().spaces
+    if isinstance(space, spaces.Dict):
+        return lambda obs, row: {key: values[row] for key, values in obs.items()}
+    if isinstance(space, spaces.Tuple):
+        return lambda obs, row: tuple(values[row] for values in obs)
+    return lambda obs, row: obs[row]
+
+
+def _row_info(infos: dict[str, Any], row: int) -> dict[str, Any]:
+    known = "action_mask" in infos and infos.get("_action_mask", np.ones(row + 1, bool))[row]
+    return {"action_mask": infos["action_mask"][row]} if known else {}
+
+
+def autoreset_mode(env: Any) -> str:
+    """NEXT_STEP, SAME_STEP or DISABLED; by Gymnasium's rules NEXT_STEP if it does not say."""
+    mode = env.metadata.get("autoreset_mode", "NEXT_STEP")
+    return str(getattr(mode, "name", mode)).upper().replace("NEXTSTEP", "NEXT_STEP").replace("SAMESTEP", "SAME_STEP")
+
+
+def takes_reset_mask(env: Any) -> bool:
+    vector = the_gymnasium().vector
+    return isinstance(env.unwrapped, (vector.SyncVectorEnv, vector.AsyncVectorEnv))

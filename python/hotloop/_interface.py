@@ -1,0 +1,176 @@
+"""What an environment of Gymnasium's shows and takes, in the engine's terms: its spaces."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, Callable, Optional
+
+import numpy as np
+
+from . import _encoding
+from ._errors import UsageError
+
+MOST_PARTS = 8  # of an observation with names
+MOST_DIMENSIONS = 8  # of a box of actions
+MOST_COMBINATIONS = 4096  # of several choices at a time
+
+
+def the_gymnasium() -> Any:
+    try:
+        import gymnasium
+    except ImportError as error:
+        raise ImportError("environments of Python's need Gymnasium: pip install gymnasium") from error
+    return gymnasium
+
+
+Writer = Callable[[np.ndarray, Any], None]  # an observation into a row of floats
+
+
+def _scale_of(space: Any) -> Optional[np.float32]:
+    """Bytes that are a picture are shown to the network as 0 to 1."""
+    is_picture = space.dtype == np.uint8 and np.all(space.low == 0) and np.all(space.high == 255)
+    return np.float32(1 / 255) if is_picture else None
+
+
+def _writer(space: Any, what: str) -> tuple[tuple[int, ...], Writer, dict[str, Any]]:
+    """In which shape of floats an observation is shown, how it is written, and that as plain data."""
+    spaces = the_gymnasium().spaces
+    if isinstance(space, spaces.Discrete):
+        first, n = int(space.start), int(space.n)
+
+        def one_hot(row: np.ndarray, value: Any) -> None:
+            if not 0 <= int(value) - first < n:
+                raise UsageError(f"{what}: found {value}; its space has {first} to {first + n - 1}")
+            row.fill(0)
+            row[int(value) - first] = 1
+
+        return (n,), one_hot, _encoding.one_hot(n, first)
+    if isinstance(space, spaces.MultiDiscrete):
+        numbers = space.nvec.reshape(-1)
+        ends = np.cumsum(numbers)
+        low = start_of(space)
+        places = ends - numbers - low.reshape(-1)
+
+        def one_hots(row: np.ndarray, value: Any) -> None:
+            if np.shape(value) != space.nvec.shape:
+                raise UsageError(f"{what}: expected shape {space.nvec.shape}, found {np.shape(value)}")
+            index = np.asarray(value).reshape(-1) + places
+            if not (np.all(index >= ends - numbers) and np.all(index < ends)):
+                raise UsageError(f"{what}: found {value}; its space has {low} to {low + space.nvec - 1}")
+            row.fill(0)
+            row[index] = 1
+
+        return (int(ends[-1]),), one_hots, _encoding.one_hots(space.nvec, low)
+    if isinstance(space, (spaces.Box, spaces.MultiBinary)):
+        shape = tuple(int(extent) for extent in space.shape)
+        scale = _scale_of(space) if isinstance(space, spaces.Box) else None
+
+        def flat(row: np.ndarray, value: Any) -> None:
+            array = np.asarray(value)
+            if array.shape != shape:
+                raise UsageError(f"{what}: expected shape {shape}, found {array.shape}")
+            row[:] = array.reshape(-1)
+            if scale is not None:
+                row *= scale
+
+        def vector(row: np.ndarray, value: Any) -> None:
+            if np.shape(value) != shape:
+                raise UsageError(f"{what}: expected shape {shape}, found {np.shape(value)}")
+            row[:] = value
+
+        write = vector if len(shape) == 1 and scale is None else flat
+        return shape, write, _encoding.box(shape, None if scale is None else float(scale))
+    raise UsageError(
+        f"{what}: a space of the kind {type(space).__name__}; allowed: Box, Discrete, MultiDiscrete, "
+        "MultiBinary and a Dict or Tuple of these. Flatten it with a wrapper of Gymnasium's"
+    )
+
+
+def start_of(space: Any) -> np.ndarray:
+    return np.asarray(getattr(space, "start", np.zeros_like(space.nvec)))  # Gymnasium 1.0 has it
+
+
+class Observations:
+    """How observations of a space become rows of the engine's."""
+
+    def __init__(self, space: Any) -> None:
+        spaces = the_gymnasium().spaces
+        self.parts: list[tuple[str, tuple[int, int, int]]] = []
+        if not isinstance(space, (spaces.Dict, spaces.Tuple)):
+            shape, self.write, encoding = _writer(space, "observation")
+            self.size = math.prod(shape)
+            self.encoding = [encoding]
+            if len(shape) > 1:  # a network with convolutions wants to know its shape
+                self.parts = [("obs", _three(shape, "observation"))]
+            return
+        if len(space.spaces) > MOST_PARTS:
+            raise UsageError(f"observation: {len(space.spaces)} parts; allowed: up to {MOST_PARTS}")
+        self.encoding: list[dict[str, Any]] = []
+        writers: list[tuple[str, slice, Writer]] = []
+        begin = 0
+        is_dict = isinstance(space, spaces.Dict)
+        for key, part in space.spaces.items() if is_dict else enumerate(space.spaces):
+            if not str(key).replace("_", "").isalnum():
+                raise UsageError(f"observation: a part named {key!r}; a name has letters, digits and _ only")
+            shape, write, encoding = _writer(part, f"observation[{key!r}]")
+            size = math.prod(shape)
+            self.encoding.append({"key": str(key), **encoding})
+            self.parts.append((str(key), _three(shape, f"observation[{key!r}]")))
+            writers.append((key, slice(begin, begin + size), write))
+            begin += size
+        self.size = begin
+
+        def write_parts(row: np.ndarray, value: Any) -> None:
+            if not is_dict and len(value) != len(writers):
+                raise UsageError(f"observation: {len(value)} parts; expected {len(writers)}")
+            for key, where, write in writers:
+                if is_dict and key not in value:
+                    raise UsageError(f"observation: there is no part {key!r}; found {', '.join(map(str, value))}")
+                write(row[where], value[key])
+
+        self.write = write_parts
+
+
+def _three(shape: tuple[int, ...], what: str) -> tuple[int, int, int]:
+    if len(shape) > 3:
+        raise UsageError(f"{what}: {len(shape)} dimensions; allowed: up to 3")
+    if len(shape) == 3 and shape[0] <= 4 < min(shape[1:]):
+        warnings.warn(
+            f"{what}: shape {shape} is taken as rows, columns, channels by net.channels; if the channels come "
+            "first, move them to the end, by a wrapper: np.moveaxis(obs, 0, -1)",
+            stacklevel=2,
+        )
+    padded = tuple(shape) + (0, 0, 0)
+    return padded[0], padded[1], padded[2]
+
+
+def action_facts(space: Any) -> dict[str, Any]:
+    """What the engine must know of the actions."""
+    spaces = the_gymnasium().spaces
+    if isinstance(space, spaces.Discrete):
+        return {"actions": int(space.n), "action_low": [], "action_high": []}
+    if isinstance(space, spaces.MultiDiscrete):
+        combinations = math.prod(space.nvec.reshape(-1).tolist())
+        if combinations > MOST_COMBINATIONS:
+            raise UsageError(
+                f"action: {space.nvec.size} choices at a time with {combinations} combinations; allowed: up to "
+                f"{MOST_COMBINATIONS}, of which one is chosen"
+            )
+        return {"actions": combinations, "action_low": [], "action_high": []}
+    if not isinstance(space, spaces.Box):
+        raise UsageError(
+            f"action: a space of the kind {type(space).__name__}; allowed: Discrete, MultiDiscrete, and "
+            "Box with bounds"
+        )
+    if not np.issubdtype(space.dtype, np.floating):
+        raise UsageError(
+            f"action: a box of {space.dtype}; allowed: a box of floats. A few whole numbers are better a "
+            "Discrete, many of them a box of floats that is rounded, by a wrapper"
+        )
+    low, high = space.low.reshape(-1), space.high.reshape(-1)
+    if low.size > MOST_DIMENSIONS:
+        raise UsageError(f"action: a box of {low.size} numbers; allowed: up to {MOST_DIMENSIONS}")
+    if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high)) and np.all(low < high)):
+        raise UsageError(f"action: a box from {low} to {high}; bounds must be finite, the lower one below")
+    return {"actions": 0, "action_low": low.tolist(), "action_high": high.tolist()}
