@@ -53,7 +53,7 @@ def trained(id: str, count: int, vector_steps: int) -> tuple[float, float]:
             **{
                 "env.count": count,
                 "algo.train_every": count,
-                "algo.learning_starts": (vector_steps - 1) * count,
+                "algo.learning_starts": (vector_steps - 4) * count,
                 "algo.epsilon": 1,  # random actions, as in the bare loop: episodes are as long
                 "evaluation.every": 0,
                 "evaluation.episodes": 1,
