@@ -48,26 +48,30 @@ class _Driver:
         self._mask, self._final_mask = mask, final_mask
         self._seeds, self._actions = seeds, actions
 
-    def _chosen(self) -> Any:
-        """This step's actions as environments take them."""
+    def _as_taken(self, actions: np.ndarray) -> Any:
+        """Actions of the engine's as environments take them."""
         if not self._numbered:
-            return self._actions.reshape(-1, *self._action_shape).astype(self._action_dtype)
+            return np.asarray(actions).reshape(-1, *self._action_shape).astype(self._action_dtype)
         if self._several:
-            return self._combine(self._actions)
-        numbers = self._actions.tolist()
+            return self._combine(actions)
+        numbers = actions.tolist()
         return [number + self._start for number in numbers] if self._start else numbers
 
-    def _show_mask(self, masks: Optional[np.ndarray], row: int, info: dict[str, Any]) -> None:
-        if masks is None:
-            self._refuse_mask(info)
-            return
-        if "action_mask" not in info:
+    def _show_mask(self, row: int, info: dict[str, Any]) -> None:
+        told = info.get("action_mask")
+        if self._mask is None:
+            if self._numbered and told is not None:
+                raise UsageError("info has an action_mask, which the first reset did not have; give one there too")
+        elif told is None:
             raise UsageError(f"row {row}: info has no action_mask, which it had before; give one at every step")
-        masks[row] = _mask(info["action_mask"], masks.shape[1], row)
+        else:
+            self._mask[row] = _mask(told, self._mask.shape[1], row)
 
-    def _refuse_mask(self, info: dict[str, Any]) -> None:
-        if self._numbered and "action_mask" in info:
-            raise UsageError("info has an action_mask, which the first reset did not have; give one there too")
+    def _show_final_mask(self, row: int, info: dict[str, Any]) -> None:
+        if self._final_mask is None:
+            return
+        told = info.get("action_mask")  # an environment that is over need not say what would be allowed
+        self._final_mask[row] = 1 if told is None else _mask(told, self._final_mask.shape[1], row)
 
     def close(self) -> None:
         pass
@@ -110,7 +114,7 @@ class EnvDriver(_Driver):
     def _begin_row(self, row: int) -> None:
         obs, info = self.envs[row].reset(seed=int(self._seeds[row]))
         self._write(self._obs[row], obs)
-        self._show_mask(self._mask, row, info)
+        self._show_mask(row, info)
 
     def begin(self) -> None:
         for row in range(len(self.envs)):
@@ -120,7 +124,7 @@ class EnvDriver(_Driver):
                 raise _noted(error, f"in the first reset of row {row}")
 
     def step(self) -> None:
-        actions = self._chosen()
+        actions = self._as_taken(self._actions)
         self._terminated.fill(0)
         self._truncated.fill(0)
         rewards, write, masked = self._rewards, self._write, self._mask is not None
@@ -131,40 +135,25 @@ class EnvDriver(_Driver):
                     self._terminated[row] = terminated
                     self._truncated[row] = truncated
                     write(self._final_obs[row], obs)
-                    if self._final_mask is not None:
-                        self._show_final_mask(row, info)
+                    self._show_final_mask(row, info)
                     self._begin_row(row)
                 else:
                     write(self._obs[row], obs)
                     if masked or "action_mask" in info:
-                        self._show_mask(self._mask, row, info)
+                        self._show_mask(row, info)
             except Exception as error:
                 raise _noted(error, f"in the environment of row {row}, with action {actions[row]}")
 
-    def _show_final_mask(self, row: int, info: dict[str, Any]) -> None:
-        # An environment that is over need not say what would be allowed.
-        assert self._final_mask is not None
-        told = info.get("action_mask")
-        self._final_mask[row] = 1 if told is None else _mask(told, self._final_mask.shape[1], row)
-
     def repeat(self, row: int, actions: np.ndarray) -> Optional[float]:
         """The actions of an episode once more; their rewards together, None if it ended on the way."""
-        step = self._steps[row]
-        numbered = self._numbered
         total = 0.0
-        for action in actions:
-            if self._several:
-                chosen = self._combine(np.array([action]))[0]
-            elif numbered:
-                chosen = int(action) + self._start
-            else:
-                chosen = np.array(action, self._action_dtype).reshape(self._action_shape)
-            obs, reward, terminated, truncated, info = step(chosen)
+        for action in self._as_taken(actions):
+            obs, reward, terminated, truncated, info = self._steps[row](action)
             if terminated or truncated:
                 return None
             total += float(np.float32(reward))  # as the engine has it
             self._write(self._obs[row], obs)
-            self._show_mask(self._mask, row, info)
+            self._show_mask(row, info)
         return total
 
     def close(self) -> None:
@@ -193,12 +182,11 @@ class VectorDriver(_Driver):
         in_use.discard(self.env.unwrapped)
 
     def _show(self, obs: Any, infos: dict[str, Any], rows: Any) -> None:
-        if self._mask is None:
-            self._refuse_mask(infos)
+        masked = self._mask is not None or "action_mask" in infos
         for row in rows:
             self._write(self._obs[row], self._row_of(obs, row))
-            if self._mask is not None:
-                self._show_mask(self._mask, row, _row_info(infos, row))
+            if masked:
+                self._show_mask(row, _row_info(infos, row))
 
     def begin(self) -> None:
         seeds = [int(seed) for seed in self._seeds]
@@ -206,7 +194,7 @@ class VectorDriver(_Driver):
         self._show(obs, infos, range(len(self._obs)))
 
     def step(self) -> None:
-        obs, rewards, terminated, truncated, infos = self.env.step(np.asarray(self._chosen()))
+        obs, rewards, terminated, truncated, infos = self.env.step(np.asarray(self._as_taken(self._actions)))
         self._rewards[:] = rewards
         self._terminated[:] = terminated
         self._truncated[:] = truncated
@@ -216,10 +204,7 @@ class VectorDriver(_Driver):
         for row in np.flatnonzero(ended):
             final = infos["final_obs"][row] if self._same_step else self._row_of(obs, row)
             self._write(self._final_obs[row], final)
-            if self._final_mask is not None:
-                told = _row_info(infos.get("final_info", {}) if self._same_step else infos, row)
-                allowed = told.get("action_mask")
-                self._final_mask[row] = 1 if allowed is None else _mask(allowed, self._final_mask.shape[1], row)
+            self._show_final_mask(row, _row_info(infos.get("final_info", {}) if self._same_step else infos, row))
         self._show(obs, infos, range(len(self._obs)) if self._same_step else np.flatnonzero(~ended))
         if not self._same_step:
             seeds = [int(seed) if over else None for seed, over in zip(self._seeds, ended)]

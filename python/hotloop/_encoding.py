@@ -1,6 +1,6 @@
 """How observations of Gymnasium's become rows of floats, as plain data that model files carry.
 
-Training writes rows with the writers of ``_worlds``; whoever asks a trained agent hands in what the
+Training writes rows with the writers of ``_interface``; whoever asks a trained agent hands in what the
 environment shows, and it is encoded here in the same way.
 """
 

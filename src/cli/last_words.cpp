@@ -39,8 +39,7 @@ void on_exit() {
 LastWords::LastWords(const std::string& env) {
   words = fmt::format(
       "\nhotloop: the process ended in the middle of a run, by a crash or a call of exit, perhaps "
-      "in {0}. "
-      "The newest checkpoint can be resumed{1}\n",
+      "in {}. The newest checkpoint can be resumed{}\n",
       env, is_world_file(env) ? fmt::format("; hotloop check {} looks for mistakes", env) : "");
   static const bool registered = std::atexit(on_exit) == 0;
   armed = registered;

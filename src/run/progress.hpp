@@ -27,17 +27,9 @@ struct HealthRecord {
 
 // Survives stopping and resuming.
 struct RunRecord {
-  // Of all sessions, as far as their checkpoints say.
-  GroupShares time_shares() const {
-    const double all = std::accumulate(group_seconds.begin(), group_seconds.end(), 0.0);
-    GroupShares shares = group_seconds;
-    for (double& share : shares) share /= std::max(all, 1e-9);
-    return shares;
-  }
-
   double seconds = 0;  // wall time of training, all sessions together
   // ... and how much of it each group of phases took.
-  GroupShares group_seconds{};
+  std::array<double, kPhaseGroups.size()> group_seconds{};
   double greedy_return = kNone;  // mean of the last evaluation
   double greedy_deviation = kNone;
   // Means of the last evaluation; zeros before the first, when greedy_return is NaN.
@@ -52,6 +44,14 @@ struct RunRecord {
   std::uint64_t metrics_bytes = 0;  // length of metrics.jsonl when this was saved
   std::uint64_t episode_bytes = 0;  // and of episodes.jsonl; 0 if there is none
   HealthRecord health;
+
+  // Of all sessions, as far as their checkpoints say.
+  GroupShares time_shares() const {
+    const double all = std::accumulate(group_seconds.begin(), group_seconds.end(), 0.0);
+    GroupShares shares = group_seconds;
+    for (double& share : shares) share /= std::max(all, 1e-9);
+    return shares;
+  }
 };
 
 }  // namespace hotloop

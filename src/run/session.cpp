@@ -407,17 +407,16 @@ TrainResult resume_run(const TrainSpec& spec, const std::string& run_dir,
                     "checkpoint: hotloop resume {} --checkpoint FILE",
                     spec.run.steps, done, run_dir));
   }
-  std::vector<std::string> warnings;
-  if (session.record().solved && session.finished() && !session.trainer().done()) {
-    warnings.push_back(
-        "the run ended when it was solved, and there is nothing left to do; to go on: --set "
-        "evaluation.stop_when_solved=false");
-    if (hooks.warning) hooks.warning(warnings.back());
-  }
+  constexpr const char* kNothingLeft =
+      "the run ended when it was solved, and there is nothing left to do; to go on: --set "
+      "evaluation.stop_when_solved=false";
+  const bool nothing_left =
+      session.record().solved && session.finished() && !session.trainer().done();
+  if (nothing_left && hooks.warning) hooks.warning(kNothingLeft);
   write_file_atomically(run_dir + "/spec.yaml",
                         to_yaml(portable(spec)));  // with this session's changes
   TrainResult result = session.run();
-  result.warnings.insert(result.warnings.end(), warnings.begin(), warnings.end());
+  if (nothing_left) result.warnings.emplace_back(kNothingLeft);
   return result;
 }
 

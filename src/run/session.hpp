@@ -100,7 +100,7 @@ class Session {
   std::optional<EpisodeFile> episodes_;  // if run.episode_log
   RunRecord record_;
   double earlier_seconds_ = 0;  // of the sessions before this one
-  GroupShares earlier_groups_{};
+  decltype(RunRecord::group_seconds) earlier_groups_{};
   bool stop_ = false;  // hooks.row said so
 };
 
