@@ -68,6 +68,22 @@ std::string identity(const TrainSpec& spec) {
   return to_yaml(same);
 }
 
+// Who resumes may measure by other rules. Scores of the old ones say nothing then, and the last evaluation
+// says whether the run is solved.
+void judge_anew(RunRecord& record, const EvaluationOptions& before, const Trainer& trainer) {
+  const EvaluationOptions& now = trainer.spec().evaluation;
+  const EnvSpec& env = trainer.env().spec();
+  if (now.best != before.best || now.episodes != before.episodes ||
+      now.max_steps != before.max_steps) {
+    record.best_score = kNone;
+  }
+  const double threshold = solved_threshold(now, env), old = solved_threshold(before, env);
+  if (threshold == old || (std::isnan(threshold) && std::isnan(old))) return;
+  record.solved = record.greedy_return >= threshold;
+  record.solved_env_steps = record.solved ? record.greedy_env_steps : 0;
+  record.solved_seconds = record.solved ? record.seconds : kNone;
+}
+
 }  // namespace
 
 std::vector<std::string> list_checkpoints(const std::string& run_dir) {
@@ -117,7 +133,8 @@ void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& recor
     throw RunError(fmt::format("{}: format '{}', this version reads '{}'", path,
                                file.metadata("format"), kFormat));
   }
-  if (identity(load_spec_text(file.metadata("spec"), path)) != identity(trainer.spec())) {
+  const TrainSpec saved_spec = load_spec_text(file.metadata("spec"), path);
+  if (identity(saved_spec) != identity(trainer.spec())) {
     throw RunError(fmt::format(
         "{}: this checkpoint belongs to another spec or network than the run's spec.yaml; "
         "its own is shown by: hotloop inspect {}",
@@ -163,6 +180,7 @@ void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& recor
   record.health.raised = state.at("health")[1];
   record.health.had_endings = state.at("health")[2];
   record.health.warnings = state.at("warnings").get<std::vector<std::string>>();
+  judge_anew(record, saved_spec.evaluation, trainer);
 
   trainer.env().restore(file.bytes("env"));
   file.copy("best", best);

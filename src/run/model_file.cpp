@@ -56,12 +56,11 @@ void save_model(const std::string& path, const Model& model) {
   if (model.spec.q.normalise_rewards) {
     views.push_back(tensor(kRewardFactor, std::span<const float>(&model.reward_factor, 1)));
   }
-  const std::unique_ptr<WorldArray> worlds = make_worlds(model.spec.world(), 1);
   write_safetensors(
       path, views,
       {{"format", kFormat},
        {"spec", to_yaml(portable(model.spec))},
-       {"env", env_facts(*worlds)},
+       {"env", model.env_facts},
        {"structure", model.structure.describe()},
        {"env_steps", fmt::format("{}", model.env_steps)},
        {"greedy_return",

@@ -23,7 +23,7 @@ struct Model {
   std::vector<float> input_mean = {};    // [inputs] of InputScale; empty: observations are used as
   std::vector<float> input_factor = {};  // [inputs] they are
   float reward_factor = 1;     // rewards were multiplied by this: the unit of the Q-values
-  std::string env_facts = {};  // of a loaded one: see env_facts.hpp; empty in old files
+  std::string env_facts = {};  // see env_facts.hpp; empty in old files
   std::int64_t env_steps = 0;
   double greedy_return = 0;  // NaN if it was never evaluated
 };

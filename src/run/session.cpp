@@ -12,6 +12,7 @@
 #include "core/system.hpp"
 #include "env/world_file.hpp"
 #include "run/checkpoint.hpp"
+#include "run/env_facts.hpp"
 #include "run/graph_report.hpp"
 #include "run/model_file.hpp"
 
@@ -55,6 +56,7 @@ Session::Session(const TrainSpec& spec, std::string run_dir, const SessionHooks&
       evaluator_(spec.world(), spec.evaluation, spec.run.seed, trainer_.network().structure(),
                  network_head(spec)),
       rule_(spec.evaluation, evaluator_.spec()),
+      threshold_(solved_threshold(spec.evaluation, trainer_.env().spec())),
       best_(all_of_model()) {}
 
 void Session::start() {
@@ -177,7 +179,7 @@ void Session::evaluate() {
     record_.best_env_steps = now;
     best_ = all_of_model();
   }
-  if (!record_.solved && e.mean >= solved_threshold(trainer_.spec())) {
+  if (!record_.solved && e.mean >= threshold_) {
     record_.solved = true;
     record_.solved_env_steps = now;
     record_.solved_seconds = elapsed();
@@ -250,6 +252,7 @@ void Session::save_model_file(const std::string& path, const std::vector<float>&
                     .input_mean = {statistics, middle},
                     .input_factor = {middle, all.end()},
                     .reward_factor = all[0],
+                    .env_facts = env_facts(trainer_.env().worlds()),
                     .env_steps = env_steps,
                     .greedy_return = greedy_return});
 }

@@ -95,6 +95,7 @@ class Session {
   Trainer trainer_;
   Evaluator evaluator_;
   BestRule rule_;
+  double threshold_;         // of what is solved, or NaN
   std::vector<float> best_;  // what the best evaluation was made with, see all_of_model()
   std::optional<MetricsLog> metrics_;
   std::optional<EpisodeFile> episodes_;  // if run.episode_log

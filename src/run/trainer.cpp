@@ -44,9 +44,12 @@ const TrainSpec& feasible(const TrainSpec& spec) {
 
 }  // namespace
 
+double solved_threshold(const EvaluationOptions& options, const EnvSpec& env) {
+  return std::isnan(options.threshold) ? env.solved_return : options.threshold;
+}
+
 double solved_threshold(const TrainSpec& spec) {
-  if (!std::isnan(spec.evaluation.threshold)) return spec.evaluation.threshold;
-  return env_spec(spec.world()).solved_return;
+  return solved_threshold(spec.evaluation, env_spec(spec.world()));
 }
 
 namespace {
@@ -162,7 +165,6 @@ Trainer::Trainer(const TrainSpec& spec)
   if (spec.run.episode_log) {  // at the very most, every step of a round ends an episode
     finished_.reserve(static_cast<std::size_t>(std::min(spec.q.train_every, total_steps_)));
   }
-  env_.reset();
   check_finite(env_.obs(), 0, "observation");
   check_masks(env_.mask(), 0);
   learner_->begin(env_.obs(), env_.mask());

@@ -90,7 +90,8 @@ class Trainer {
 };
 
 // The mean return that counts as solved; NaN if neither spec nor environment says.
-double solved_threshold(const TrainSpec& spec);
+double solved_threshold(const EvaluationOptions& options, const EnvSpec& env);
+double solved_threshold(const TrainSpec& spec);  // makes a world to ask
 
 // Bytes that training takes, the large parts of them: what it learns from, and the network at work
 // (counted for on-policy algorithms only, whose batches may be large).

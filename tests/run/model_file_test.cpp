@@ -20,6 +20,7 @@ Model small_model(const TrainSpec& spec = small_spec()) {
   model.structure = network_structure(model.spec);
   model.parameters.resize(model.structure.storage);
   initialise(model.structure, Initialiser::pytorch, 1, model.parameters);
+  model.env_facts = env_facts(*make_worlds(spec.world(), 1));
   return model;
 }
 

@@ -413,6 +413,37 @@ TEST_F(SessionTest, TheThresholdItselfIsSolved) {
   EXPECT_FALSE(start_run(spec, run_dir(), {}).solved);
 }
 
+// Who resumes by other rules is not held to what the old ones said.
+TEST_F(SessionTest, AResumedRunIsJudgedByItsNewThreshold) {
+  TrainSpec spec = small_spec();
+  spec.evaluation.threshold = 0;
+  spec.evaluation.stop_when_solved = true;
+  const std::string dir = run_dir();
+  const TrainResult early = start_run(spec, dir, {});
+  ASSERT_TRUE(early.solved);
+  ASSERT_LT(early.env_steps, spec.run.steps);
+  spec.evaluation.threshold = 1e9;
+  const TrainResult all = resume_run(spec, dir, std::nullopt, {});
+  EXPECT_EQ(all.env_steps, spec.run.steps);
+  EXPECT_FALSE(all.solved);
+  spec.evaluation.threshold = all.eval_return_mean;
+  const TrainResult lower = resume_run(spec, dir, std::nullopt, {});
+  EXPECT_TRUE(lower.solved);
+  EXPECT_EQ(lower.solved_env_steps, spec.run.steps);
+}
+
+TEST_F(SessionTest, AResumedRunFindsItsBestByTheNewRule) {
+  TrainSpec spec = small_spec();
+  spec.evaluation.best = "1000 return";
+  const std::string dir = run_dir();
+  start_run(spec, dir, {});
+  const std::int64_t before = spec.run.steps;
+  spec.run.steps *= 2;
+  spec.evaluation.best = "return";
+  resume_run(spec, dir, std::nullopt, {});
+  EXPECT_GT(load_model(dir + "/model-best.safetensors").env_steps, before);
+}
+
 TEST_F(SessionTest, AnUnwritableFolderIsAnErrorThatNamesIt) {
   std::ofstream(folder_ / "file") << "not a folder";
   const std::string parent = (folder_ / "file").string();
