@@ -24,10 +24,8 @@ Dqn::Dqn(const Structure& structure, Initialiser init, const QOptions& options,
   for (int first = 0; first < options.batch; first += Shard::kRows) {
     const int rows = std::min(Shard::kRows, options.batch - first);
     shards_.push_back(
-        {{.first = first,
-          .rows = rows,
-          .gradient = arena_.take<float>(structure.storage),
-          .sums = {}},
+        {{.first = first, .rows = rows, .gradient = arena_.take<float>(structure.storage)},
+         LossSums{},
          Workspace(structure, rows, Use::training),
          Workspace(structure, rows, Use::inference),
          arena_.take<std::int32_t>(static_cast<std::size_t>(block_count(rows)) * kLanes),
@@ -37,9 +35,9 @@ Dqn::Dqn(const Structure& structure, Initialiser init, const QOptions& options,
 }
 
 UpdateReport Dqn::update(std::span<const Batch> batches, double learning_rate, std::uint64_t index,
-                         ThreadTeam& team, bool again, const std::function<void()>& after_loss) {
+                         ThreadTeam& team, const Hints& hints) {
   const bool fixed_targets = has_target() && !options_.double_q && !network_.is_noisy();
-  const bool keep_next = again && fixed_targets && batches.size() == 1;
+  const bool keep_next = hints.again && fixed_targets && batches.size() == 1;
   if (network_.is_noisy()) mark(Phase::learn_noise);
   online_now_ = network_.with_noise(online(), 1, index, online_noise_);
   target_now_ = has_target() ? network_.with_noise(target_, 2, index, target_noise_) : online_now_;
@@ -54,11 +52,11 @@ UpdateReport Dqn::update(std::span<const Batch> batches, double learning_rate, s
     const int shards = static_cast<int>(shards_.size());
     team.run(shards, [&](int first, int last, int) {
       const FlushDenormals flush;
-      for (int i = first; i < last; ++i) learn(batch, shards_[i], keep_next, errors);
+      for (int i = first; i < last; ++i) compute_loss(batch, shards_[i], keep_next, errors);
     });
-    if (after_loss && b + 1 == batches.size()) {
+    if (hints.after_loss != nullptr && b + 1 == batches.size()) {
       mark(Phase::memory_draw);
-      after_loss();
+      (*hints.after_loss)();
     }
     mark(Phase::learn_backward);
     team.run(shards, [&](int first, int last, int) {
@@ -67,20 +65,19 @@ UpdateReport Dqn::update(std::span<const Batch> batches, double learning_rate, s
         backward(network_.plan(), online_now_, shards_[i].rows, shards_[i].s, shards_[i].gradient);
       }
     });
-    for (const Learner& shard : shards_) {
+    for (const Shard& shard : shards_) {
       report.loss += share * shard.sums.loss / batch.size;
       report.mean_q += share * shard.sums.q / batch.size;
-      if (shard.gradient.data() == gradient.data()) continue;
-      for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += share * shard.gradient[i];
     }
+    add_gradients(shards_, share, gradient, team);
   }
   if (network_.is_noisy()) noise_gradient(network_.structure(), online_noise_.noise, gradient);
-  report.gradient_norm = network_.descend(gradient, report.loss, learning_rate);
+  report.gradient_norm = network_.descend(gradient, report.loss, learning_rate, team);
   return report;
 }
 
 // Q_target(s', .) into shard.next, and a* = argmax_a Q(s', a) by the network that chooses.
-void Dqn::value_next_states(const Batch& batch, Learner& shard) const {
+void Dqn::value_next_states(const Batch& batch, Shard& shard) const {
   mark(Phase::learn_target);
   const Plan& plan = network_.plan();
   const QHead& head = network_.head();
@@ -100,7 +97,8 @@ void Dqn::value_next_states(const Batch& batch, Learner& shard) const {
   if (options_.double_q) forward(plan, target_now_, rows, shard.rows, shard.next, network_.scale());
 }
 
-void Dqn::learn(const Batch& batch, Learner& shard, bool keep_next, std::span<float> errors) const {
+void Dqn::compute_loss(const Batch& batch, Shard& shard, bool keep_next,
+                       std::span<float> errors) const {
   const Plan& plan = network_.plan();
   if (!keep_next) value_next_states(batch, shard);
   mark(Phase::learn_forward);

@@ -28,15 +28,24 @@ class Dqn {
       const OptimiserOptions& optimiser, std::uint64_t seed, int envs,
       const InputScale* scale = nullptr);
 
+  struct Hints {
+    // Neither the batches nor the target network have changed since the last update: what the target
+    // network says about s' is not computed anew where it must be the same.
+    bool again = false;
+    // Called as soon as errors() are known, while the gradient is still to be computed; the batches are
+    // not read any more from then on.
+    const std::function<void()>* after_loss = nullptr;
+  };
+
   // One gradient update: the mean gradient of the batches, one optimiser step. The parameters change
   // only if loss and gradient are finite; the caller looks at the report. `index` is the number of
-  // the update: noise is drawn from it. `again` says that neither the batches nor the target network
-  // have changed since the last update; what the target network says about s' is then not computed
-  // anew where it must be the same. `after_loss` is called as soon as errors() are known, while the
-  // gradient is still to be computed; the batches are not read any more from then on.
+  // the update: noise is drawn from it.
   UpdateReport update(std::span<const Batch> batches, double learning_rate, std::uint64_t index,
-                      ThreadTeam& team, bool again = false,
-                      const std::function<void()>& after_loss = {});
+                      ThreadTeam& team, const Hints& hints);
+  UpdateReport update(std::span<const Batch> batches, double learning_rate, std::uint64_t index,
+                      ThreadTeam& team) {
+    return update(batches, learning_rate, index, team, {});
+  }
   UpdateReport update(const Batch& batch, double learning_rate, ThreadTeam& team) {
     return update({&batch, 1}, learning_rate, 0, team);
   }
@@ -57,15 +66,17 @@ class Dqn {
   std::span<float> target() { return target_; }  // empty without a target network
 
  private:
-  struct Learner : Shard {
+  struct Shard : BatchShard {
+    LossSums sums;
     Workspace s;     // online network at s
     Workspace next;  // target network at s'; with Double, the online network was there before it
     std::span<std::int32_t> next_actions;  // [blocks * kLanes] a*
     std::span<float> scratch;
   };
 
-  void value_next_states(const Batch& batch, Learner& shard) const;
-  void learn(const Batch& batch, Learner& shard, bool keep_next, std::span<float> errors) const;
+  void value_next_states(const Batch& batch, Shard& shard) const;
+  void compute_loss(const Batch& batch, Shard& shard, bool keep_next,
+                    std::span<float> errors) const;
 
   QOptions options_;
   QNetwork network_;
@@ -74,7 +85,7 @@ class Dqn {
   float reward_factor_ = 1;
   QNetwork::Noisy online_noise_, target_noise_;
   std::span<const float> online_now_, target_now_;  // parameters of this update, noise included
-  std::vector<Learner> shards_;
+  std::vector<Shard> shards_;
   std::span<float> accumulated_;  // gradient over several batches; empty if there is only one
   std::span<float> errors_;       // [accumulate * batch]
 };

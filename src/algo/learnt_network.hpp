@@ -7,6 +7,7 @@
 
 #include "core/arena.hpp"
 #include "core/phase_clock.hpp"
+#include "core/thread_team.hpp"
 #include "net/network.hpp"
 #include "net/optimiser.hpp"
 
@@ -21,6 +22,30 @@ struct UpdateReport {
   double kl = std::nan("");       // of the policy before from the one that acted
   double clipped = std::nan("");  // share of the batch whose ratio was beyond the clip
 };
+
+// A fixed share of a batch, learnt by one thread. The split depends on batch and network alone, never on
+// the number of threads.
+struct BatchShard {
+  // A shard costs one more pass over the gradient, which is small against the work of so many rows; below
+  // that, a second thread would not pay anyway.
+  static constexpr int kRows = 128;
+
+  int first = 0, rows = 0;    // of the batch
+  std::span<float> gradient;  // flat, of this shard's part of the mean loss
+};
+
+// sum += share * gradient, for one shard after the other but the one whose gradient is the sum. Threads
+// divide the parameters, so that each is added in the order of the shards.
+template <class Shards>
+void add_gradients(const Shards& shards, float share, std::span<float> sum, ThreadTeam& team) {
+  if (shards.size() == 1 && shards[0].gradient.data() == sum.data()) return;
+  share_parameters(sum.size(), team, [&](std::size_t first, std::size_t last) {
+    for (const BatchShard& shard : shards) {
+      if (shard.gradient.data() == sum.data()) continue;
+      for (std::size_t i = first; i < last; ++i) sum[i] += share * shard.gradient[i];
+    }
+  });
+}
 
 class LearntNetwork {
  public:
@@ -43,13 +68,14 @@ class LearntNetwork {
 
   // One optimiser step along `gradient`. The parameters change only if loss and gradient are
   // finite. Returns the gradient's norm before clipping.
-  double descend(std::span<const float> gradient, double loss, double learning_rate) {
+  double descend(std::span<const float> gradient, double loss, double learning_rate,
+                 ThreadTeam& team) {
     mark(Phase::learn_clip);
     const float norm = euclidean_norm(gradient);
     mark(Phase::learn_optimiser);
     if (std::isfinite(loss) && std::isfinite(norm)) {
       optimiser_.step(online_, gradient, static_cast<float>(learning_rate),
-                      clip_factor(norm, optimiser_.options().clip_norm));
+                      clip_factor(norm, optimiser_.options().clip_norm), team);
     }
     return norm;
   }

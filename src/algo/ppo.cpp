@@ -44,6 +44,11 @@ bool share_nothing(const Structure& a, const Structure& b) {
 
 }  // namespace
 
+Structure Ppo::acting_part(const Structure& structure, const ActorCriticHead& head) {
+  Structure policy = policy_part(structure, head);
+  return share_nothing(policy, value_part(structure, head)) ? policy : structure;
+}
+
 Ppo::Ppo(const Structure& structure, const ActorCriticHead& head, Initialiser init,
          const PpoOptions& options, const OptimiserOptions& optimiser, std::uint64_t seed, int envs,
          int batch, const InputScale* scale)
@@ -54,7 +59,7 @@ Ppo::Ppo(const Structure& structure, const ActorCriticHead& head, Initialiser in
       batch_(batch),
       weights_(head.values),
       values_apart_(share_nothing(policy_part(structure, head), value_part(structure, head))),
-      acting_plan_(values_apart_ ? policy_part(structure, head) : structure),
+      acting_plan_(acting_part(structure, head)),
       value_plan_(value_part(structure, head)),
       // For training, though nothing is learnt from it: a single row must take the way that it takes
       // in learning, or the ratio would not be exactly 1.
@@ -64,14 +69,13 @@ Ppo::Ppo(const Structure& structure, const ActorCriticHead& head, Initialiser in
   acting_scratch_ = arena_.take<float>(2 * scratch_floats_ * block_count(envs));
   weights_[0] = 1;
   std::copy(options.part_weights.begin(), options.part_weights.end(), weights_.begin() + 1);
-  const int shard_rows = Shard::rows_for(structure);
-  for (int first = 0; first < batch; first += shard_rows) {
-    const int rows = std::min(shard_rows, batch - first);
-    shards_.push_back({.first = first,
-                       .rows = rows,
-                       .gradient = arena_.take<float>(structure.storage),
-                       .scratch = arena_.take<float>(3 * scratch_floats_),
-                       .workspace = Workspace(structure, kLanes, Use::training)});
+  const int most = shard_rows(structure);
+  for (int first = 0; first < batch; first += most) {
+    const int rows = std::min(most, batch - first);
+    shards_.push_back(
+        {{.first = first, .rows = rows, .gradient = arena_.take<float>(structure.storage)},
+         arena_.take<float>(3 * scratch_floats_),
+         Workspace(structure, kLanes, Use::training)});
   }
 }
 
@@ -167,10 +171,9 @@ UpdateReport Ppo::update(const Lesson& lesson, std::span<const std::int32_t> pla
     report.entropy += shard.entropy / batch_;
     report.kl += shard.divergence / batch_;
     report.clipped += shard.clipped / batch_;
-    if (&shard == shards_.data()) continue;
-    for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += shard.gradient[i];
   }
-  report.gradient_norm = descend(gradient, report.loss, lesson.learning_rate);
+  add_gradients(shards_, 1, gradient, team);
+  report.gradient_norm = descend(gradient, report.loss, lesson.learning_rate, team);
   return report;
 }
 

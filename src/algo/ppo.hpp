@@ -70,15 +70,15 @@ class Ppo : public LearntNetwork {
 
   const ActorCriticHead& head() const { return head_; }
 
+  // Rows of a shard: of a large network 32 are enough work.
+  static int shard_rows(const Structure& structure) {
+    return structure.parameters > 100'000 ? kLanes : BatchShard::kRows;
+  }
+  // What is computed to act: without the values, if they share nothing with the policy.
+  static Structure acting_part(const Structure& structure, const ActorCriticHead& head);
+
  private:
-  // A fixed share of the minibatch, learnt by one thread; gradients are added in shard order. A shard
-  // costs one more pass over the gradient: small against 128 rows, or against 32 of a large network.
-  struct Shard {
-    static int rows_for(const Structure& structure) {
-      return structure.parameters > 100'000 ? kLanes : 128;
-    }
-    int first = 0, rows = 0;
-    std::span<float> gradient;
+  struct Shard : BatchShard {
     std::span<float> scratch;  // [3][policy.outputs()][kLanes]
     Workspace workspace;       // of one block
     double loss = 0, value = 0, entropy = 0, divergence = 0, clipped = 0;

@@ -12,14 +12,13 @@ Pqn::Pqn(const Structure& structure, Initialiser init, const QOptions& options,
     : options_(options),
       network_(structure, {.actions = structure.outputs}, init, optimiser, seed, envs, scale),
       noise_(network_.make_noisy()),
-      valuing_(structure, envs, Use::inference) {
+      valuing_(structure, std::max(envs, FinalStates::kRows), Use::inference) {
   for (int first = 0; first < options.batch; first += Shard::kRows) {
     const int rows = std::min(Shard::kRows, options.batch - first);
-    shards_.push_back({{.first = first,
-                        .rows = rows,
-                        .gradient = arena_.take<float>(structure.storage),
-                        .sums = {}},
-                       Workspace(structure, rows, Use::training)});
+    shards_.push_back(
+        {{.first = first, .rows = rows, .gradient = arena_.take<float>(structure.storage)},
+         LossSums{},
+         Workspace(structure, rows, Use::training)});
   }
 }
 
@@ -36,20 +35,19 @@ UpdateReport Pqn::update(const Rollout& rollout, std::span<const std::int32_t> p
 
   const std::span<float> gradient = shards_[0].gradient;
   UpdateReport report;
-  for (const Learner& shard : shards_) {
+  for (const Shard& shard : shards_) {
     report.loss += shard.sums.loss / options_.batch;
     report.mean_q += shard.sums.q / options_.batch;
-    if (&shard == shards_.data()) continue;
-    for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += shard.gradient[i];
   }
+  add_gradients(shards_, 1, gradient, team);
   if (network_.is_noisy()) noise_gradient(network_.structure(), noise_.noise, gradient);
-  report.gradient_norm = network_.descend(gradient, report.loss, learning_rate);
+  report.gradient_norm = network_.descend(gradient, report.loss, learning_rate, team);
   return report;
 }
 
 void Pqn::learn(const Rollout& rollout, std::span<const std::int32_t> places,
                 std::span<const float> returns, std::span<const float> parameters,
-                Learner& shard) const {
+                Shard& shard) const {
   const Plan& plan = network_.plan();
   const int actions = network_.head().actions;
   const float share = 1.0f / static_cast<float>(options_.batch);
@@ -73,20 +71,25 @@ void Pqn::learn(const Rollout& rollout, std::span<const std::int32_t> places,
   backward(plan, parameters, shard.rows, shard.s, shard.gradient);
 }
 
-void Pqn::values(const float* rows, const std::uint8_t* masks, int count, std::span<float> best) {
+void Pqn::values(const float* rows, const std::uint8_t* masks, int count, std::span<float> best,
+                 ThreadTeam& team) {
   const int actions = network_.head().actions;
-  forward(network_.plan(), network_.online(), rows, count, valuing_, network_.scale());
-  for (int block = 0; block < block_count(count); ++block) {
-    const int begin = block * kLanes;
-    const float* q = valuing_.outputs(block);
-    std::array<std::int32_t, kLanes> greedy;
-    greedy_actions(q, actions, std::min(kLanes, count - begin),
-                   masks == nullptr ? nullptr : masks + static_cast<std::size_t>(begin) * actions,
-                   greedy.data());
-    for (int row = begin; row < std::min(count, begin + kLanes); ++row) {
-      best[row] = q[greedy[row - begin] * kLanes + row - begin];
+  team.run(block_count(count), [&](int first, int last, int) {
+    const FlushDenormals flush;
+    forward(network_.plan(), network_.online(), rows, count, first, last, valuing_,
+            network_.scale());
+    for (int block = first; block < last; ++block) {
+      const int begin = block * kLanes;
+      const float* q = valuing_.outputs(block);
+      std::array<std::int32_t, kLanes> greedy;
+      greedy_actions(q, actions, std::min(kLanes, count - begin),
+                     masks == nullptr ? nullptr : masks + static_cast<std::size_t>(begin) * actions,
+                     greedy.data());
+      for (int row = begin; row < std::min(count, begin + kLanes); ++row) {
+        best[row] = q[greedy[row - begin] * kLanes + row - begin];
+      }
     }
-  }
+  });
 }
 
 }  // namespace hotloop

@@ -15,6 +15,7 @@
 
 #include "algo/q_network.hpp"
 #include "algo/returns.hpp"
+#include "memory/final_states.hpp"
 #include "memory/rollout.hpp"
 
 namespace hotloop {
@@ -31,27 +32,28 @@ class Pqn {
                       std::span<const float> returns, double learning_rate, std::uint64_t index,
                       ThreadTeam& team);
 
-  // max_a Q(s, a) over the allowed actions of rows [count, D], up to `envs` of them.
-  void values(const float* rows, const std::uint8_t* masks, int count, std::span<float> best);
+  // max_a Q(s, a) over the allowed actions of rows [count, D], up to `envs` or FinalStates::kRows of them.
+  void values(const float* rows, const std::uint8_t* masks, int count, std::span<float> best,
+              ThreadTeam& team);
 
   QNetwork& network() { return network_; }
   const QNetwork& network() const { return network_; }
 
  private:
-  struct Learner : Shard {
+  struct Shard : BatchShard {
+    LossSums sums;
     Workspace s;
   };
 
   void learn(const Rollout& rollout, std::span<const std::int32_t> places,
-             std::span<const float> returns, std::span<const float> parameters,
-             Learner& shard) const;
+             std::span<const float> returns, std::span<const float> parameters, Shard& shard) const;
 
   QOptions options_;
   QNetwork network_;
   Arena arena_;
   QNetwork::Noisy noise_;
-  Workspace valuing_;  // [envs]
-  std::vector<Learner> shards_;
+  Workspace valuing_;
+  std::vector<Shard> shards_;
 };
 
 }  // namespace hotloop

@@ -85,16 +85,4 @@ class QNetwork : public LearntNetwork {
   std::span<float> scratch_;  // [blocks of acting_][values_scratch]
 };
 
-// A fixed share of a batch, learnt by one thread. The split depends on the batch size alone, never
-// on the number of threads, and gradients are added in shard order.
-struct Shard {
-  // Rows per shard. A shard costs one more pass over the gradient, which is small against the work
-  // of 128 rows; below that, a second thread would not pay anyway.
-  static constexpr int kRows = 128;
-
-  int first = 0, rows = 0;    // of the batch
-  std::span<float> gradient;  // flat, of this shard's part of the mean loss
-  LossSums sums;
-};
-
 }  // namespace hotloop

@@ -28,6 +28,9 @@ struct Speed {
   static constexpr int kFewestTurns = 6;  // with fewer, the interval means little
   bool same_parameters =
       true;  // after every pair of sessions, as far as both were at the same step
+
+  bool can_tell() const { return turns >= kFewestTurns; }
+  bool is_faster() const { return can_tell() && low > 1; }
 };
 
 // Times of the same stretch of env steps.

@@ -196,7 +196,7 @@ class Examination {
     say(fmt::format("together: {}", title));
     try {
       const auto speed = contest(source_(before), source_(after), same_result, seconds);
-      return speed && speed->turns >= Speed::kFewestTurns && speed->low > 1;
+      return speed && speed->is_faster();
     } catch (const std::exception&) {
       return false;  // they do not go together
     }

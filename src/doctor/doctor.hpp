@@ -33,7 +33,8 @@ struct Trial {
 
   // What its phases cost, in the runs that were compared if there were any.
   double share() const { return speed ? share_of(speed->phases_a, remedy.phases) : remedy.share; }
-  bool is_faster() const { return speed && speed->turns >= Speed::kFewestTurns && speed->low > 1; }
+  bool was_judged() const { return !failure.empty() || (speed && speed->can_tell()); }
+  bool is_faster() const { return speed && speed->is_faster(); }
   // Training is what it was, to the bit, and that was seen.
   bool is_free() const { return remedy.same_result && speed && speed->same_parameters; }
   bool learns_less() const { return less_learning > 1.001; }

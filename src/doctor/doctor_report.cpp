@@ -34,7 +34,9 @@ std::string effect_text(const Trial& t) {
   if (t.learning) {
     text = std::string(kEffectNames[static_cast<std::size_t>(t.learning->per_second)]);
   } else {
-    text = t.is_faster() ? "not shown" : "not tried: not faster";
+    text = t.is_faster()    ? "not shown"
+           : t.was_judged() ? "not tried: not faster"
+                            : "not tried: too few turns to tell";
   }
   return text + less;
 }
@@ -145,14 +147,15 @@ std::string diagnosis_text(const Diagnosis& d) {
     if (const std::string said = verdict(t); !said.empty()) text += fmt::format("     {}\n", said);
     if (t.learning) text += fmt::format("     {}\n", learning_text(*t.learning));
   }
-  const auto was_tried = [](const Trial& t) { return t.speed.has_value(); };
-  if (!d.trials.empty() && std::none_of(d.trials.begin(), d.trials.end(), was_tried)) {
-    return text + "\nNothing was tried, so nothing can be recommended: give it more --minutes.\n";
-  }
+  const auto judged = std::ranges::count_if(d.trials, &Trial::was_judged);
+  const auto all = std::ssize(d.trials);
   if (d.overrides.empty()) {
-    return text +
-           "\nNothing to recommend: no remedy is faster and keeps learning what it was, or "
-           "better.\n";
+    text += judged == 0 ? "\nNothing can be recommended: "
+                        : "\nNothing to recommend: no remedy that was judged is faster and keeps "
+                          "learning what it was, or better";
+    if (judged == all) return text + ".\n";
+    return text + fmt::format("{}there was too little time for {} of {}; give it more --minutes.\n",
+                              judged == 0 ? "" : ". ", all - judged, all);
   }
   text += "\nRecommended";
   if (d.together) text += fmt::format(", together {}", speed_text(*d.together));

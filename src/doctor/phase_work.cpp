@@ -10,24 +10,26 @@
 namespace hotloop {
 namespace {
 
+// Rows of one of the parts, on average: the last one may be shorter.
+double mean_rows(int rows, int part) { return 1.0 * rows / ((rows + part - 1) / part); }
+
 // Samples that one visit to a phase passes through the network.
 double rows_per_visit(Phase phase, const TrainSpec& spec) {
-  const bool is_ppo = spec.algorithm == Algorithm::ppo;
-  const int shard = is_ppo ? kLanes : Shard::kRows;
+  const bool is_dqn = spec.algorithm == Algorithm::dqn;
+  // PPO goes through its shards block by block.
+  const int shard = spec.algorithm == Algorithm::ppo ? kLanes : BatchShard::kRows;
   const int batch = spec.q.batch;
   switch (phase) {
     case Phase::act_forward:
-      return std::min(spec.envs, kLanes);
+      return mean_rows(spec.envs, kLanes);
     case Phase::learn_target:
-      return std::min(batch, shard) * (spec.q.double_q ? 2 : 1);
+      return mean_rows(batch, shard) * (spec.q.double_q ? 2 : 1);
     case Phase::learn_backward:
       // A DQN learns all shards of its thread in one visit.
-      if (spec.algorithm == Algorithm::dqn) {
-        return static_cast<double>(batch) / std::min(spec.run.threads, (batch + shard - 1) / shard);
-      }
-      return std::min(batch, shard);
+      if (is_dqn) return 1.0 * batch / std::min(spec.run.threads, (batch + shard - 1) / shard);
+      return mean_rows(batch, shard);
     default:
-      return std::min(batch, shard);
+      return mean_rows(batch, shard);
   }
 }
 
@@ -45,11 +47,15 @@ double optimiser_arrays(const OptimiserOptions& o) {
 }
 
 Structure acting_network(const TrainSpec& spec, const Structure& network) {
-  if (!spec.net.separate) return network;
-  return only_outputs(network, 0, std::get<ActorCriticHead>(network_head(spec)).policy.outputs());
+  if (spec.algorithm != Algorithm::ppo) return network;
+  return Ppo::acting_part(network, std::get<ActorCriticHead>(network_head(spec)));
 }
 
 }  // namespace
+
+int shard_rows(const TrainSpec& spec, const Structure& network) {
+  return spec.algorithm == Algorithm::ppo ? Ppo::shard_rows(network) : BatchShard::kRows;
+}
 
 double bytes_per_transition(const TrainSpec& spec) {
   if (spec.algorithm == Algorithm::dqn) return Replay::bytes_per_transition(replay_shape(spec));

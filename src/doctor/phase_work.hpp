@@ -21,6 +21,9 @@ struct PhaseWork {
 PhaseWork work_in_phase(Phase phase, const TrainSpec& spec, const Structure& network,
                         const PhaseCounts& counts);
 
+// Rows of a batch that one thread learns at the least.
+int shard_rows(const TrainSpec& spec, const Structure& network);
+
 // Of the replay memory, or of the rollout.
 double bytes_per_transition(const TrainSpec& spec);
 

@@ -11,6 +11,7 @@
 #include <hotloop/error.hpp>
 
 #include "core/system.hpp"
+#include "doctor/phase_work.hpp"
 #include "env/registry.hpp"
 #include "net/lanes.hpp"
 #include "run/learner.hpp"
@@ -95,7 +96,12 @@ class Proposals {
     } else if (usable_cores() > 1) {
       Names phases;
       if (s_.envs > kLanes) phases = {"act", "env"};
-      if (s_.q.batch > Shard::kRows) phases.push_back("learn");
+      const Structure network = network_structure(s_);
+      if (s_.q.batch > shard_rows(s_, network)) {
+        phases.push_back("learn");
+      } else if (network.storage > kParametersPerThread) {
+        phases.push_back("learn/optimiser");
+      }
       if (s_.evaluation.episodes > kLanes) phases.push_back("evaluate");
       add("two threads", {"run.threads=2"}, phases, true);
     }

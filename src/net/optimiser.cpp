@@ -29,24 +29,34 @@ Optimiser::Optimiser(const OptimiserOptions& options, std::size_t size)
     : options_(options), first_(arena_.take<float>(size)), second_(arena_.take<float>(size)) {}
 
 void Optimiser::step(std::span<float> parameters, std::span<const float> gradient,
-                     float learning_rate, float gradient_scale) {
+                     float learning_rate, float gradient_scale, ThreadTeam& team) {
+  powers_[0] *= options_.beta1;
+  powers_[1] *= options_.beta2;
+  const Step step{.learning_rate = learning_rate,
+                  .gradient_scale = gradient_scale,
+                  .size = static_cast<float>(learning_rate / (1 - powers_[0])),
+                  .root_scale = static_cast<float>(1 / std::sqrt(1 - powers_[1]))};
+  share_parameters(parameters.size(), team, [&](std::size_t first, std::size_t last) {
+    step_part(step, first, last, parameters.data(), gradient.data());
+  });
+}
+
+void Optimiser::step_part(const Step& step, std::size_t first, std::size_t last, float* parameters,
+                          const float* gradient) {
   const FlushDenormals flush;
   const OptimiserOptions o = options_;
-  float* __restrict p = parameters.data();
-  const float* __restrict grad = gradient.data();
-  float* __restrict m = first_.data();
-  float* __restrict v = second_.data();
-  const std::size_t size = first_.size();
+  float* __restrict p = parameters + first;
+  const float* __restrict grad = gradient + first;
+  float* __restrict m = first_.data() + first;
+  float* __restrict v = second_.data() + first;
+  const std::size_t size = last - first;
+  const auto [learning_rate, gradient_scale, step_size, root_scale] = step;
   const bool decoupled = o.kind == OptimiserKind::adamw;
   const float decay = decoupled ? 0 : o.weight_decay;
 
   switch (o.kind) {
     case OptimiserKind::adam:
     case OptimiserKind::adamw: {
-      powers_[0] *= o.beta1;
-      powers_[1] *= o.beta2;
-      const float step_size = static_cast<float>(learning_rate / (1 - powers_[0]));
-      const float root_scale = static_cast<float>(1 / std::sqrt(1 - powers_[1]));
       const float keep = decoupled ? 1 - learning_rate * o.weight_decay : 1;
       const float epsilon = o.epsilon;
       const float keep1 = o.beta1, take1 = 1 - o.beta1, keep2 = o.beta2, take2 = 1 - o.beta2;

@@ -9,18 +9,33 @@
 //   sgd      m = momentum m + g;  p -= a m
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "core/arena.hpp"
+#include "core/thread_team.hpp"
 #include "net/options.hpp"
 
 namespace hotloop {
 
 // Euclidean norm in a fixed order of additions that depends on the size alone.
 float euclidean_norm(std::span<const float> values);
+
+// Parameters that are left to one thread: some 10 us of an optimiser's time.
+inline constexpr std::size_t kParametersPerThread = 32'768;
+
+// Calls body(first, last) for parts of [0, size), on all threads if there are enough for them. Bodies treat
+// every parameter by itself.
+template <class Body>
+void share_parameters(std::size_t size, ThreadTeam& team, Body&& body) {
+  constexpr std::size_t kPart = kParametersPerThread;
+  const auto parts = static_cast<int>((size + kPart - 1) / kPart);
+  team.run(parts,
+           [&](int first, int last, int) { body(first * kPart, std::min(last * kPart, size)); });
+}
 
 // The factor that brings a gradient of this norm down to `clip_norm` (1 if it is below, or if
 // clipping is off).
@@ -31,7 +46,7 @@ class Optimiser {
   Optimiser(const OptimiserOptions& options, std::size_t size);
 
   void step(std::span<float> parameters, std::span<const float> gradient, float learning_rate,
-            float gradient_scale);
+            float gradient_scale, ThreadTeam& team);
 
   const OptimiserOptions& options() const { return options_; }
 
@@ -41,6 +56,14 @@ class Optimiser {
   std::span<double> powers() { return powers_; }
 
  private:
+  // Factors of a step that are the same for all parameters.
+  struct Step {
+    float learning_rate, gradient_scale;
+    float size, root_scale;  // adam's a/(1-b1^t) and 1/sqrt(1-b2^t)
+  };
+  void step_part(const Step& step, std::size_t first, std::size_t last, float* parameters,
+                 const float* gradient);
+
   OptimiserOptions options_;
   Arena arena_;
   std::span<float> first_, second_;

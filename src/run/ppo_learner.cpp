@@ -11,7 +11,8 @@ PpoLearner::PpoLearner(const TrainSpec& spec)
     : LearnerBase(spec),
       ppo_(network_structure(spec), std::get<ActorCriticHead>(network_head(spec)), spec.net.init,
            spec.ppo, spec.optimiser, spec.run.seed, spec.envs, spec.q.batch, scale()),
-      rollout_(rollout_shape(spec)) {
+      rollout_(rollout_shape(spec)),
+      finals_(rollout_.shape()) {
   const PolicyHead& policy = ppo_.head().policy;
   const std::size_t heads = ppo_.head().values;
   const std::size_t lanes = spec.envs, places = lanes * spec.q.rollout;
@@ -24,9 +25,8 @@ PpoLearner::PpoLearner(const TrainSpec& spec)
   returns_ = arena_.take<float>(heads * places);
   advantages_ = arena_.take<float>(places);
   order_ = arena_.take<std::int32_t>(places);
-  finals_ = arena_.take<float>(std::size_t{Ppo::kValueRows} * rollout_.shape().obs);
-  final_places_ = arena_.take<std::int32_t>(Ppo::kValueRows);
-  final_values_ = arena_.take<float>(heads * Ppo::kValueRows);
+  static_assert(FinalStates::kRows <= Ppo::kValueRows);
+  final_values_ = arena_.take<float>(heads * FinalStates::kRows);
 }
 
 void PpoLearner::begin(std::span<const float> obs, std::span<const std::uint8_t> mask) {
@@ -59,23 +59,15 @@ void PpoLearner::value_what_followed(ThreadTeam& team) {
   for (int h = 0; h < heads; ++h) {
     std::copy_n(values_of(h).begin() + lanes, places, next_values_.begin() + h * places);
   }
-  int gathered = 0;
-  const auto value_finals = [&] {
-    ppo_.values(finals_.data(), gathered, final_values_.data(), Ppo::kValueRows, team);
-    for (int i = 0; i < gathered; ++i) {
+  finals_.for_each_batch(rollout_, [&](auto final_places, const float* obs, auto) {
+    ppo_.values(obs, static_cast<int>(final_places.size()), final_values_.data(),
+                FinalStates::kRows, team);
+    for (std::size_t i = 0; i < final_places.size(); ++i) {
       for (int h = 0; h < heads; ++h) {
-        next_values_[h * places + final_places_[i]] = final_values_[h * Ppo::kValueRows + i];
+        next_values_[h * places + final_places[i]] = final_values_[h * FinalStates::kRows + i];
       }
     }
-    gathered = 0;
-  };
-  for (std::size_t place = 0; place < places; ++place) {
-    if (rollout_.truncated()[place] == 0) continue;
-    std::copy_n(&rollout_.final_obs()[place * width], width, &finals_[gathered * width]);
-    final_places_[gathered++] = static_cast<std::int32_t>(place);
-    if (gathered == Ppo::kValueRows) value_finals();
-  }
-  if (gathered > 0) value_finals();
+  });
 }
 
 void PpoLearner::compute_returns() {
@@ -100,7 +92,6 @@ void PpoLearner::learn(Training training) {
   mark(Phase::learn_returns);
   value_what_followed(training.team);
   compute_returns();
-  mark(Phase::learn_forward);
   const PpoOptions& o = spec_.ppo;
   const std::size_t batch = spec_.q.batch;
   Progress progress = c.progress();
@@ -109,6 +100,7 @@ void PpoLearner::learn(Training training) {
   for (int epoch = 0; epoch < spec_.q.epochs; ++epoch) {
     if (o.target_kl > 0 && divergence > o.target_kl) break;
     divergence = 0;
+    mark(Phase::memory_draw);
     shuffle(static_cast<std::uint64_t>(c.train_events) * spec_.q.epochs + epoch, order_);
     for (std::size_t first = 0; first < order_.size(); first += batch) {
       const Lesson lesson{.rollout = rollout_,
@@ -125,6 +117,7 @@ void PpoLearner::learn(Training training) {
       divergence += report.kl * static_cast<double>(batch) / static_cast<double>(order_.size());
     }
   }
+  mark(Phase::memory_push);
   observe(rollout_.obs().first(advantages_.size() * rollout_.shape().obs));
   rollout_.restart();
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "algo/ppo.hpp"
+#include "memory/final_states.hpp"
 #include "memory/rollout.hpp"
 #include "run/learner_base.hpp"
 
@@ -35,15 +36,14 @@ class PpoLearner final : public LearnerBase {
 
   Ppo ppo_;
   Rollout rollout_;
+  FinalStates finals_;
   Arena arena_;
-  Acted acted_;                           // values for T + 1 rows
-  std::span<float> next_values_;          // [values, T, N] of what each step led to
-  std::span<float> returns_;              // [values, T, N]
-  std::span<float> advantages_;           // [T, N]
-  std::span<std::int32_t> order_;         // [T * N] places, shuffled
-  std::span<float> finals_;               // [kValueRows, D] observations to bootstrap from
-  std::span<std::int32_t> final_places_;  // [kValueRows]
-  std::span<float> final_values_;         // [values, kValueRows]
+  Acted acted_;                    // values for T + 1 rows
+  std::span<float> next_values_;   // [values, T, N] of what each step led to
+  std::span<float> returns_;       // [values, T, N]
+  std::span<float> advantages_;    // [T, N]
+  std::span<std::int32_t> order_;  // [T * N] places, shuffled
+  std::span<float> final_values_;  // [values, FinalStates::kRows]
 };
 
 }  // namespace hotloop

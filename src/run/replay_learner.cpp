@@ -126,8 +126,8 @@ void ReplayLearner::update(int draw, Training& training) {
     target_then = c.target_updates;
     const bool last = repeat + 1 == q.repeats;
     const UpdateReport report = dqn_.update(
-        batches_, learning_rate(c), static_cast<std::uint64_t>(c.updates), training.team, again,
-        q.prioritised && last ? reprioritise_ : std::function<void()>());
+        batches_, learning_rate(c), static_cast<std::uint64_t>(c.updates), training.team,
+        {.again = again, .after_loss = q.prioritised && last ? &reprioritise_ : nullptr});
     record(report, training);
     if (q.target_count == Count::updates) follow(c.updates - 1, c.updates, c);
   }

@@ -8,12 +8,14 @@ RolloutLearner::RolloutLearner(const TrainSpec& spec)
     : LearnerBase(spec),
       pqn_(network_structure(spec), spec.net.init, spec.q, spec.optimiser, spec.run.seed, spec.envs,
            scale()),
-      rollout_(rollout_shape(spec)) {
+      rollout_(rollout_shape(spec)),
+      finals_(rollout_.shape()) {
   const std::size_t lanes = spec.envs;
   const std::size_t transitions = lanes * spec.q.rollout;
   best_ = arena_.take<float>(transitions + lanes);
   taken_ = arena_.take<float>(transitions + lanes);
   next_values_ = arena_.take<float>(transitions);
+  final_values_ = arena_.take<float>(FinalStates::kRows);
   returns_ = arena_.take<float>(transitions);
   order_ = arena_.take<std::int32_t>(transitions);
   next_action_ = arena_.take<std::int32_t>(lanes);
@@ -58,23 +60,21 @@ void RolloutLearner::value_last_state(const Counters& counters, ThreadTeam& team
                   team, next_action_, {best_.subspan(row, lanes), taken_.subspan(row, lanes)});
   } else {
     pqn_.values(obs.data(), shape.masks ? mask.data() : nullptr, spec_.envs,
-                best_.subspan(row, lanes));
+                best_.subspan(row, lanes), team);
   }
 }
 
-void RolloutLearner::compute_returns() {
+void RolloutLearner::compute_returns(ThreadTeam& team) {
   const std::size_t lanes = spec_.envs;
   const std::span<const float> values = is_sarsa() ? taken_ : best_;
   std::copy(values.begin() + static_cast<std::ptrdiff_t>(lanes), values.end(),
             next_values_.begin());
   const RolloutShape& shape = rollout_.shape();
-  for (std::size_t place = 0; place < next_values_.size(); ++place) {
-    if (rollout_.truncated()[place] == 0) continue;
-    // Nothing was done in a final state; also for SARSA its value is that of the best action.
-    pqn_.values(rollout_.final_obs().data() + place * shape.obs,
-                shape.masks ? rollout_.final_mask().data() + place * shape.actions : nullptr, 1,
-                next_values_.subspan(place, 1));
-  }
+  // Nothing was done in a final state; also for SARSA its value is that of the best action.
+  finals_.for_each_batch(rollout_, [&](auto places, const float* obs, const std::uint8_t* mask) {
+    pqn_.values(obs, mask, static_cast<int>(places.size()), final_values_, team);
+    for (std::size_t i = 0; i < places.size(); ++i) next_values_[places[i]] = final_values_[i];
+  });
   lambda_returns(shape.steps, shape.lanes, spec_.q.gamma, spec_.q.lambda, rollout_.rewards(),
                  reward_factor(), rollout_.terminated(), rollout_.truncated(), next_values_,
                  returns_);
@@ -85,10 +85,10 @@ void RolloutLearner::learn(Training training) {
   mark(Phase::learn_returns);
   value_last_state(c, training.team);
   mark(Phase::learn_returns);
-  compute_returns();
-  mark(Phase::learn_forward);
+  compute_returns(training.team);
   const std::size_t batch = spec_.q.batch;
   for (int epoch = 0; epoch < spec_.q.epochs; ++epoch) {
+    mark(Phase::memory_draw);
     shuffle(static_cast<std::uint64_t>(c.train_events) * spec_.q.epochs + epoch, order_);
     for (std::size_t first = 0; first < order_.size(); first += batch) {
       record(pqn_.update(rollout_, order_.subspan(first, batch), returns_, learning_rate(c),
@@ -97,6 +97,7 @@ void RolloutLearner::learn(Training training) {
       ++c.batches;
     }
   }
+  mark(Phase::memory_push);
   rollout_.restart();
 }
 

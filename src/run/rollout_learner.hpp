@@ -24,13 +24,15 @@ class RolloutLearner final : public LearnerBase {
  private:
   bool is_sarsa() const { return spec_.algorithm == Algorithm::sarsa; }
   void value_last_state(const Counters& counters, ThreadTeam& team);
-  void compute_returns();
+  void compute_returns(ThreadTeam& team);
 
   Pqn pqn_;
   Rollout rollout_;
+  FinalStates finals_;
   Arena arena_;
   std::span<float> best_, taken_;        // [T + 1, N] values of the states as they were acted in
   std::span<float> next_values_;         // [T, N]
+  std::span<float> final_values_;        // [FinalStates::kRows]
   std::span<float> returns_;             // [T, N]
   std::span<std::int32_t> order_;        // [T * N] places, shuffled
   std::span<std::int32_t> next_action_;  // [N] SARSA: chosen before learning, taken after it

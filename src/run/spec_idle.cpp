@@ -1,5 +1,6 @@
 // Keys that do nothing because what they belong to is switched off.
 #include <array>
+#include <cmath>
 
 #include "run/spec_keys.hpp"
 
@@ -24,6 +25,9 @@ std::string_view idle_because(const TrainSpec& spec, std::string_view path) {
        {"replay.alpha", "replay.epsilon", "replay.beta"}},
       {dqn, "algo.name is dqn, which has no rollouts", {"algo.rollout", "algo.epochs"}},
       {dqn, "algo.name is dqn; algo.n_step is its likeness", {"algo.lambda"}},
+      {dqn && q.head != HeadKind::scalar,
+       "c51 and quantile heads have a loss of their own",
+       {"algo.loss"}},
       {q.head == HeadKind::scalar, "algo.head is scalar", {"algo.atoms"}},
       {q.head != HeadKind::c51, "algo.head is not c51", {"algo.v_min", "algo.v_max"}},
       {q.target_every == 0,
@@ -34,6 +38,9 @@ std::string_view idle_because(const TrainSpec& spec, std::string_view path) {
       {spec.ppo.deviation == Deviation::network,
        "algo.deviation is network",
        {"algo.log_deviation"}},
+      {std::isnan(spec.ppo.entropy_floor),
+       "algo.entropy_floor is none",
+       {"algo.entropy_floor_weight"}},
       {graph, "net.graph takes the place of layers", {"net.hidden"}},
       {!graph && path != "net.graph.kind", "net.graph.kind is none", {"net.graph."}},
       {spec.net.noisy == Noisy::none, "net.noisy is none", {"net.noisy_sigma"}},

@@ -125,8 +125,9 @@ TEST(Pqn, ValuesAreTheMaximumOverAllowedActions) {
   std::vector<float> best(40);
   const std::vector<double> parameters(pqn.network().online().begin(),
                                        pqn.network().online().end());
+  ThreadTeam team(2);
   for (const bool masked : {false, true}) {
-    pqn.values(rows.data(), masked ? masks.data() : nullptr, 40, best);
+    pqn.values(rows.data(), masked ? masks.data() : nullptr, 40, best, team);
     for (int i = 0; i < 40; ++i) {
       const std::vector<double> s(rows.begin() + 2 * i, rows.begin() + 2 * i + 2);
       const std::vector<double> q = reference::forward<double>(net, parameters, s).y.back();

@@ -48,6 +48,27 @@ TEST(PhaseWork, LargeBatchesAreForwardedByShardAndSharedByThreads) {
   EXPECT_EQ(work(Phase::learn_backward, spec).flop, 10 * 128 * 1024.0);
 }
 
+// What does not divide is counted as it is, not as if all parts were full.
+TEST(PhaseWork, AShortLastPartCountsAsItIs) {
+  TrainSpec spec = spec_4_64_2();
+  spec.q.batch = 129;  // shards of 128 and 1
+  spec.envs = 33;      // blocks of 32 and 1
+  EXPECT_EQ(work(Phase::act_forward, spec).flop, 10 * 16.5 * 768.0);
+  EXPECT_EQ(work(Phase::learn_target, spec).flop, 10 * 64.5 * 768.0);
+  EXPECT_EQ(work(Phase::learn_forward, spec).flop, 10 * 64.5 * 768.0);
+  EXPECT_EQ(work(Phase::learn_backward, spec).flop, 10 * 129 * 1024.0);
+}
+
+// PPO acts with as much of the network as its actions need.
+TEST(PhaseWork, ActingLeavesOutValuesThatShareNothing) {
+  TrainSpec spec = spec_4_64_2();
+  spec.algorithm = Algorithm::ppo;
+  const double shared = work(Phase::act_forward, spec).flop;
+  EXPECT_EQ(shared, 10 * 4 * 2.0 * (4 * 64 + 64 * 3));
+  spec.net.separate = true;
+  EXPECT_EQ(work(Phase::act_forward, spec).flop, 10 * 4 * 2.0 * (4 * 64 + 64 * 2));
+}
+
 TEST(PhaseWork, BytesAreThoseOfParametersAndTransitions) {
   TrainSpec spec = spec_4_64_2();
   // Floats, rows padded to 8 and tensors to 16: 64 x 8, 64, 2 x 64, 2.

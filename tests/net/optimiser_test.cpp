@@ -17,10 +17,11 @@ namespace {
 TEST(Optimiser, AdamWorkedNumbers) {
   Optimiser adam({.kind = OptimiserKind::adam}, 1);
   std::vector<float> p = {0};
-  adam.step(p, std::vector<float>{0.5f}, 0.02f, 1);
+  ThreadTeam team(1);
+  adam.step(p, std::vector<float>{0.5f}, 0.02f, 1, team);
   EXPECT_NEAR(p[0], -0.0199999996, 1e-8);
   const float first = p[0];
-  adam.step(p, std::vector<float>{-0.25f}, 0.02f, 1);
+  adam.step(p, std::vector<float>{-0.25f}, 0.02f, 1, team);
   EXPECT_NEAR(p[0] - first, -0.0053267407, 1e-8);
 }
 
@@ -55,14 +56,34 @@ TEST_P(OptimiserTwin, EqualsItsSlowTwinOver200Steps) {
   std::vector<double> exact(p.begin(), p.end());
   Optimiser fast(options, kSize);
   reference::Optimiser<double> slow(options, kSize);
+  ThreadTeam team(1);
   for (int t = 0; t < 200; ++t) {
     for (float& x : g) x = static_cast<float>(rng.normal());
     std::vector<double> gd(g.begin(), g.end());
     reference::clip<double>(gd, options.clip_norm);
     slow.step(exact, gd, 0.01);
-    fast.step(p, g, 0.01f, clip_factor(euclidean_norm(g), options.clip_norm));
+    fast.step(p, g, 0.01f, clip_factor(euclidean_norm(g), options.clip_norm), team);
   }
   for (std::size_t i = 0; i < kSize; ++i) EXPECT_NEAR(p[i], exact[i], 3e-4) << i;
+}
+
+TEST_P(OptimiserTwin, ThreadsDivideALargeStepAndChangeNothing) {
+  constexpr std::size_t kSize = 100'003;  // four parts, the last one odd
+  const auto after_five = [&](int threads) {
+    Rng rng(3, Purpose::test, 0, 0);
+    std::vector<float> p(kSize), g(kSize);
+    for (float& x : p) x = static_cast<float>(rng.normal());
+    Optimiser optimiser({.kind = GetParam(), .momentum = 0.5f, .weight_decay = 0.01f}, kSize);
+    ThreadTeam team(threads);
+    for (int t = 0; t < 5; ++t) {
+      for (float& x : g) x = static_cast<float>(rng.normal());
+      optimiser.step(p, g, 0.01f, 0.7f, team);
+    }
+    return p;
+  };
+  const std::vector<float> alone = after_five(1);
+  EXPECT_EQ(after_five(3), alone);
+  EXPECT_EQ(after_five(8), alone);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, OptimiserTwin,

@@ -82,6 +82,9 @@ TEST(SpecOverride, WhatHasNoEffectIsRefused) {
   EXPECT_EQ(both("algo.head=quantile", "algo.atoms=8"), "accepted");
   EXPECT_NE(both("algo.head=quantile", "algo.v_max=8"), "accepted");
   EXPECT_EQ(both("algo.head=c51", "algo.v_max=8"), "accepted");
+  EXPECT_NE(both("algo.head=c51", "algo.loss=mse"), "accepted");
+  EXPECT_EQ(both("algo.head=scalar", "algo.loss=mse"), "accepted");
+  EXPECT_NE(both("algo.name=ppo", "algo.entropy_floor_weight=3"), "accepted");
   EXPECT_NE(both("algo.target.every=0", "algo.target.blend=0.1"), "accepted");
   EXPECT_NE(both("algo.explore=boltzmann", "algo.epsilon=0.1"), "accepted");
   EXPECT_EQ(both("algo.explore=boltzmann", "algo.temperature=8"), "accepted");
