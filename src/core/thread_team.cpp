@@ -66,7 +66,7 @@ void ThreadTeam::run_all(int count, Call call, void* context) {
     run_timed(*clock);
   } else {
     start_helpers();
-    run_chunk(0);
+    run_own_and_unclaimed();
     wait_for_helpers();
   }
   if (failed_.load(std::memory_order_relaxed)) rethrow();
@@ -85,7 +85,7 @@ void ThreadTeam::rethrow() {
 void ThreadTeam::run_timed(PhaseClock& clock) {
   const std::uint64_t begin = PhaseClock::ticks();
   start_helpers();
-  run_chunk(0);
+  run_own_and_unclaimed();
   const Phase phase = clock.running();
   clock.part(Phase::wait);
   wait_for_helpers();
@@ -107,7 +107,23 @@ void ThreadTeam::wait_for_helpers() {
   }
 }
 
-void ThreadTeam::run_chunk(int worker) noexcept {
+// Each round of each worker is claimed once, in order; so a round that is over cannot be claimed.
+bool ThreadTeam::claim(int worker, unsigned round) {
+  unsigned before = round - 1;
+  return busy_[worker].claimed.compare_exchange_strong(before, round, std::memory_order_acq_rel);
+}
+
+void ThreadTeam::run_own_and_unclaimed() {
+  run_chunk(0, 0);
+  const unsigned round = round_.load(std::memory_order_relaxed);
+  for (int worker = 1; worker < size(); ++worker) {
+    if (!claim(worker, round)) continue;
+    run_chunk(worker, 0);
+    pending_.fetch_sub(1, std::memory_order_acq_rel);
+  }
+}
+
+void ThreadTeam::run_chunk(int worker, int runner) noexcept {
   const auto bound = [this](int w) { return static_cast<int>(std::int64_t{count_} * w / size()); };
   const int begin = bound(worker);
   const int end = bound(worker + 1);
@@ -119,16 +135,17 @@ void ThreadTeam::run_chunk(int worker) noexcept {
     busy_[worker].error = std::current_exception();
     failed_.store(true, std::memory_order_relaxed);
   }
-  if (weight_ > 0) busy_[worker].ticks += (PhaseClock::ticks() - started) * weight_;
+  if (weight_ > 0) busy_[runner].ticks += (PhaseClock::ticks() - started) * weight_;
 }
 
 void ThreadTeam::help(int worker) {
   unsigned seen = 0;
   while (true) {
     wait_while_equal(round_, seen, spins_);
-    ++seen;
+    seen = round_.load(std::memory_order_acquire);
     if (stopping_.load(std::memory_order_relaxed)) return;
-    run_chunk(worker);
+    if (!claim(worker, seen)) continue;
+    run_chunk(worker, worker);
     if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) pending_.notify_one();
   }
 }

@@ -1,10 +1,11 @@
 // A persistent team of threads for work that is split into static, contiguous chunks.
 //
 // `run(count, body)` calls body(begin, end, worker) once per worker with a fixed partition of
-// [0, count). The caller is worker 0. The partition decides only who computes a row, never how a
-// row is computed: bodies write disjoint rows, and sums over rows are made afterwards in a fixed
-// order, so results do not depend on the number of threads. What a body throws, `run` throws when all
-// are done; of several, that of the first worker.
+// [0, count). The caller is worker 0. When it is done and another's chunk has not been begun, it takes
+// that too, as that worker: a helper that the system keeps from running holds nobody up. The partition
+// decides only who computes a row, never how a row is computed: bodies write disjoint rows, and sums
+// over rows are made afterwards in a fixed order, so results do not depend on the number of threads.
+// What a body throws, `run` throws when all are done; of several, that of the first worker.
 #pragma once
 
 #include <atomic>
@@ -55,14 +56,17 @@ class ThreadTeam {
 
   struct alignas(64) Busy {  // a cache line each
     std::uint64_t ticks = 0;
-    std::exception_ptr error;  // that its body threw
+    std::exception_ptr error;          // that its body threw
+    std::atomic<unsigned> claimed{0};  // the last round in which somebody took its chunk
   };
 
   void run_all(int count, Call call, void* context);
   void run_timed(PhaseClock& clock);
   void start_helpers();
   void wait_for_helpers();
-  void run_chunk(int worker) noexcept;
+  void run_own_and_unclaimed();
+  bool claim(int worker, unsigned round);
+  void run_chunk(int worker, int runner) noexcept;
   void rethrow();
   void help(int worker);
   void stop();
@@ -70,7 +74,7 @@ class ThreadTeam {
   const int size_;
   const int spins_;                 // looks at a flag before going to sleep
   std::atomic<unsigned> round_{0};  // raised when there is work; workers wait on it
-  std::atomic<int> pending_{0};     // helpers that have not finished the round
+  std::atomic<int> pending_{0};     // chunks of helpers that are not finished
   std::atomic<bool> stopping_{false};
   std::atomic<bool> failed_{false};  // a body threw
   int count_ = 0;

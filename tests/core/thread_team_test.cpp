@@ -5,6 +5,7 @@
 #include <atomic>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace hotloop {
@@ -36,6 +37,26 @@ TEST(ThreadTeam, ManyRounds) {
     if (round % 5'000 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   EXPECT_EQ(sum, 4 * 20'000);
+}
+
+// More threads than cores: helpers sleep, and most of these tiny rounds are over before they wake. Whoever
+// does a chunk, each is done once, under its worker's number.
+TEST(ThreadTeam, ChunksThatNobodyHasBegunAreTheCallers) {
+  constexpr int kThreads = 16, kRounds = 5'000;
+  ThreadTeam team(kThreads);
+  std::vector<int> done(kThreads, 0), by_caller(kThreads, 0);
+  const std::thread::id caller = std::this_thread::get_id();
+  for (int round = 0; round < kRounds; ++round) {
+    team.run(kThreads, [&](int begin, int end, int worker) {
+      EXPECT_EQ(begin, worker);
+      EXPECT_EQ(end, worker + 1);
+      ++done[worker];
+      by_caller[worker] += std::this_thread::get_id() == caller;
+    });
+  }
+  for (int worker = 0; worker < kThreads; ++worker) EXPECT_EQ(done[worker], kRounds);
+  EXPECT_EQ(by_caller[0], kRounds);
+  EXPECT_GT(by_caller[kThreads - 1], 0);
 }
 
 TEST(ThreadTeam, WhatABodyThrowsReachesTheCaller) {
