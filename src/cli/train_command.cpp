@@ -134,10 +134,12 @@ int resume_command(const ResumeArguments& arguments) {
   std::vector<std::string> overrides = arguments.overrides;
   if (arguments.steps) overrides.push_back(fmt::format("run.steps={}", *arguments.steps));
   const TrainSpec spec = load_run_spec(arguments.run, overrides);
-  if (const std::string began_on = run_cpu(arguments.run); began_on != cpu_name()) {
+  const RunOrigin began = run_origin(arguments.run);
+  if (began.cpu != cpu_name() || began.version != version()) {
     fmt::print(stderr,
-               "this run began on {}, this is {}: it goes on, perhaps not to the same bit\n",
-               began_on, cpu_name());
+               "this run began with hotloop {} on {}, this is {} on {}: it goes on, perhaps not to "
+               "the same bit\n",
+               began.version, began.cpu, version(), cpu_name());
   }
   const auto run = [&](const SessionHooks& hooks) {
     return resume_run(spec, arguments.run, arguments.checkpoint, hooks);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,8 +31,24 @@ int usable_cores() {
 
 std::int64_t memory_bytes() {
   std::int64_t bytes = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
-  std::ifstream limit("/sys/fs/cgroup/memory.max");  // "max" where there is none
-  if (std::int64_t most = 0; limit >> most) bytes = std::min(bytes, most);
+  const auto at_most = [&](std::int64_t most) { bytes = std::clamp<std::int64_t>(most, 0, bytes); };
+  std::ifstream meminfo("/proc/meminfo");
+  for (std::string line; std::getline(meminfo, line);) {
+    if (line.starts_with("MemAvailable:")) at_most(std::stoll(line.substr(13)) * 1024);
+  }
+  for (const char* path :
+       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    std::ifstream limit(path);  // "max" or a huge number where there is none
+    if (std::int64_t most = 0; limit >> most) at_most(most);
+  }
+  std::ifstream statm("/proc/self/statm");
+  std::int64_t pages = 0;
+  statm >> pages;
+  for (const auto kind : {RLIMIT_AS, RLIMIT_DATA}) {
+    rlimit limit{};
+    if (getrlimit(kind, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) continue;
+    at_most(static_cast<std::int64_t>(limit.rlim_cur) - pages * sysconf(_SC_PAGESIZE));
+  }
   return bytes;
 }
 

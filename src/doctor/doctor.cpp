@@ -214,7 +214,9 @@ class Examination {
 bool Trial::is_good() const {
   if (!is_faster()) return false;
   if (is_free()) return true;
-  return learning && learning->per_second == Effect::better && !learns_less();
+  // What is worse at equal updates gains by its speed for a while, and may end worse.
+  return learning && learning->per_second == Effect::better &&
+         learning->per_update != Effect::worse && !learns_less();
 }
 
 void rank(std::vector<Trial>& trials) {

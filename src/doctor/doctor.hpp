@@ -38,7 +38,7 @@ struct Trial {
   // Training is what it was, to the bit, and that was seen.
   bool is_free() const { return remedy.same_result && speed && speed->same_parameters; }
   bool learns_less() const { return less_learning > 1.001; }
-  // Faster and free, or better at learning without learning less.
+  // Faster and free, or better at learning without learning less, by update too.
   bool is_good() const;
 };
 

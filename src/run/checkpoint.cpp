@@ -42,6 +42,7 @@ Json to_state(const Trainer& trainer, const RunRecord& r) {
           {"group_seconds", numbers(r.group_seconds)},
           {"greedy", {number(r.greedy_return), number(r.greedy_deviation)}},
           {"greedy_measures", numbers(r.greedy_measures)},
+          {"lowest_return", number(r.lowest_return)},
           {"best_return", number(r.best_return)},
           {"best_score", number(r.best_score)},
           {"best_env_steps", r.best_env_steps},
@@ -166,6 +167,8 @@ void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& recor
   record.greedy_deviation = number(state.at("greedy")[1]);
   const Json& measures = state.at("greedy_measures");
   for (int i = 0; i < kMaxMeasures; ++i) record.greedy_measures[i] = number(measures.at(i));
+  record.lowest_return =
+      state.contains("lowest_return") ? number(state.at("lowest_return")) : kNone;
   record.best_return = number(state.at("best_return"));
   record.best_score = number(state.at("best_score"));
   record.best_env_steps = state.at("best_env_steps");

@@ -24,7 +24,8 @@ std::string describe(Sign sign, const Health& h, const TrainSpec& spec) {
           "values are diverging: {:.3g} where no policy can earn more than {:.3g} (largest reward "
           "/ "
           "(1 - gamma)). Try {}a smaller optimiser.learning_rate{}",
-          h.largest_q, h.q_bound, spec.algorithm == Algorithm::dqn ? "algo.double, " : "",
+          h.largest_q, h.q_bound,
+          spec.algorithm == Algorithm::dqn && !spec.q.double_q ? "algo.double, " : "",
           spec.algorithm == Algorithm::dqn ? " or a larger algo.target.every" : "");
     case kNoGap:
       return fmt::format(
@@ -87,7 +88,8 @@ std::uint32_t bad_signs(const Health& h, const TrainSpec& spec) {
   return bad;
 }
 
-std::vector<std::string> watch(const Health& health, const TrainSpec& spec, HealthRecord& record) {
+std::vector<std::string> watch(const Health& health, const TrainSpec& spec, std::int64_t env_steps,
+                               HealthRecord& record) {
   std::uint32_t bad = bad_signs(health, spec);
   // An environment whose episodes have never ended by themselves has none to run out of.
   record.had_endings |= health.terminal_share >= kFewestEndings;
@@ -97,8 +99,9 @@ std::vector<std::string> watch(const Health& health, const TrainSpec& spec, Heal
   record.raised |= raised;
   std::vector<std::string> warnings;
   for (int sign = 0; sign < kSigns; ++sign) {
-    if ((raised >> sign & 1) != 0)
-      warnings.push_back(describe(static_cast<Sign>(sign), health, spec));
+    if ((raised >> sign & 1) == 0) continue;
+    warnings.push_back(fmt::format("at env step {}: {}", env_steps,
+                                   describe(static_cast<Sign>(sign), health, spec)));
   }
   record.warnings.insert(record.warnings.end(), warnings.begin(), warnings.end());
   return warnings;

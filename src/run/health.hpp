@@ -38,6 +38,7 @@ Health examine(Trainer& trainer);
 std::uint32_t bad_signs(const Health& health, const TrainSpec& spec);
 
 // Records what `health` shows; returns the warnings that are new.
-std::vector<std::string> watch(const Health& health, const TrainSpec& spec, HealthRecord& record);
+std::vector<std::string> watch(const Health& health, const TrainSpec& spec, std::int64_t env_steps,
+                               HealthRecord& record);
 
 }  // namespace hotloop

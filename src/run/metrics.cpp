@@ -72,7 +72,7 @@ std::vector<std::string> MetricsLog::write(Trainer& trainer, RunRecord& record) 
   add(row, "beta", q.prioritised ? trainer.now(q.beta) : kNone);
   add(row, "entropy_weight", is_ppo ? trainer.now(trainer.spec().ppo.entropy) : kNone);
   add(row, "learning_rate", trainer.now(q.learning_rate));
-  std::vector<std::string> warnings = watch(health, trainer.spec(), record.health);
+  std::vector<std::string> warnings = watch(health, trainer.spec(), c.env_steps, record.health);
   fmt::format_to(std::back_inserter(row), ",\"warnings\":{}", nlohmann::json(warnings).dump());
   fmt::format_to(std::back_inserter(row), ",\"resident_bytes\":{},\"time\":{{", resident_bytes());
   const GroupShares shares = record.time_shares();

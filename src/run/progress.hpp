@@ -35,8 +35,9 @@ struct RunRecord {
   // Means of the last evaluation; zeros before the first, when greedy_return is NaN.
   std::array<double, kMaxMeasures> greedy_measures{};
   std::int64_t greedy_env_steps = 0;
-  double best_return = kNone;  // mean of the best evaluation so far
-  double best_score = kNone;   // its score: see best_rule.hpp
+  double lowest_return = kNone;  // mean of the worst evaluation so far
+  double best_return = kNone;    // and of the best
+  double best_score = kNone;     // its score: see best_rule.hpp
   std::int64_t best_env_steps = 0;
   bool solved = false;
   std::int64_t solved_env_steps = 0;

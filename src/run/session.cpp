@@ -173,6 +173,7 @@ void Session::evaluate() {
   record_.greedy_deviation = e.deviation;
   record_.greedy_measures = e.measures;
   record_.greedy_env_steps = now;
+  record_.lowest_return = std::fmin(record_.lowest_return, e.mean);
   if (const double score = rule_.score(e); rule_.is_better(score, record_.best_score)) {
     record_.best_score = score;
     record_.best_return = e.mean;
@@ -184,7 +185,28 @@ void Session::evaluate() {
     record_.solved_env_steps = now;
     record_.solved_seconds = elapsed();
   }
+  if (trainer_.done()) warn_of_collapse(e);
   trainer_.clock().enter(Phase::other);
+}
+
+void Session::warn(const std::string& text) {
+  std::vector<std::string>& told = record_.health.warnings;
+  if (std::ranges::find(told, text) != told.end()) return;
+  told.push_back(text);
+  if (hooks_.warning) hooks_.warning(text);
+}
+
+// A run that ends far below its best has lost most of what it had learnt.
+void Session::warn_of_collapse(const Evaluation& last) {
+  const double best = record_.best_return, range = best - record_.lowest_return;
+  const double chance = last.deviation / std::sqrt(static_cast<double>(last.episodes.size()));
+  const double fall = best - last.mean;
+  if (!(fall > 0.5 * range && fall > 3 * chance && range > 0.25 * std::abs(best))) return;
+  warn(
+      fmt::format("the greedy return fell from {:.4g} at env step {} to {:.4g} at the end; "
+                  "model-best.safetensors is what it was then. A smaller or falling "
+                  "optimiser.learning_rate makes that less likely",
+                  best, record_.best_env_steps, last.mean));
 }
 
 // Whoever leaves the limit as it is does not expect to reach it.
@@ -192,14 +214,10 @@ void Session::warn_of_cuts(const Evaluation& evaluation) {
   const std::int64_t limit = trainer_.spec().evaluation.max_steps;
   const bool cut = std::ranges::any_of(evaluation.episodes, [](auto& e) { return !e.finished; });
   if (!cut || limit != EvaluationOptions{}.max_steps) return;
-  const std::string text = fmt::format(
+  warn(fmt::format(
       "greedy episodes did not end within {} steps, which takes long; evaluation.max_steps would "
       "cut them earlier, and a time limit of the environment would end them",
-      limit);
-  std::vector<std::string>& told = record_.health.warnings;
-  if (std::ranges::find(told, text) != told.end()) return;
-  told.push_back(text);
-  if (hooks_.warning) hooks_.warning(text);
+      limit));
 }
 
 void Session::log() {
@@ -359,9 +377,10 @@ std::string make_run_folder(const std::string& parent, const std::string& spec_n
   throw RunError(fmt::format("cannot create a run folder in '{}': {}", parent, error.message()));
 }
 
-std::string run_cpu(const std::string& run_dir) {
-  const Json about = Json::parse(read_file(run_dir + "/run.json").text(), nullptr, false);
-  return about.is_object() ? about.value("cpu", "unknown") : "unknown";
+RunOrigin run_origin(const std::string& run_dir) {
+  Json about = Json::parse(read_file(run_dir + "/run.json").text(), nullptr, false);
+  if (!about.is_object()) about = Json::object();
+  return {.version = about.value("version", "unknown"), .cpu = about.value("cpu", "unknown")};
 }
 
 TrainResult start_run(const TrainSpec& spec, const std::string& run_dir,

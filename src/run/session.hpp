@@ -68,8 +68,10 @@ class Session {
   using Clock = std::chrono::steady_clock;
 
   double elapsed() const;
-  void note_time();  // in the record
+  void note_time();                    // in the record
+  void warn(const std::string& text);  // once
   void warn_of_cuts(const Evaluation& evaluation);
+  void warn_of_collapse(const Evaluation& last);
   void open_episodes();
   void write_episodes();
   void evaluate();
@@ -108,8 +110,11 @@ class Session {
 // Creates `<parent>/<spec name>-<number>` with the first free number, and returns its path.
 std::string make_run_folder(const std::string& parent, const std::string& spec_name);
 
-// The CPU on which the run in this folder began; bits are the same only on its like.
-std::string run_cpu(const std::string& run_dir);
+// With what the run in this folder began; bits are the same only with the like.
+struct RunOrigin {
+  std::string version, cpu;
+};
+RunOrigin run_origin(const std::string& run_dir);
 
 TrainResult start_run(const TrainSpec& spec, const std::string& run_dir, const SessionHooks& hooks);
 

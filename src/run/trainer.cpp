@@ -100,7 +100,7 @@ void check_feasible(const TrainSpec& spec) {
   if (spec.algorithm != Algorithm::dqn) {
     throw UsageError(fmt::format(
         "{}: {} vector steps of {} environments need {:.1f} GiB, and the network in batches of {} "
-        "{:.1f} GiB, but this machine has {:.1f} GiB of memory",
+        "{:.1f} GiB, but this process can have {:.1f} GiB of memory",
         need.experience > need.network ? "algo.rollout" : "algo.batch", spec.q.rollout, spec.envs,
         need.experience / 0x1p30, spec.q.batch, need.network / 0x1p30, available / 0x1p30));
   }
@@ -108,7 +108,7 @@ void check_feasible(const TrainSpec& spec) {
   const double bytes = Replay::bytes_per_transition(shape);
   throw UsageError(
       fmt::format("replay.capacity: {} transitions of {:.1f} bytes need {:.1f} GiB, but this "
-                  "machine has {:.1f} GiB of memory; "
+                  "process can have {:.1f} GiB of memory; "
                   "at most {} fit",
                   shape.capacity, bytes, need.experience / 0x1p30, available / 0x1p30,
                   static_cast<std::int64_t>(kMostOfMemory * available / bytes)));

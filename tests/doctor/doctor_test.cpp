@@ -6,6 +6,8 @@
 
 #include <hotloop/error.hpp>
 
+#include "core/system.hpp"
+
 namespace hotloop {
 namespace {
 
@@ -74,6 +76,24 @@ TEST(Remedies, ThoseThatTheSpecCannotBearAreLeftOut) {
   }
 }
 
+// Batches are divided by shards; of a large network the optimiser is divided too.
+TEST(Remedies, ThreadsAreProposedWhereThereIsWorkForThem) {
+  if (usable_cores() < 2) GTEST_SKIP() << "one core";
+  const auto proposed = [](std::vector<std::string> overrides) {
+    const SpecSource source = source_of(std::move(overrides));
+    Profile profile;
+    profile.spec = source({});
+    profile.wall_seconds = 1;
+    profile.phases = {row("learn", "", 0.9), row("learn", "optimiser", 0.3)};
+    const std::vector<Remedy> remedies = propose(profile, source);
+    const Remedy* remedy = with_override(remedies, "run.threads=2");
+    return remedy == nullptr ? 0.0 : remedy->share;
+  };
+  EXPECT_EQ(proposed({"algo.batch=64", "net.hidden=[64]"}), 0);
+  EXPECT_EQ(proposed({"algo.batch=256", "net.hidden=[64]"}), 0.9);
+  EXPECT_EQ(proposed({"algo.batch=64", "net.hidden=[256, 256]"}), 0.3);
+}
+
 // Where the evaluation that solves a run ends it, rarer ones would change it.
 TEST(Remedies, EvaluationsAreLeftAloneWhereTheyEndTheRun) {
   for (const bool stops : {false, true}) {
@@ -122,6 +142,26 @@ TEST(Doctor, RanksWhatIsFreeFirstAndWhatHurtsLast) {
   EXPECT_TRUE(trials[0].is_good());
   EXPECT_TRUE(trials[1].is_good());
   for (std::size_t i = 2; i < trials.size(); ++i) EXPECT_FALSE(trials[i].is_good());
+}
+
+// A smaller network may learn more at first, because it is faster, and end worse.
+TEST(Doctor, WhatLearnsWorseByUpdateIsNotRecommended) {
+  Trial t = trial("half as wide", false, 1.5, Effect::better);
+  EXPECT_TRUE(t.is_good());
+  t.learning->per_update = Effect::worse;
+  EXPECT_FALSE(t.is_good());
+}
+
+TEST(Doctor, SaysWhatItHadNoTimeToJudge) {
+  Diagnosis d;
+  d.profile.wall_seconds = 1;
+  d.trials = {trial("short", false, 1.34, Effect::same), trial("slower", false, 0.9, Effect::same)};
+  for (Trial& t : d.trials) t.learning.reset();
+  d.trials[0].speed->turns = Speed::kFewestTurns - 1;
+  const std::string text = diagnosis_text(d);
+  EXPECT_NE(text.find("not tried: too few turns to tell"), std::string::npos) << text;
+  EXPECT_NE(text.find("not tried: not faster"), std::string::npos) << text;
+  EXPECT_NE(text.find("too little time for 1 of 2"), std::string::npos) << text;
 }
 
 TEST(Doctor, LessLearningIsNeverRecommendedAndAlwaysSaid) {

@@ -38,6 +38,7 @@ RunRecord distinct_record() {
   r.greedy_deviation = 103.5;
   std::iota(r.greedy_measures.begin(), r.greedy_measures.end(), 300.25);
   r.greedy_env_steps = 104;
+  r.lowest_return = 8.25;
   r.best_return = 105.5;
   r.best_score = 106.5;
   r.best_env_steps = 107;
@@ -57,6 +58,7 @@ void expect_equal(const RunRecord& found, const RunRecord& wanted) {
   EXPECT_EQ(found.greedy_deviation, wanted.greedy_deviation);
   EXPECT_EQ(found.greedy_measures, wanted.greedy_measures);
   EXPECT_EQ(found.greedy_env_steps, wanted.greedy_env_steps);
+  EXPECT_EQ(found.lowest_return, wanted.lowest_return);
   EXPECT_EQ(found.best_return, wanted.best_return);
   EXPECT_EQ(found.best_score, wanted.best_score);
   EXPECT_EQ(found.best_env_steps, wanted.best_env_steps);

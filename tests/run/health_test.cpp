@@ -18,47 +18,50 @@ Health healthy() {
 
 TEST(Health, AHealthyRunIsNotWarnedAbout) {
   HealthRecord record;
-  for (int row = 0; row < 5; ++row) EXPECT_TRUE(watch(healthy(), small_spec(), record).empty());
+  for (int row = 0; row < 5; ++row)
+    EXPECT_TRUE(watch(healthy(), small_spec(), 700, record).empty());
   Health unknown;  // nothing learnt yet
   unknown.largest_q = 1e9;
-  for (int row = 0; row < 5; ++row) EXPECT_TRUE(watch(unknown, small_spec(), record).empty());
+  for (int row = 0; row < 5; ++row) EXPECT_TRUE(watch(unknown, small_spec(), 700, record).empty());
   EXPECT_TRUE(record.warnings.empty());
 }
 
 TEST(Health, EachBadSignIsSaidInWordsOnceAfterTwoRows) {
   const auto first_words = [](auto spoil) {
     HealthRecord record;
-    watch(healthy(), small_spec(), record);
+    watch(healthy(), small_spec(), 700, record);
     Health bad = healthy();
     spoil(bad);
-    EXPECT_TRUE(watch(bad, small_spec(), record).empty()) << "one bad row may be chance";
-    const std::vector<std::string> raised = watch(bad, small_spec(), record);
+    EXPECT_TRUE(watch(bad, small_spec(), 700, record).empty()) << "one bad row may be chance";
+    const std::vector<std::string> raised = watch(bad, small_spec(), 700, record);
     EXPECT_EQ(raised.size(), 1u);
-    EXPECT_TRUE(watch(bad, small_spec(), record).empty()) << "said already";
+    EXPECT_TRUE(watch(bad, small_spec(), 700, record).empty()) << "said already";
     EXPECT_EQ(record.warnings, raised);
     return raised.empty() ? std::string() : raised[0];
   };
-  EXPECT_TRUE(first_words([](Health& h) {
-                h.largest_q = 240;
-              }).starts_with("values are diverging: 240 where no policy can earn more than 100"));
+  EXPECT_TRUE(
+      first_words([](Health& h) { h.largest_q = 240; })
+          .starts_with(
+              "at env step 700: values are diverging: 240 where no policy can earn more than 100"));
   EXPECT_TRUE(first_words([](Health& h) {
                 h.action_gap = 1e-5;
-              }).starts_with("the network hardly tells actions apart"));
+              }).starts_with("at env step 700: the network hardly tells actions apart"));
   EXPECT_TRUE(first_words([](Health& h) {
                 h.terminal_share = 0;
-              }).starts_with("the memory has run out of episodes"));
-  EXPECT_TRUE(
-      first_words([](Health& h) { h.target_lag = 3; }).starts_with("the target network is 3"));
+              }).starts_with("at env step 700: the memory has run out of episodes"));
+  EXPECT_TRUE(first_words([](Health& h) {
+                h.target_lag = 3;
+              }).starts_with("at env step 700: the target network is 3"));
   EXPECT_TRUE(first_words([](Health& h) {
                 h.gradient_norm = 1e6;
-              }).starts_with("the mean gradient norm is 1e+06"));
+              }).starts_with("at env step 700: the mean gradient norm is 1e+06"));
 }
 
 TEST(Health, EpisodesThatNeverEndByThemselvesAreNotMissed) {
   HealthRecord record;
   Health h = healthy();
   h.terminal_share = 0;
-  for (int row = 0; row < 5; ++row) EXPECT_TRUE(watch(h, small_spec(), record).empty());
+  for (int row = 0; row < 5; ++row) EXPECT_TRUE(watch(h, small_spec(), 700, record).empty());
 }
 
 // The gap is a matter of proportion: a ten-thousandth is too little beside 60, and plenty beside 2.
@@ -83,7 +86,7 @@ TEST(Health, ADivergingRunIsFound) {
   while (!trainer.done()) {
     trainer.round();
     if (trainer.counters().env_steps % 400 == 0) {
-      watch(examine(trainer), spec, record.health);
+      watch(examine(trainer), spec, trainer.counters().env_steps, record.health);
       trainer.window() = {};
     }
   }

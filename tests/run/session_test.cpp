@@ -444,6 +444,23 @@ TEST_F(SessionTest, AResumedRunFindsItsBestByTheNewRule) {
   EXPECT_GT(load_model(dir + "/model-best.safetensors").env_steps, before);
 }
 
+// A learning rate that grows until nothing is left of what was learnt.
+TEST_F(SessionTest, ARunThatEndsFarBelowItsBestSaysSo) {
+  const auto warnings = [&](const std::string& to) {
+    const TrainSpec spec = load_spec(
+        "cartpole_dqn", std::vector<std::string>{
+                            "evaluation.stop_when_solved=false", "run.steps=20000",
+                            "optimiser.learning_rate={kind: exponential, from: 1e-5, to: " + to +
+                                ", over: 20000}"});
+    std::string all;
+    for (const std::string& warning : start_run(spec, run_dir(), {}).warnings)
+      all += warning + "\n";
+    return all;
+  };
+  EXPECT_NE(warnings("10").find("the greedy return fell from"), std::string::npos);
+  EXPECT_EQ(warnings("1e-3").find("the greedy return fell from"), std::string::npos);
+}
+
 TEST_F(SessionTest, AnUnwritableFolderIsAnErrorThatNamesIt) {
   std::ofstream(folder_ / "file") << "not a folder";
   const std::string parent = (folder_ / "file").string();
