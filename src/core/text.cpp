@@ -87,4 +87,19 @@ std::string short_number(double value) {
   return fmt::format("{:.3g}", value);
 }
 
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') {
+      result += '\\';
+      result += c;
+    } else if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') {
+      result += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
+    } else {
+      result += c;
+    }
+  }
+  return result + '"';
+}
+
 }  // namespace hotloop

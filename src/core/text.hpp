@@ -25,4 +25,7 @@ std::string suggestion(std::string_view word, std::span<const std::string_view> 
 // 12345.6 -> "12.3k"; three significant digits; "-" if it is not finite.
 std::string short_number(double value);
 
+// In double quotes with escapes: the one YAML style that can hold any text.
+std::string quoted(std::string_view text);
+
 }  // namespace hotloop

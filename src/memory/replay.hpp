@@ -86,7 +86,6 @@ class Replay {
 
   std::int64_t size() const { return stored_slots() * shape_.lanes; }
   std::int64_t capacity() const { return slots_ * shape_.lanes; }
-  std::int64_t pushed() const { return pushed_; }        // vector steps, ever
   std::int64_t terminals() const { return terminals_; }  // stored transitions that terminated
   const ReplayShape& shape() const { return shape_; }
 

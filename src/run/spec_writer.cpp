@@ -11,22 +11,6 @@
 namespace hotloop {
 namespace {
 
-// Double quotes with escapes: the one YAML style that can hold any text.
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') {
-      result += '\\';
-      result += c;
-    } else if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') {
-      result += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
-    } else {
-      result += c;
-    }
-  }
-  return result + '"';
-}
-
 // The shortest text from which the same bits are read.
 struct ValueText {
   const Key& key;

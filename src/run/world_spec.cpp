@@ -16,16 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As a YAML value, whatever it contains.
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + '"';
-}
-
 Algorithm read_algorithm(const std::string& name) {
   const auto place = std::find(kAlgorithmNames.begin(), kAlgorithmNames.end(), name);
   if (place == kAlgorithmNames.end()) {
