@@ -122,6 +122,13 @@ grep -qF "| 12 | astar | 5 |" <<<"$output" || { echo "FAILED: no script in $outp
 # 2 boards x (2 runs, pooled, 2 scripts) x (6 measures, return), and the heading.
 [ "$(wc -l <compare.csv)" -eq 71 ] || { echo "FAILED: compare.csv has $(wc -l <compare.csv) lines"; failures=$((failures + 1)); }
 [ "$(grep -c '<circle' compare.svg)" -eq 6 ] || { echo "FAILED: compare.svg"; failures=$((failures + 1)); }
+# Runs of one name are pooled only if nothing but the seed differs.
+for algorithm in ppo dqn; do
+  "$hotloop" train cartpole --algo $algorithm "${small[@]}" --set evaluation.every=0 --out pool >out 2>&1
+done
+"$hotloop" train cartpole --algo dqn "${small[@]}" --set run.log_every=100 --seed 2 --out pool >out 2>&1
+expect 0 "| cartpole (ppo), seed 1 |" "$hotloop" compare pool/cartpole-{1,2,3} --model latest --episodes 2
+grep -qF "| **cartpole (dqn)**, 2 runs |" <<<"$output" || { echo "FAILED: pooled: $output"; failures=$((failures + 1)); }
 # The same starts as eval, and the same numbers.
 mean=$("$hotloop" eval "$snake" --episodes 5 --seed 7 --json | grep -o '"score":[0-9.]*' | head -n 1 | cut -d: -f2)
 expect 0 "\"score\":{\"mean\":$mean," "$hotloop" compare "$snake/model-best.safetensors" --episodes 5 --seed 7 --json
