@@ -6,6 +6,7 @@
 #include "cli/commands.hpp"
 #include "core/file.hpp"
 #include "core/stop_signal.hpp"
+#include "core/text.hpp"
 #include "run/chart.hpp"
 #include "run/suite.hpp"
 
@@ -25,8 +26,8 @@ int suite_command(const SuiteArguments& arguments) {
                   [&](const SuiteRow& row, const TrainResult& result) {
                     if (arguments.json) fmt::print("{}\n", to_json(result));
                     if (arguments.quiet) return;
-                    fmt::print(stderr, "{:28} seed {:2}  greedy return {:7.1f}  {:6.2f} s\n",
-                               row.title, result.seed, result.eval_return_mean,
+                    fmt::print(stderr, "{:28} seed {:2}  greedy return {:>7}  {:6.2f} s\n",
+                               row.title, result.seed, return_text(result.eval_return_mean),
                                result.wall_seconds);
                   },
               .on_failure =

@@ -46,14 +46,15 @@ void print_summary(const TrainResult& r) {
     fmt::print("solved after {} env steps in {:.2f} s{}", r.solved_env_steps, r.solved_seconds,
                r.solved_env_steps == r.env_steps ? ": " : "; at the end ");
   }
-  fmt::print("greedy return {:.1f} +- {:.1f}\n", r.eval_return_mean, r.eval_return_std);
+  fmt::print("greedy return {}\n", return_text(r.eval_return_mean, r.eval_return_std));
   fmt::print("  {} env steps ({}/s), {} updates ({}/s), {} per env step, {} episodes\n",
              r.env_steps, short_number(static_cast<double>(r.env_steps) / r.wall_seconds),
              r.updates, short_number(static_cast<double>(r.updates) / r.wall_seconds),
              r.updates_per_step, r.episodes);
   if (std::isfinite(r.score_last100)) {
-    fmt::print("  score {:.1f} greedy, {:.1f} in the last 100 episodes, at most {:.0f}\n",
-               r.score_greedy, r.score_last100, r.score_max);
+    fmt::print("  score {} greedy, {} in the last 100 episodes, at most {:.{}g}\n",
+               return_text(r.score_greedy), return_text(r.score_last100), r.score_max,
+               r.score_max < 10 ? 4 : 15);
   }
   for (const std::string& warning : r.warnings) fmt::print("  warning: {}\n", warning);
   std::string time;

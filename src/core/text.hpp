@@ -25,4 +25,10 @@ std::string suggestion(std::string_view word, std::span<const std::string_view> 
 // 12345.6 -> "12.3k"; three significant digits; "-" if it is not finite.
 std::string short_number(double value);
 
+// A return or a score: 479.23 -> "479.2", one decimal; below 10, where that would say little, four
+// significant digits: 0.95312 -> "0.9531", 5 -> "5.0". "-" if it is not finite.
+std::string return_text(double value);
+// "479.2 +- 54.9": the deviation is as exact as the mean.
+std::string return_text(double mean, double deviation);
+
 }  // namespace hotloop
