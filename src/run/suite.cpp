@@ -6,13 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <mutex>
-#include <thread>
 
 #include <hotloop/error.hpp>
 
 #include "core/file.hpp"
 #include "core/text.hpp"
+#include "run/jobs.hpp"
 #include "run/session.hpp"
 
 namespace hotloop {
@@ -153,35 +152,27 @@ std::string SuiteRow::run_name() const {
 
 SuiteResults run_suite(const Suite& suite, const SuiteOptions& options) {
   SuiteResults results(suite.rows.size(), std::vector<TrainResult>(suite.seeds));
-  const std::size_t total = suite.rows.size() * suite.seeds;
-  std::atomic<std::size_t> next = 0;
-  std::mutex reporting;
-  const auto stopped = [&] { return options.stop != nullptr && options.stop->load(); };
-  const auto work = [&] {
-    for (std::size_t i = next++; i < total && !stopped(); i = next++) {
-      const SuiteRow& row = suite.rows[i / suite.seeds];
-      TrainSpec spec = row.spec;
-      spec.run.seed = 1 + i % suite.seeds;
-      spec.name = row.run_name();
-      try {
-        const std::string folder = make_run_folder(options.out + "/" + suite.name, spec.name);
-        SessionHooks hooks;
-        hooks.stop = options.stop;
-        const TrainResult result = start_run(spec, folder, hooks);
-        const std::lock_guard lock(reporting);
-        if (result.interrupted) continue;
-        results[i / suite.seeds][i % suite.seeds] = result;
-        if (options.on_result) options.on_result(row, result);
-      } catch (const std::exception& error) {
-        const std::lock_guard lock(reporting);
-        if (options.on_failure) options.on_failure(row, spec.run.seed, error.what());
-      }
+  const auto work = [&](std::size_t i, Turn& turn) {
+    const SuiteRow& row = suite.rows[i / suite.seeds];
+    TrainSpec spec = row.spec;
+    spec.run.seed = 1 + i % suite.seeds;
+    spec.name = row.run_name();
+    try {
+      const std::string folder = make_run_folder(options.out + "/" + suite.name, spec.name);
+      SessionHooks hooks;
+      hooks.stop = options.stop;
+      turn.unlock();
+      const TrainResult result = start_run(spec, folder, hooks);
+      turn.lock();
+      if (result.interrupted) return;
+      results[i / suite.seeds][i % suite.seeds] = result;
+      if (options.on_result) options.on_result(row, result);
+    } catch (const std::exception& error) {
+      if (!turn.owns_lock()) turn.lock();
+      if (options.on_failure) options.on_failure(row, spec.run.seed, error.what());
     }
   };
-  {
-    std::vector<std::jthread> workers;
-    for (int i = 0; i < options.jobs; ++i) workers.emplace_back(work);
-  }
+  run_jobs(suite.rows.size() * suite.seeds, options.jobs, options.stop, work);
   return results;
 }
 

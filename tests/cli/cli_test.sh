@@ -270,6 +270,29 @@ expect 0 "| cartpole_dqn, seed 1 | 30 |" "$hotloop" compare "$run" --model lates
 expect 2 "nothing to compare" "$hotloop" compare "$snake" "$run"
 lines=$("$hotloop" train cartpole_dqn "${small[@]}" --seeds 3 --json 2>/dev/null | grep -c '"seed":')
 [ "$lines" -eq 3 ] || { echo "FAILED: --seeds 3 printed $lines lines"; failures=$((failures + 1)); }
+# Several seeds at a time: in folders by seed, whole lines, the same bits.
+hashes() { grep -o '"seed":[0-9]*\|"params_hash":"[0-9a-f]*"\|-[0-9]*","cpu"' | paste -sd '  \n' | sort; }
+"$hotloop" train cartpole_dqn "${small[@]}" --seeds 5 --json --out turns 2>/dev/null | hashes >turns.txt
+"$hotloop" train cartpole_dqn "${small[@]}" --seeds 5 --jobs 3 --json --out once 2>/dev/null | hashes >once.txt
+[ "$(wc -l <once.txt)" -eq 5 ] && cmp -s turns.txt once.txt ||
+  { echo "FAILED: --jobs 3 is not the same: $(cat turns.txt once.txt)"; failures=$((failures + 1)); }
+expect 0 "seed 4: " "$hotloop" train cartpole_dqn "${small[@]}" --seeds 4 --jobs 2 --out once
+expect 1 "standard output" bash -c "'$hotloop' train cartpole_dqn ${small[*]@Q} --seeds 2 --jobs 2 --json >/dev/full"
+expect 1 "hotloop: seed 2 failed: " "$hotloop" train cartpole_dqn "${small[@]}" --seeds 2 --jobs 2 --out once \
+  --set optimiser.name=sgd --set optimiser.learning_rate=10 --set algo.loss=mse
+"$hotloop" train cartpole_dqn --steps 100000000 --set evaluation.stop_when_solved=false --quiet --seeds 4 --jobs 2 \
+  --out both >out 2>&1 &
+pid=$!
+for _ in $(seq 100); do
+  compgen -G "both/cartpole_dqn-2/checkpoints/*" >/dev/null && break
+  sleep 0.1
+done
+sleep 0.2
+kill -s INT "$pid"
+wait "$pid"
+code=$?
+[ "$code" -eq 130 ] && grep -q "hotloop resume both/cartpole_dqn-1" out && grep -q "hotloop resume both/cartpole_dqn-2" out &&
+  grep -q "not begun: seeds 3 to 4" out || { echo "FAILED: two at a time, stopped: exit $code, $(cat out)"; failures=$((failures + 1)); }
 
 # Ctrl-C, SIGTERM and a closed terminal save and say how to go on.
 for signal in INT TERM HUP; do
