@@ -11,6 +11,7 @@
 
 #include "core/file.hpp"
 #include "core/text.hpp"
+#include "env/world_file.hpp"
 #include "run/jobs.hpp"
 #include "run/session.hpp"
 
@@ -45,13 +46,20 @@ T value_of(const YAML::Node& map, const std::string& key, std::string_view expec
   }
 }
 
+// The file of a spec or a world is looked for beside the suite first, then from the current folder.
+std::string beside(const std::string& suite, const std::string& spec) {
+  if (!is_world_file(spec) && !spec.ends_with(".yaml")) return spec;
+  return find_world_file(spec, fs::path(suite).parent_path().string());
+}
+
 // What the row does not say, the suite may say for all of its rows; overrides of both apply.
 SuiteRow read_row(const YAML::Node& node, const YAML::Node& suite, const std::string& path) {
-  constexpr std::array<std::string_view, 4> kKeys = {"title", "spec", "set", "bar"};
+  constexpr std::array<std::string_view, 5> kKeys = {"title", "spec", "algo", "set", "bar"};
   check_keys(node, kKeys, path);
   const std::string place = fmt::format("{}:{}", path, node.Mark().line + 1);
   const YAML::Node spec = node["spec"] ? node["spec"] : suite["spec"];
   if (!spec) throw UsageError(fmt::format("{}: a row needs a spec", place));
+  const YAML::Node algo = node["algo"] ? node["algo"] : suite["algo"];
   SuiteRow row;
   std::vector<std::string> overrides;
   for (const YAML::Node& from : {suite, node}) {
@@ -62,7 +70,8 @@ SuiteRow read_row(const YAML::Node& node, const YAML::Node& suite, const std::st
     }
   }
   try {
-    row.spec = load_spec(spec.as<std::string>(), overrides);
+    row.spec = load_spec_or_world(beside(path, spec.as<std::string>()),
+                                  algo ? algo.as<std::string>() : "", overrides);
     check_feasible(row.spec);
   } catch (const UsageError& error) {
     throw UsageError(fmt::format("{}: {}", place, error.what()));
@@ -114,8 +123,8 @@ Suite load_suite(const std::string& name_or_path) {
   }
   if (fs::is_directory(path)) throw UsageError(fmt::format("{}: is a folder", path));
   try {
-    constexpr std::array<std::string_view, 7> kKeys = {"about", "seeds", "figure", "spec",
-                                                       "set",   "bar",   "rows"};
+    constexpr std::array<std::string_view, 8> kKeys = {"about", "seeds", "figure", "spec",
+                                                       "algo",  "set",   "bar",    "rows"};
     const YAML::Node root = YAML::Load(std::string(read_file(path).text()));
     check_keys(root, kKeys, path);
     Suite suite;

@@ -7,8 +7,9 @@
 //   figure: {y: score}     what its learning curves show: score or return
 //   rows:
 //     - {title: CartPole DQN, spec: cartpole_dqn, set: [run.steps=200000], bar: 475}
+//     - {title: My world, spec: maze.cpp, algo: ppo}
 //
-// What all rows share (spec, set, bar) may stand beside `rows`; a row's own comes after it.
+// What all rows share (spec, algo, set, bar) may stand beside `rows`; a row's own comes after it.
 // Every run is an ordinary run in a folder of its own; seeds count from 1.
 #pragma once
 

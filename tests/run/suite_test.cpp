@@ -100,6 +100,28 @@ TEST_F(SuiteTest, CurvesShowTheScoreIfEveryRowKeepsOne) {
   EXPECT_EQ(figure_y("rows: [{spec: snake_dqn_basic}, {spec: cartpole_dqn}]"), "return");
 }
 
+// `algo` does what `train --algo` does: the general settings are those of the algorithm from the start.
+TEST_F(SuiteTest, AWorldMayBeGivenAnAlgorithm) {
+  const std::string path = folder_ + "/s.yaml";
+  write_file_atomically(path,
+                        "spec: cartpole\nalgo: ppo\nrows:\n"
+                        "  - {title: a, set: [optimiser.learning_rate=0.001]}\n"
+                        "  - {title: b, algo: sarsa}\n");
+  const Suite suite = load_suite(path);
+  EXPECT_EQ(suite.rows[0].spec.algorithm, Algorithm::ppo);
+  EXPECT_EQ(suite.rows[1].spec.algorithm, Algorithm::sarsa);
+  EXPECT_EQ(to_yaml(suite.rows[1].spec), to_yaml(load_world_spec("cartpole", Algorithm::sarsa)));
+  EXPECT_NE(complaint("rows: [{spec: cartpole, algo: pqo}]").find("s.yaml:1: --algo pqo: unknown"),
+            std::string::npos);
+  EXPECT_NE(
+      complaint("rows: [{spec: cartpole_dqn, algo: ppo}]").find("is a spec, which says itself"),
+      std::string::npos);
+  // A file is looked for beside the suite.
+  write_file_atomically(folder_ + "/mine.yaml", "env: {name: cartpole}\nalgo: {batch: 48}\n");
+  write_file_atomically(path, "rows: [{spec: mine.yaml}]");
+  EXPECT_EQ(load_suite(path).rows[0].spec.q.batch, 48);
+}
+
 // Two rows of two seeds on hand-written metrics. The medians of the final scores are 19.5 and 10, so good
 // is 18.525: the slow row gets there when its median passes from 5 to 19.5, the other never.
 TEST_F(SuiteTest, ReportsScoresAndWhenTheyWereGood) {
