@@ -22,6 +22,14 @@ int suite_command(const SuiteArguments& arguments) {
       suite, {.jobs = arguments.jobs,
               .out = arguments.out,
               .stop = &stop_requested(),
+              .on_earlier =
+                  [&](int finished, int unfinished) {
+                    if (arguments.quiet) return;
+                    fmt::print(stderr,
+                               "in {}/{} already: {} finished runs, taken as they are, and {} "
+                               "unfinished, to be resumed\n",
+                               arguments.out, suite.name, finished, unfinished);
+                  },
               .on_result =
                   [&](const SuiteRow& row, const TrainResult& result) {
                     if (arguments.json) fmt::print("{}\n", to_json(result));
@@ -42,7 +50,9 @@ int suite_command(const SuiteArguments& arguments) {
     write_file_atomically(arguments.figure, suite_figure(suite, curves));
   }
   if (stop_requested()) {
-    fmt::print(stderr, "stopped: the table holds what was done by then; a suite begins anew\n");
+    fmt::print(
+        stderr,
+        "stopped: the table holds what was done by then; the same command goes on with the rest\n");
     return stop_exit_code();
   }
   return failures > 0 ? 1 : 0;

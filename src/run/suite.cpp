@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <optional>
+#include <set>
 
 #include <hotloop/error.hpp>
 
 #include "core/file.hpp"
 #include "core/text.hpp"
 #include "env/world_file.hpp"
+#include "run/earlier_run.hpp"
 #include "run/jobs.hpp"
 #include "run/session.hpp"
 
@@ -109,6 +112,17 @@ std::string read_figure_y(const YAML::Node& root, const Suite& suite, const std:
   return y;
 }
 
+std::vector<std::optional<EarlierRun>> find_earlier_runs(const std::string& parent,
+                                                         const std::vector<TrainSpec>& specs) {
+  std::vector<std::optional<EarlierRun>> runs;
+  std::set<std::string> taken;  // rows may be equal
+  for (const TrainSpec& spec : specs) {
+    const auto& run = runs.emplace_back(find_earlier_run(parent, spec, taken));
+    if (run) taken.insert(run->folder);
+  }
+  return runs;
+}
+
 }  // namespace
 
 Suite load_suite(const std::string& name_or_path) {
@@ -160,18 +174,34 @@ std::string SuiteRow::run_name() const {
 }
 
 SuiteResults run_suite(const Suite& suite, const SuiteOptions& options) {
+  const std::string parent = options.out + "/" + suite.name;
   SuiteResults results(suite.rows.size(), std::vector<TrainResult>(suite.seeds));
+  std::vector<TrainSpec> specs;
+  for (const SuiteRow& row : suite.rows) {
+    for (int seed = 1; seed <= suite.seeds; ++seed) {
+      specs.push_back(row.spec);
+      specs.back().run.seed = static_cast<std::uint64_t>(seed);
+      specs.back().name = row.run_name();
+    }
+  }
+  const std::vector<std::optional<EarlierRun>> earlier = find_earlier_runs(parent, specs);
+  int finished = 0, unfinished = 0;
+  for (const auto& run : earlier) {
+    if (run) ++(run->result ? finished : unfinished);
+  }
+  if (options.on_earlier && finished + unfinished > 0) options.on_earlier(finished, unfinished);
   const auto work = [&](std::size_t i, Turn& turn) {
     const SuiteRow& row = suite.rows[i / suite.seeds];
-    TrainSpec spec = row.spec;
-    spec.run.seed = 1 + i % suite.seeds;
-    spec.name = row.run_name();
+    const TrainSpec& spec = specs[i];
     try {
-      const std::string folder = make_run_folder(options.out + "/" + suite.name, spec.name);
+      const std::string folder =
+          earlier[i] ? earlier[i]->folder : make_run_folder(parent, spec.name);
       SessionHooks hooks;
       hooks.stop = options.stop;
       turn.unlock();
-      const TrainResult result = start_run(spec, folder, hooks);
+      const TrainResult result = !earlier[i]          ? start_run(spec, folder, hooks)
+                                 : earlier[i]->result ? *earlier[i]->result
+                                                      : resume_run(spec, folder, {}, hooks);
       turn.lock();
       if (result.interrupted) return;
       results[i / suite.seeds][i % suite.seeds] = result;

@@ -126,6 +126,12 @@ rows:
   - {title: slow, set: [optimiser.learning_rate=0.0003]}
 YAML
 expect 0 '| slow | `maze` | 4096 |' "$hotloop" suite sweep/rates.yaml --quiet --out swept
+# What is there is not trained again, unless the world has changed.
+rm swept/rates/slow-1/result.json
+expect 0 "in swept/rates already: 1 finished runs, taken as they are, and 1 unfinished" "$hotloop" suite sweep/rates.yaml --out swept
+echo '// changed' >>sweep/maze.cpp
+expect 0 '| slow | `maze` | 4096 |' "$hotloop" suite sweep/rates.yaml --out swept
+grep -q already <<<"$output" && fail "runs of a world that has changed were taken: $output"
 expect 2 "is a spec, which says itself how it learns" "$hotloop" train cartpole_dqn --algo ppo
 expect 0 "greedy return" "$hotloop" train cartpole --algo ppo --steps 4096 "${small[@]}"
 expect 2 "no such file" "$hotloop" train mase.cpp
