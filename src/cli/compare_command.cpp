@@ -153,6 +153,17 @@ std::string recipe_of(TrainSpec spec) {
   return options + to_yaml(spec);
 }
 
+// Values of --vary are read as overrides; what is wrong with them must not be blamed on --set.
+std::string blame_vary(std::string message, const std::string& override, bool is_only_one) {
+  constexpr std::string_view kSet = "--set";
+  const std::string given = fmt::format("{} {}", kSet, override);
+  const bool is_about_it = message.starts_with(given + ":") || message.starts_with(given + " ");
+  const bool is_about_all = is_only_one && message.starts_with("--set:");
+  if (is_about_it || is_about_all) return message.replace(0, kSet.size(), "--vary");
+  const bool is_about_option = message.starts_with(override.substr(0, override.find('=')) + ":");
+  return is_about_option ? fmt::format("--vary {}: {}", override, message) : message;
+}
+
 std::vector<Player> players_at(const std::string& value, const CompareArguments& arguments,
                                const std::vector<std::string>& overrides) {
   std::vector<Player> players;
@@ -192,8 +203,13 @@ int compare_command(const CompareArguments& arguments) {
     std::vector<std::string> overrides = arguments.overrides;
     if (!value.empty())
       overrides.push_back(fmt::format("{}{}={}", kOptions, variation.option, value));
-    for (Player& player : players_at(value, arguments, overrides)) {
-      players.push_back(std::move(player));
+    try {
+      for (Player& player : players_at(value, arguments, overrides)) {
+        players.push_back(std::move(player));
+      }
+    } catch (const UsageError& error) {
+      if (value.empty()) throw;
+      throw UsageError(blame_vary(error.what(), overrides.back(), overrides.size() == 1));
     }
   }
   const TrainSpec& first = players[0].spec;

@@ -29,7 +29,10 @@ class Game {
   Game(const EnvChoice& env, std::uint64_t seed)
       : env_(make_worlds(env, 1), 1, seed, Purpose::evaluation_world) {
     if (env_.worlds().picture(0).width == 0) {
-      throw UsageError(fmt::format("watch: {} cannot be drawn", env.name));
+      throw UsageError(
+          fmt::format("watch: {} cannot be drawn: it has no picture(), which a world may offer "
+                      "(docs/environments.md)",
+                      env.name));
     }
   }
 

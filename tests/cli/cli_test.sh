@@ -24,6 +24,8 @@ expect 0 "0." "$hotloop" --version
 expect 2 "did you mean train?" "$hotloop" trian cartpole_dqn
 expect 2 "--help" "$hotloop" train
 expect 2 "did you mean cartpole_dqn?" "$hotloop" train cartpole_dnq
+expect 2 "hotloop train WORLD --algo ppo" "$hotloop" train ppo
+grep -q cartpole_dqn <<<"$output" && { echo "FAILED: specs listed for an algorithm"; failures=$((failures + 1)); }
 expect 2 "did you mean algo.batch?" "$hotloop" train cartpole_dqn --set algo.bach=32
 expect 2 "algo.gamma" "$hotloop" train cartpole_dqn --set algo.gamma=1.5
 expect 2 "algo.batch" "$hotloop" train cartpole_dqn --set algo.batch=many
@@ -76,6 +78,7 @@ expect 0 "log 100 times less often" "$hotloop" doctor cartpole_dqn --set run.log
 expect 0 "log_every: 100" cat cured.yaml
 expect 0 "greedy return" "$hotloop" train cured.yaml "${small[@]}"
 rm -r runs
+expect 0 "none.yaml is not written" "$hotloop" doctor cartpole_dqn --minutes 0.05 --quiet --apply none.yaml
 output=$("$hotloop" doctor cartpole_dqn --minutes 0.05 --json --quiet 2>/dev/null)
 [[ "$output" == '{"spec":"cartpole_dqn"'*'"remedies":['*'}' && "$output" != *$'\n'* ]] ||
   { echo "FAILED: more than one JSON object: $output"; failures=$((failures + 1)); }
@@ -104,7 +107,7 @@ expect 2 "did you mean astar?" "$hotloop" eval snake_dqn_basic --policy astra
 expect 0 "episode 1: return" "$hotloop" watch "$snake" --gif snake.gif --png snake.png
 grep -q GIF89a snake.gif && grep -q PNG snake.png || { echo "FAILED: no pictures"; failures=$((failures + 1)); }
 expect 0 "episode 2: return" "$hotloop" watch snake_dqn_basic --policy hamiltonian --episodes 2
-expect 2 "cannot be drawn" "$hotloop" watch sfc_best --policy random
+expect 2 "cannot be drawn: it has no picture()" "$hotloop" watch sfc_best --policy random
 expect 0 "episode 1: return" "$hotloop" watch cartpole_dqn --policy random --png cartpole.png
 expect 0 "episode 1: return" "$hotloop" watch pendulum_ppo --policy random --gif pendulum.gif
 cp "$snake/spec.yaml" snake.yaml
@@ -138,7 +141,11 @@ expect 2 "did you mean astar?" "$hotloop" compare "$snake" --against astra
 expect 2 "random is given twice" "$hotloop" compare "$snake" --against random,random
 expect 2 "need commas: --against random,astar" "$hotloop" compare "$snake" --against random astar
 expect 2 "did you mean score?" "$hotloop" compare "$snake" --measure scor
-expect 2 "did you mean grid?" "$hotloop" compare "$snake" --vary env.options.gird=8,12
+expect 2 "--vary env.options.gird=8: " "$hotloop" compare "$snake" --vary env.options.gird=8,12
+grep -q "did you mean grid?" <<<"$output" || { echo "FAILED: no grid in $output"; failures=$((failures + 1)); }
+expect 2 "--vary env.options.grid=80: " "$hotloop" compare "$snake" --set env.options.max_steps=50 --vary env.options.grid=8,80
+expect 2 "--vary: with these options" "$hotloop" compare "$snake" --vary env.options.obs=flood,basic
+expect 2 "hotloop: env.options.grid: found 80" "$hotloop" compare "$snake" --set env.options.grid=80 --vary env.options.obs=flood
 expect 2 "8 is given twice" "$hotloop" compare "$snake" --vary env.options.grid=8,8
 expect 2 "a value is empty" "$hotloop" compare "$snake" --vary env.options.grid=8,
 expect 2 "found 80; allowed: whole number" "$hotloop" compare "$snake" --vary env.options.grid=8,80
