@@ -24,10 +24,9 @@ int suite_command(const SuiteArguments& arguments) {
               .stop = &stop_requested(),
               .on_earlier =
                   [&](int finished, int unfinished) {
-                    if (arguments.quiet) return;
                     fmt::print(stderr,
-                               "in {}/{} already: {} finished runs, taken as they are, and {} "
-                               "unfinished, to be resumed\n",
+                               "runs in {}/{} already: {} finished, taken as they are; {} "
+                               "unfinished, resumed\n",
                                arguments.out, suite.name, finished, unfinished);
                   },
               .on_result =

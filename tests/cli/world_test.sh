@@ -128,7 +128,8 @@ YAML
 expect 0 '| slow | `maze` | 4096 |' "$hotloop" suite sweep/rates.yaml --quiet --out swept
 # What is there is not trained again, unless the world has changed.
 rm swept/rates/slow-1/result.json
-expect 0 "in swept/rates already: 1 finished runs, taken as they are, and 1 unfinished" "$hotloop" suite sweep/rates.yaml --out swept
+expect 0 "runs in swept/rates already: 1 finished, taken as they are; 1 unfinished, resumed" \
+  "$hotloop" suite sweep/rates.yaml --quiet --out swept
 echo '// changed' >>sweep/maze.cpp
 expect 0 '| slow | `maze` | 4096 |' "$hotloop" suite sweep/rates.yaml --out swept
 grep -q already <<<"$output" && fail "runs of a world that has changed were taken: $output"
