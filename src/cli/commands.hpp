@@ -9,11 +9,12 @@
 namespace hotloop {
 
 struct TrainArguments {
-  std::string spec;       // or a world
-  std::string algorithm;  // for a world
+  std::string spec;                    // or a world
+  std::string algorithm;               // for a world
   std::vector<std::string> overrides;  // --set key=value
   std::optional<std::uint64_t> seed;
   int seeds = 1;  // how many, counting up from the first
+  int jobs = 1;   // of them at a time
   std::optional<std::int64_t> steps;
   std::string out = "runs";
   bool json = false;

@@ -136,6 +136,34 @@ void check_same_world(const TrainSpec& spec, const std::string& run, const Train
   }
 }
 
+// What the training of this world was decided by, but for the seed: runs that have it in common may be
+// pooled. How a run was watched and saved, and how fast it was, decides nothing.
+std::string recipe_of(TrainSpec spec) {
+  const EnvEntry& entry = find_env(spec.env);
+  const std::vector<double> values = option_values(entry, spec.env_options);
+  std::string options;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!entry.options[i].is_speed) options += fmt::format("{} ", values[i]);
+  }
+  spec.env = "";  // the same for all; every run folder has its own copy of a file
+  spec.env_options = {};
+  spec.about = "";
+  spec.run = {.steps = spec.run.steps, .episodes = spec.run.episodes};
+  if (!spec.evaluation.stop_when_solved) spec.evaluation = {};
+  return options + to_yaml(spec);
+}
+
+// Values of --vary are read as overrides; what is wrong with them must not be blamed on --set.
+std::string blame_vary(std::string message, const std::string& override, bool is_only_one) {
+  constexpr std::string_view kSet = "--set";
+  const std::string given = fmt::format("{} {}", kSet, override);
+  const bool is_about_it = message.starts_with(given + ":") || message.starts_with(given + " ");
+  const bool is_about_all = is_only_one && message.starts_with("--set:");
+  if (is_about_it || is_about_all) return message.replace(0, kSet.size(), "--vary");
+  const bool is_about_option = message.starts_with(override.substr(0, override.find('=')) + ":");
+  return is_about_option ? fmt::format("--vary {}: {}", override, message) : message;
+}
+
 std::vector<Player> players_at(const std::string& value, const CompareArguments& arguments,
                                const std::vector<std::string>& overrides) {
   std::vector<Player> players;
@@ -144,7 +172,10 @@ std::vector<Player> players_at(const std::string& value, const CompareArguments&
     SavedModel saved = load_saved_model(run, arguments.model, overrides);
     const TrainSpec spec = saved.model.spec;
     if (!players.empty()) check_same_world(spec, run, players[0].spec, arguments.runs[0]);
-    players.push_back({{value, spec.name, run, spec.run.seed}, spec, std::move(saved)});
+    const std::string algorithm(kAlgorithmNames[static_cast<std::size_t>(spec.algorithm)]);
+    players.push_back({{value, spec.name, run, spec.run.seed, algorithm, recipe_of(spec)},
+                       spec,
+                       std::move(saved)});
   }
   const TrainSpec first =
       players.empty() ? load_policy_spec(arguments.runs[0], overrides) : players[0].spec;
@@ -172,8 +203,13 @@ int compare_command(const CompareArguments& arguments) {
     std::vector<std::string> overrides = arguments.overrides;
     if (!value.empty())
       overrides.push_back(fmt::format("{}{}={}", kOptions, variation.option, value));
-    for (Player& player : players_at(value, arguments, overrides)) {
-      players.push_back(std::move(player));
+    try {
+      for (Player& player : players_at(value, arguments, overrides)) {
+        players.push_back(std::move(player));
+      }
+    } catch (const UsageError& error) {
+      if (value.empty()) throw;
+      throw UsageError(blame_vary(error.what(), overrides.back(), overrides.size() == 1));
     }
   }
   const TrainSpec& first = players[0].spec;

@@ -8,8 +8,8 @@
 #include <hotloop/error.hpp>
 
 #include "cli/commands.hpp"
-#include "core/stop_signal.hpp"
 #include "core/file.hpp"
+#include "core/stop_signal.hpp"
 #include "doctor/doctor.hpp"
 
 namespace hotloop {
@@ -55,7 +55,12 @@ int doctor_command(const DoctorArguments& arguments) {
   fmt::print("{}",
              arguments.json ? diagnosis_json(diagnosis).dump() + "\n" : diagnosis_text(diagnosis));
   std::fflush(stdout);
-  if (arguments.apply.empty() || diagnosis.overrides.empty()) return 0;
+  if (arguments.apply.empty()) return 0;
+  if (diagnosis.overrides.empty()) {
+    fmt::print(stderr, "nothing is recommended that a spec could say: {} is not written\n",
+               arguments.apply);
+    return 0;
+  }
   write_file_atomically(arguments.apply, to_yaml(source(diagnosis.overrides)));
   fmt::print(stderr, "{0} has what is recommended: hotloop train {0}\n", arguments.apply);
   return 0;

@@ -5,8 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
-#include "run/saved_model.hpp"
+#include "core/text.hpp"
 #include "run/evaluation.hpp"
+#include "run/saved_model.hpp"
 #include "run/summary.hpp"
 #include "run/table_text.hpp"
 
@@ -46,8 +47,8 @@ void report(const Subject& subject, const Evaluation& e, bool json) {
     fmt::print("{}\n", row.dump());
     return;
   }
-  fmt::print("{}: return {:.1f} +- {:.1f} over {} episodes of {} (seed {}), mean length {:.1f}\n",
-             subject.name, e.mean, e.deviation, e.episodes.size(), subject.spec.env, subject.seed,
+  fmt::print("{}: return {} over {} episodes of {} (seed {}), mean length {:.1f}\n", subject.name,
+             return_text(e.mean, e.deviation), e.episodes.size(), subject.spec.env, subject.seed,
              e.mean_length);
   fmt::print("  {:<12} {}, 95 % interval of the mean\n", "return", interval_text(returns));
   for (int i = 0; i < env.measure_count(); ++i) {

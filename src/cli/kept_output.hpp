@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <string_view>
+
+#include <hotloop/error.hpp>
 
 namespace hotloop {
 
@@ -20,6 +23,14 @@ class KeptOutput {
     if (kept_ < 0) return;
     dup2(kept_, STDOUT_FILENO);
     close(kept_);
+  }
+  // To where standard output went before.
+  void write(std::string_view text) const {
+    while (!text.empty()) {
+      const ssize_t written = ::write(kept_, text.data(), text.size());
+      if (written < 0) throw RunError("cannot write to standard output");
+      text.remove_prefix(static_cast<std::size_t>(written));
+    }
   }
   KeptOutput(const KeptOutput&) = delete;
   KeptOutput& operator=(const KeptOutput&) = delete;

@@ -88,6 +88,12 @@ int run(int argc, char** argv) {
   train_app->add_option("--seed", train.seed, "random seed (run.seed)")->check(kSeed);
   train_app->add_option("--seeds", train.seeds, "train this many seeds one after the other")
       ->check(CLI::Range(1, 1'000'000));
+  train_app
+      ->add_option("--jobs", train.jobs,
+                   "seeds at a time, each on a thread of its own, to the same bits; without a "
+                   "progress bar")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
   train_app->add_option("--steps", train.steps, "env steps (run.steps)");
   train_app->add_option("--out", train.out, "folder that holds the run folders")
       ->capture_default_str();

@@ -6,6 +6,7 @@
 #include "cli/commands.hpp"
 #include "core/file.hpp"
 #include "core/stop_signal.hpp"
+#include "core/text.hpp"
 #include "run/chart.hpp"
 #include "run/suite.hpp"
 
@@ -21,12 +22,19 @@ int suite_command(const SuiteArguments& arguments) {
       suite, {.jobs = arguments.jobs,
               .out = arguments.out,
               .stop = &stop_requested(),
+              .on_earlier =
+                  [&](int finished, int unfinished) {
+                    fmt::print(stderr,
+                               "runs in {}/{} already: {} finished, taken as they are; {} "
+                               "unfinished, resumed\n",
+                               arguments.out, suite.name, finished, unfinished);
+                  },
               .on_result =
                   [&](const SuiteRow& row, const TrainResult& result) {
                     if (arguments.json) fmt::print("{}\n", to_json(result));
                     if (arguments.quiet) return;
-                    fmt::print(stderr, "{:28} seed {:2}  greedy return {:7.1f}  {:6.2f} s\n",
-                               row.title, result.seed, result.eval_return_mean,
+                    fmt::print(stderr, "{:28} seed {:2}  greedy return {:>7}  {:6.2f} s\n",
+                               row.title, result.seed, return_text(result.eval_return_mean),
                                result.wall_seconds);
                   },
               .on_failure =
@@ -41,7 +49,9 @@ int suite_command(const SuiteArguments& arguments) {
     write_file_atomically(arguments.figure, suite_figure(suite, curves));
   }
   if (stop_requested()) {
-    fmt::print(stderr, "stopped: the table holds what was done by then; a suite begins anew\n");
+    fmt::print(
+        stderr,
+        "stopped: the table holds what was done by then; the same command goes on with the rest\n");
     return stop_exit_code();
   }
   return failures > 0 ? 1 : 0;

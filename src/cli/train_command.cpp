@@ -14,6 +14,7 @@
 #include "core/stop_signal.hpp"
 #include "core/system.hpp"
 #include "core/text.hpp"
+#include "run/jobs.hpp"
 #include "run/session.hpp"
 
 namespace hotloop {
@@ -35,36 +36,39 @@ void print_plan(const TrainSpec& spec, const std::string& run_dir) {
       network_structure(spec).describe(), memory, spec.q.updates_per_step, spec.q.batch);
 }
 
-void print_summary(const TrainResult& r) {
+std::string summary_text(const TrainResult& r) {
   if (r.interrupted) {
-    fmt::print(
+    return fmt::format(
         "stopped after {} env steps; everything is saved. Continue with:\n  hotloop resume {}\n",
         r.env_steps, r.run_dir);
-    return;
   }
+  std::string text;
   if (r.solved) {
-    fmt::print("solved after {} env steps in {:.2f} s{}", r.solved_env_steps, r.solved_seconds,
-               r.solved_env_steps == r.env_steps ? ": " : "; at the end ");
+    text +=
+        fmt::format("solved after {} env steps in {:.2f} s{}", r.solved_env_steps, r.solved_seconds,
+                    r.solved_env_steps == r.env_steps ? ": " : "; at the end ");
   }
-  fmt::print("greedy return {:.1f} +- {:.1f}\n", r.eval_return_mean, r.eval_return_std);
-  fmt::print("  {} env steps ({}/s), {} updates ({}/s), {} per env step, {} episodes\n",
-             r.env_steps, short_number(static_cast<double>(r.env_steps) / r.wall_seconds),
-             r.updates, short_number(static_cast<double>(r.updates) / r.wall_seconds),
-             r.updates_per_step, r.episodes);
+  text += fmt::format("greedy return {}\n", return_text(r.eval_return_mean, r.eval_return_std));
+  text += fmt::format("  {} env steps ({}/s), {} updates ({}/s), {} per env step, {} episodes\n",
+                      r.env_steps, short_number(static_cast<double>(r.env_steps) / r.wall_seconds),
+                      r.updates, short_number(static_cast<double>(r.updates) / r.wall_seconds),
+                      r.updates_per_step, r.episodes);
   if (std::isfinite(r.score_last100)) {
-    fmt::print("  score {:.1f} greedy, {:.1f} in the last 100 episodes, at most {:.0f}\n",
-               r.score_greedy, r.score_last100, r.score_max);
+    text += fmt::format("  score {} greedy, {} in the last 100 episodes, at most {:.{}g}\n",
+                        return_text(r.score_greedy), return_text(r.score_last100), r.score_max,
+                        r.score_max < 10 ? 4 : 15);
   }
-  for (const std::string& warning : r.warnings) fmt::print("  warning: {}\n", warning);
+  for (const std::string& warning : r.warnings) text += fmt::format("  warning: {}\n", warning);
   std::string time;
   for (const auto& [phase, share] : r.time) {
     const bool always = phase == "act" || phase == "learn";
     if (!always && share < 0.005) continue;
     time += fmt::format("{} {} {:.1f} %", time.empty() ? "" : ",", phase, 100 * share);
   }
-  fmt::print("  time:{}\n", time);
-  fmt::print("  {:.2f} s on {} thread{} of {}\n  {}\n", r.wall_seconds, r.threads,
-             r.threads == 1 ? "" : "s", r.cpu, r.run_dir);
+  text += fmt::format("  time:{}\n", time);
+  text += fmt::format("  {:.2f} s on {} thread{} of {}\n  {}\n", r.wall_seconds, r.threads,
+                      r.threads == 1 ? "" : "s", r.cpu, r.run_dir);
+  return text;
 }
 
 template <class Run>
@@ -90,10 +94,82 @@ TrainResult run_and_report(const std::string& env, bool json, bool quiet, Run&& 
       fmt::print(stderr, "stopped; continue with: hotloop resume {}\n", result.run_dir);
     }
   } else {
-    print_summary(result);
+    fmt::print("{}", summary_text(result));
   }
   if (std::fflush(stdout) != 0) throw RunError("cannot write to standard output");
   return result;
+}
+
+void print_not_begun(std::uint64_t first, std::uint64_t last) {
+  if (first < last) fmt::print(stderr, "not begun: seeds {} to {}\n", first, last);
+  if (first == last) fmt::print(stderr, "not begun: seed {}\n", first);
+}
+
+// How the seeds of a command ended.
+struct Tally {
+  int reached = 0;      // the threshold
+  int interrupted = 0;  // or not even begun
+  int failed = 0;
+};
+
+Tally train_in_turn(TrainSpec spec, const TrainArguments& arguments, double threshold) {
+  Tally tally;
+  const std::uint64_t last = spec.run.seed + static_cast<std::uint64_t>(arguments.seeds) - 1;
+  for (int i = 0; i < arguments.seeds; ++i, ++spec.run.seed) {
+    const auto run = [&](const SessionHooks& hooks) {
+      const std::string run_dir = make_run_folder(arguments.out, spec.name);
+      if (!arguments.quiet) print_plan(spec, run_dir);
+      return start_run(spec, run_dir, hooks);
+    };
+    const TrainResult result = run_and_report(spec.env, arguments.json, arguments.quiet, run);
+    if (result.interrupted) {
+      if (spec.run.seed != last) print_not_begun(spec.run.seed + 1, last);
+      tally.interrupted = arguments.seeds - i;
+      return tally;
+    }
+    tally.reached += result.eval_return_mean >= threshold ? 1 : 0;
+  }
+  return tally;
+}
+
+// Without progress bars, which would overwrite each other. As in a suite, a run that fails does not stop
+// the others.
+Tally train_at_once(const TrainSpec& first, const TrainArguments& arguments, double threshold) {
+  Tally tally;
+  const std::atomic<bool>& stop = stop_requested();
+  const KeptOutput output;
+  const LastWords words(first.env);
+  const auto work = [&](std::size_t i, Turn& turn) {
+    TrainSpec spec = first;
+    spec.run.seed += i;
+    const auto warn = [&](const std::string& text) {
+      if (!arguments.quiet) fmt::print(stderr, "seed {}: warning: {}\n", spec.run.seed, text);
+    };
+    try {
+      const std::string run_dir = make_run_folder(arguments.out, spec.name);
+      if (!arguments.quiet) print_plan(spec, run_dir);
+      turn.unlock();
+      const TrainResult result = start_run(spec, run_dir, {.warning = warn, .stop = &stop});
+      turn.lock();
+      output.write(arguments.json
+                       ? to_json(result) + "\n"
+                       : fmt::format("seed {}: {}", spec.run.seed, summary_text(result)));
+      if (arguments.json && result.interrupted) {
+        fmt::print(stderr, "stopped; continue with: hotloop resume {}\n", run_dir);
+      }
+      tally.interrupted += result.interrupted ? 1 : 0;
+      tally.reached += !result.interrupted && result.eval_return_mean >= threshold ? 1 : 0;
+    } catch (const std::exception& error) {
+      if (!turn.owns_lock()) turn.lock();
+      fmt::print(stderr, "hotloop: seed {} failed: {}\n", spec.run.seed, error.what());
+      ++tally.failed;
+    }
+  };
+  const auto seeds = static_cast<std::size_t>(arguments.seeds);
+  const std::size_t begun = run_jobs(seeds, arguments.jobs, &stop, work);
+  if (begun < seeds) print_not_begun(first.run.seed + begun, first.run.seed + seeds - 1);
+  tally.interrupted += static_cast<int>(seeds - begun);
+  return tally;
 }
 
 }  // namespace
@@ -102,32 +178,17 @@ int train_command(const TrainArguments& arguments) {
   std::vector<std::string> overrides = arguments.overrides;
   if (arguments.seed) overrides.push_back(fmt::format("run.seed={}", *arguments.seed));
   if (arguments.steps) overrides.push_back(fmt::format("run.steps={}", *arguments.steps));
-  TrainSpec spec = load_spec_or_world(arguments.spec, arguments.algorithm, overrides);
+  const TrainSpec spec = load_spec_or_world(arguments.spec, arguments.algorithm, overrides);
   check_feasible(spec);  // a run that cannot be must not leave a folder behind
   const double threshold = solved_threshold(spec);
-  const std::uint64_t first = spec.run.seed;
-  int reached = 0;
-  for (int i = 0; i < arguments.seeds; ++i) {
-    spec.run.seed = first + static_cast<std::uint64_t>(i);
-    const auto run = [&](const SessionHooks& hooks) {
-      const std::string run_dir = make_run_folder(arguments.out, spec.name);
-      if (!arguments.quiet) print_plan(spec, run_dir);
-      return start_run(spec, run_dir, hooks);
-    };
-    const TrainResult result = run_and_report(spec.env, arguments.json, arguments.quiet, run);
-    if (result.interrupted) {
-      if (const int left = arguments.seeds - i - 1; left > 0)
-        fmt::print(stderr, "not begun: seed{} {} to {}\n", left == 1 ? "" : "s", spec.run.seed + 1,
-                   first + static_cast<std::uint64_t>(arguments.seeds) - 1);
-      return stop_exit_code();
-    }
-    reached += result.eval_return_mean >= threshold ? 1 : 0;
-  }
+  const Tally tally = arguments.jobs > 1 ? train_at_once(spec, arguments, threshold)
+                                         : train_in_turn(spec, arguments, threshold);
+  if (tally.interrupted > 0) return stop_exit_code();
   if (arguments.seeds > 1 && !std::isnan(threshold)) {
-    fmt::print(stderr, "{} of {} seeds ended with a greedy mean of at least {}\n", reached,
+    fmt::print(stderr, "{} of {} seeds ended with a greedy mean of at least {}\n", tally.reached,
                arguments.seeds, threshold);
   }
-  return 0;
+  return tally.failed > 0 ? 1 : 0;
 }
 
 int resume_command(const ResumeArguments& arguments) {

@@ -13,6 +13,7 @@
 #include "cli/commands.hpp"
 #include "cli/progress_bar.hpp"
 #include "core/file.hpp"
+#include "core/text.hpp"
 #include "run/action_strips.hpp"
 #include "run/evaluation.hpp"
 #include "run/picture_file.hpp"
@@ -28,7 +29,10 @@ class Game {
   Game(const EnvChoice& env, std::uint64_t seed)
       : env_(make_worlds(env, 1), 1, seed, Purpose::evaluation_world) {
     if (env_.worlds().picture(0).width == 0) {
-      throw UsageError(fmt::format("watch: {} cannot be drawn", env.name));
+      throw UsageError(
+          fmt::format("watch: {} cannot be drawn: it has no picture(), which a world may offer "
+                      "(docs/environments.md)",
+                      env.name));
     }
   }
 
@@ -168,8 +172,8 @@ int watch_command(const WatchArguments& arguments) {
     for (int i = 0; ended != nullptr && i < spec.measure_count(); ++i) {
       measures += fmt::format("  {} {}", spec.measures[i], ended->measures[i]);
     }
-    fmt::print("episode {}: return {:.2f}, {} steps{}\n", episode, game.total(), game.length(),
-               measures);
+    fmt::print("episode {}: return {}, {} steps{}\n", episode, return_text(game.total()),
+               game.length(), measures);
   }
   if (!arguments.gif.empty()) write_gif(arguments.gif, pictures, arguments.scale, arguments.speed);
   if (!arguments.png.empty()) write_png(arguments.png, pictures.back(), arguments.scale);

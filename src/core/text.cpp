@@ -11,6 +11,8 @@
 namespace hotloop {
 namespace {
 
+constexpr double kOneDecimal = 10;  // from here on, returns have one
+
 std::string lower(std::string_view text) {
   std::string result(text);
   for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -100,6 +102,18 @@ std::string quoted(std::string_view text) {
     }
   }
   return result + '"';
+
+std::string return_text(double value) {
+  if (!std::isfinite(value)) return "-";
+  if (std::abs(value) >= kOneDecimal) return fmt::format("{:.1f}", value);
+  const std::string text = fmt::format("{:.4g}", value);
+  return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+}
+
+std::string return_text(double mean, double deviation) {
+  const bool coarse = std::abs(mean) >= kOneDecimal && std::isfinite(deviation);
+  return fmt::format("{} +- {}", return_text(mean),
+                     coarse ? fmt::format("{:.1f}", deviation) : return_text(deviation));
 }
 
 }  // namespace hotloop

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include <hotloop/error.hpp>
 
@@ -66,14 +68,60 @@ ComparedRow row_over(const Contestant& who, const std::vector<const Played*>& ru
   return row;
 }
 
-bool same_policy(const Contestant& a, const Contestant& b) {
+bool same_name(const Contestant& a, const Contestant& b) {
   // A script may have the name of a spec.
   return a.value == b.value && a.policy == b.policy && a.run.empty() == b.run.empty();
 }
 
+bool same_policy(const Contestant& a, const Contestant& b) {
+  return same_name(a, b) && a.recipe == b.recipe;
+}
+
+// The end of a path, so many parts of it.
+std::string tail(const std::string& path, int parts) {
+  std::filesystem::path rest = std::filesystem::path(path).lexically_normal();
+  if (!rest.has_filename()) rest = rest.parent_path();  // "runs/a/"
+  std::filesystem::path result;
+  for (int i = 0; i < parts && rest.has_filename(); ++i, rest = rest.parent_path()) {
+    result = result.empty() ? rest.filename() : rest.filename() / result;
+  }
+  return result.string();
+}
+
+// No longer than it takes to tell this run from every other.
+std::string run_name(const std::string& run, const std::vector<Played>& played) {
+  constexpr int kMostParts = 8;
+  for (int parts = 1; parts < kMostParts; ++parts) {
+    const std::string name = tail(run, parts);
+    const bool is_alone = std::none_of(played.begin(), played.end(), [&](const Played& p) {
+      return p.who.run != run && !p.who.run.empty() && tail(p.who.run, parts) == name;
+    });
+    if (is_alone) return name;
+  }
+  return run;
+}
+
+// The policy's name, and where another group has the same, the algorithm or the run that differs.
+std::string group_name(const std::vector<const Played*>& group, const std::vector<Played>& played) {
+  const Contestant& who = group[0]->who;
+  std::set<std::string> recipes, others;  // others: the algorithms of other groups
+  for (const Played& p : played) {
+    if (!same_name(p.who, who)) continue;
+    recipes.insert(p.who.recipe);
+    if (p.who.recipe != who.recipe) others.insert(p.who.algorithm);
+  }
+  if (recipes.size() < 2) return who.policy;
+  const bool by_algorithm = others.size() == recipes.size() - 1 && !others.contains(who.algorithm);
+  if (by_algorithm) return fmt::format("{} ({})", who.policy, who.algorithm);
+  const std::string first = run_name(who.run, played);
+  return group.size() == 1
+             ? fmt::format("{} ({})", who.policy, first)
+             : fmt::format("{} ({} and {} more)", who.policy, first, group.size() - 1);
+}
+
 std::string policy_text(const ComparedRow& row) {
   if (row.runs > 1) return fmt::format("**{}**, {} runs", row.who.policy, row.runs);
-  if (row.who.seed) return fmt::format("{}, seed {}", row.who.policy, *row.who.seed);
+  if (row.who.seed) return fmt::format("{}, seed {}{}", row.who.policy, *row.who.seed, row.note);
   return row.who.policy;
 }
 
@@ -101,13 +149,19 @@ Comparison compare(const EnvSpec& env, const std::string& option, std::uint64_t 
       for (const Played& p : played) {
         if (is_same(p)) group.push_back(&p);
       }
+      const std::string name = group_name(group, played);
       for (const Played* p : group) {
-        result.rows.push_back(row_over(p->who, {p}, env));
-        result.rows.back().stands_for_policy = group.size() == 1;
+        ComparedRow& row = result.rows.emplace_back(row_over(p->who, {p}, env));
+        row.who.policy = name;
+        row.stands_for_policy = group.size() == 1;
+        const auto has_its_seed = [&](const Played* q) { return q->who.seed == p->who.seed; };
+        if (std::count_if(group.begin(), group.end(), has_its_seed) > 1) {
+          row.note = fmt::format(" ({})", run_name(p->who.run, played));
+        }
       }
       if (group.size() > 1) {
-        result.rows.push_back(row_over(
-            {.value = value, .policy = first->who.policy, .run = "", .seed = {}}, group, env));
+        result.rows.push_back(
+            row_over({.value = value, .policy = name, .run = "", .seed = {}}, group, env));
       }
     }
   }

@@ -1,9 +1,9 @@
 // Several policies on the same episode starts, perhaps for several values of an option of their
 // environment: what is reported of it.
 //
-// Trained policies of one spec name form a group: a row for each run, and a pooled row, for which the
-// runs' values at each start are averaged first: starts are what its interval is about, not how runs
-// differ, which the rows above it show.
+// Trained policies of one recipe (all of the spec that decides training, but for the seed) form a group: a
+// row for each run, and a pooled row, for which the runs' values at each start are averaged first: starts
+// are what its interval is about, not how runs differ, which the rows above it show.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,13 @@ struct Contestant {
   std::string policy;                 // the spec's name, or that of a policy without a network
   std::string run;                    // where the model comes from; empty if there is none
   std::optional<std::uint64_t> seed;  // of its training
+  std::string algorithm{};            // it was trained by
+  std::string recipe{};               // equal for runs that differ only by their seeds
 };
 
 struct ComparedRow {
-  Contestant who;  // without run and seed if pooled
+  Contestant who;      // without run and seed if pooled; its policy tells groups of one name apart
+  std::string note{};  // what tells a run from another of the same spec and seed
   int runs = 1;
   bool stands_for_policy = true;  // false: one of several runs, for which a pooled row stands
   int episodes = 0;

@@ -41,6 +41,12 @@ std::string about_of(const std::string& path) {
 
 [[noreturn]] void no_such_spec(const std::string& name, std::span<const std::string> names,
                                const std::string& folder) {
+  if (std::find(kAlgorithmNames.begin(), kAlgorithmNames.end(), name) != kAlgorithmNames.end()) {
+    throw UsageError(fmt::format(
+        "{0}: is an algorithm, not a spec; a world is trained by it with: hotloop train WORLD "
+        "--algo {0}, WORLD being a .cpp file or a name of hotloop list envs",
+        name));
+  }
   if (names.empty()) {
     throw UsageError(
         fmt::format("{}: no such spec or file, and no ready-made specs in {}", name, folder));

@@ -6,13 +6,16 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <mutex>
-#include <thread>
+#include <optional>
+#include <set>
 
 #include <hotloop/error.hpp>
 
 #include "core/file.hpp"
 #include "core/text.hpp"
+#include "env/world_file.hpp"
+#include "run/earlier_run.hpp"
+#include "run/jobs.hpp"
 #include "run/session.hpp"
 
 namespace hotloop {
@@ -46,13 +49,20 @@ T value_of(const YAML::Node& map, const std::string& key, std::string_view expec
   }
 }
 
+// The file of a spec or a world is looked for beside the suite first, then from the current folder.
+std::string beside(const std::string& suite, const std::string& spec) {
+  if (!is_world_file(spec) && !spec.ends_with(".yaml")) return spec;
+  return find_world_file(spec, fs::path(suite).parent_path().string());
+}
+
 // What the row does not say, the suite may say for all of its rows; overrides of both apply.
 SuiteRow read_row(const YAML::Node& node, const YAML::Node& suite, const std::string& path) {
-  constexpr std::array<std::string_view, 4> kKeys = {"title", "spec", "set", "bar"};
+  constexpr std::array<std::string_view, 5> kKeys = {"title", "spec", "algo", "set", "bar"};
   check_keys(node, kKeys, path);
   const std::string place = fmt::format("{}:{}", path, node.Mark().line + 1);
   const YAML::Node spec = node["spec"] ? node["spec"] : suite["spec"];
   if (!spec) throw UsageError(fmt::format("{}: a row needs a spec", place));
+  const YAML::Node algo = node["algo"] ? node["algo"] : suite["algo"];
   SuiteRow row;
   std::vector<std::string> overrides;
   for (const YAML::Node& from : {suite, node}) {
@@ -63,7 +73,8 @@ SuiteRow read_row(const YAML::Node& node, const YAML::Node& suite, const std::st
     }
   }
   try {
-    row.spec = load_spec(spec.as<std::string>(), overrides);
+    row.spec = load_spec_or_world(beside(path, spec.as<std::string>()),
+                                  algo ? algo.as<std::string>() : "", overrides);
     check_feasible(row.spec);
   } catch (const UsageError& error) {
     throw UsageError(fmt::format("{}: {}", place, error.what()));
@@ -101,6 +112,17 @@ std::string read_figure_y(const YAML::Node& root, const Suite& suite, const std:
   return y;
 }
 
+std::vector<std::optional<EarlierRun>> find_earlier_runs(const std::string& parent,
+                                                         const std::vector<TrainSpec>& specs) {
+  std::vector<std::optional<EarlierRun>> runs;
+  std::set<std::string> taken;  // rows may be equal
+  for (const TrainSpec& spec : specs) {
+    const auto& run = runs.emplace_back(find_earlier_run(parent, spec, taken));
+    if (run) taken.insert(run->folder);
+  }
+  return runs;
+}
+
 }  // namespace
 
 Suite load_suite(const std::string& name_or_path) {
@@ -115,8 +137,8 @@ Suite load_suite(const std::string& name_or_path) {
   }
   if (fs::is_directory(path)) throw UsageError(fmt::format("{}: is a folder", path));
   try {
-    constexpr std::array<std::string_view, 7> kKeys = {"about", "seeds", "figure", "spec",
-                                                       "set",   "bar",   "rows"};
+    constexpr std::array<std::string_view, 8> kKeys = {"about", "seeds", "figure", "spec",
+                                                       "algo",  "set",   "bar",    "rows"};
     const YAML::Node root = YAML::Load(std::string(read_file(path).text()));
     check_keys(root, kKeys, path);
     Suite suite;
@@ -152,36 +174,44 @@ std::string SuiteRow::run_name() const {
 }
 
 SuiteResults run_suite(const Suite& suite, const SuiteOptions& options) {
+  const std::string parent = options.out + "/" + suite.name;
   SuiteResults results(suite.rows.size(), std::vector<TrainResult>(suite.seeds));
-  const std::size_t total = suite.rows.size() * suite.seeds;
-  std::atomic<std::size_t> next = 0;
-  std::mutex reporting;
-  const auto stopped = [&] { return options.stop != nullptr && options.stop->load(); };
-  const auto work = [&] {
-    for (std::size_t i = next++; i < total && !stopped(); i = next++) {
-      const SuiteRow& row = suite.rows[i / suite.seeds];
-      TrainSpec spec = row.spec;
-      spec.run.seed = 1 + i % suite.seeds;
-      spec.name = row.run_name();
-      try {
-        const std::string folder = make_run_folder(options.out + "/" + suite.name, spec.name);
-        SessionHooks hooks;
-        hooks.stop = options.stop;
-        const TrainResult result = start_run(spec, folder, hooks);
-        const std::lock_guard lock(reporting);
-        if (result.interrupted) continue;
-        results[i / suite.seeds][i % suite.seeds] = result;
-        if (options.on_result) options.on_result(row, result);
-      } catch (const std::exception& error) {
-        const std::lock_guard lock(reporting);
-        if (options.on_failure) options.on_failure(row, spec.run.seed, error.what());
-      }
+  std::vector<TrainSpec> specs;
+  for (const SuiteRow& row : suite.rows) {
+    for (int seed = 1; seed <= suite.seeds; ++seed) {
+      specs.push_back(row.spec);
+      specs.back().run.seed = static_cast<std::uint64_t>(seed);
+      specs.back().name = row.run_name();
+    }
+  }
+  const std::vector<std::optional<EarlierRun>> earlier = find_earlier_runs(parent, specs);
+  int finished = 0, unfinished = 0;
+  for (const auto& run : earlier) {
+    if (run) ++(run->result ? finished : unfinished);
+  }
+  if (options.on_earlier && finished + unfinished > 0) options.on_earlier(finished, unfinished);
+  const auto work = [&](std::size_t i, Turn& turn) {
+    const SuiteRow& row = suite.rows[i / suite.seeds];
+    const TrainSpec& spec = specs[i];
+    try {
+      const std::string folder =
+          earlier[i] ? earlier[i]->folder : make_run_folder(parent, spec.name);
+      SessionHooks hooks;
+      hooks.stop = options.stop;
+      turn.unlock();
+      const TrainResult result = !earlier[i]          ? start_run(spec, folder, hooks)
+                                 : earlier[i]->result ? *earlier[i]->result
+                                                      : resume_run(spec, folder, {}, hooks);
+      turn.lock();
+      if (result.interrupted) return;
+      results[i / suite.seeds][i % suite.seeds] = result;
+      if (options.on_result) options.on_result(row, result);
+    } catch (const std::exception& error) {
+      if (!turn.owns_lock()) turn.lock();
+      if (options.on_failure) options.on_failure(row, spec.run.seed, error.what());
     }
   };
-  {
-    std::vector<std::jthread> workers;
-    for (int i = 0; i < options.jobs; ++i) workers.emplace_back(work);
-  }
+  run_jobs(suite.rows.size() * suite.seeds, options.jobs, options.stop, work);
   return results;
 }
 

@@ -7,8 +7,9 @@
 //   figure: {y: score}     what its learning curves show: score or return
 //   rows:
 //     - {title: CartPole DQN, spec: cartpole_dqn, set: [run.steps=200000], bar: 475}
+//     - {title: My world, spec: maze.cpp, algo: ppo}
 //
-// What all rows share (spec, set, bar) may stand beside `rows`; a row's own comes after it.
+// What all rows share (spec, algo, set, bar) may stand beside `rows`; a row's own comes after it.
 // Every run is an ordinary run in a folder of its own; seeds count from 1.
 #pragma once
 
@@ -51,11 +52,15 @@ struct SuiteOptions {
   int jobs = 1;              // runs at a time, each on its own thread
   std::string out = "runs";  // the run folders go to <out>/<suite>
   const std::atomic<bool>* stop = nullptr;
+  // Called before the first run if some are there already: those that are taken as they are, and those
+  // that are resumed.
+  std::function<void(int finished, int unfinished)> on_earlier{};
   // One call at a time.
   std::function<void(const SuiteRow&, const TrainResult&)> on_result;
   std::function<void(const SuiteRow&, std::uint64_t seed, const std::string& what)> on_failure;
 };
 
+// Runs that are in the folder already, and would be repeated to the bit, are not (earlier_run.hpp).
 // results[row][seed - 1]; those that were not run, or failed, have an empty run_dir. A run that fails
 // does not stop the others.
 using SuiteResults = std::vector<std::vector<TrainResult>>;

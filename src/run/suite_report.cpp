@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/system.hpp"
+#include "core/text.hpp"
 #include "run/chart.hpp"
 #include "run/progress.hpp"
 #include "run/suite.hpp"
@@ -86,9 +87,9 @@ std::string markdown_row(const SuiteRow& row, const std::vector<TrainResult>& re
       collect(results, [](const auto& r) { return static_cast<double>(r.updates); });
   const auto reached =
       std::count_if(returns.begin(), returns.end(), [&](double r) { return r >= row.bar; });
-  text += fmt::format(" {:.0f} | {:.1f} | {:.1f} to {:.1f} | {:.1f} |", quantile(updates, 0.5),
-                      quantile(returns, 0.5), quantile(returns, 0), quantile(returns, 1),
-                      quantile(best, 0.5));
+  text += fmt::format(" {:.0f} | {} | {} to {} | {} |", quantile(updates, 0.5),
+                      return_text(quantile(returns, 0.5)), return_text(quantile(returns, 0)),
+                      return_text(quantile(returns, 1)), return_text(quantile(best, 0.5)));
   if (shows_score) text += scores.empty() ? " - |" : fmt::format(" {} |", spread_text(scores));
   text += std::isnan(row.bar) ? " - |"
                               : fmt::format(" {:g}: {} of {} |", row.bar, reached, results.size());

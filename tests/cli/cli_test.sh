@@ -24,6 +24,8 @@ expect 0 "0." "$hotloop" --version
 expect 2 "did you mean train?" "$hotloop" trian cartpole_dqn
 expect 2 "--help" "$hotloop" train
 expect 2 "did you mean cartpole_dqn?" "$hotloop" train cartpole_dnq
+expect 2 "hotloop train WORLD --algo ppo" "$hotloop" train ppo
+grep -q cartpole_dqn <<<"$output" && { echo "FAILED: specs listed for an algorithm"; failures=$((failures + 1)); }
 expect 2 "did you mean algo.batch?" "$hotloop" train cartpole_dqn --set algo.bach=32
 expect 2 "algo.gamma" "$hotloop" train cartpole_dqn --set algo.gamma=1.5
 expect 2 "algo.batch" "$hotloop" train cartpole_dqn --set algo.batch=many
@@ -76,6 +78,7 @@ expect 0 "log 100 times less often" "$hotloop" doctor cartpole_dqn --set run.log
 expect 0 "log_every: 100" cat cured.yaml
 expect 0 "greedy return" "$hotloop" train cured.yaml "${small[@]}"
 rm -r runs
+expect 0 "none.yaml is not written" "$hotloop" doctor cartpole_dqn --minutes 0.05 --quiet --apply none.yaml
 output=$("$hotloop" doctor cartpole_dqn --minutes 0.05 --json --quiet 2>/dev/null)
 [[ "$output" == '{"spec":"cartpole_dqn"'*'"remedies":['*'}' && "$output" != *$'\n'* ]] ||
   { echo "FAILED: more than one JSON object: $output"; failures=$((failures + 1)); }
@@ -104,7 +107,7 @@ expect 2 "did you mean astar?" "$hotloop" eval snake_dqn_basic --policy astra
 expect 0 "episode 1: return" "$hotloop" watch "$snake" --gif snake.gif --png snake.png
 grep -q GIF89a snake.gif && grep -q PNG snake.png || { echo "FAILED: no pictures"; failures=$((failures + 1)); }
 expect 0 "episode 2: return" "$hotloop" watch snake_dqn_basic --policy hamiltonian --episodes 2
-expect 2 "cannot be drawn" "$hotloop" watch sfc_best --policy random
+expect 2 "cannot be drawn: it has no picture()" "$hotloop" watch sfc_best --policy random
 expect 0 "episode 1: return" "$hotloop" watch cartpole_dqn --policy random --png cartpole.png
 expect 0 "episode 1: return" "$hotloop" watch pendulum_ppo --policy random --gif pendulum.gif
 cp "$snake/spec.yaml" snake.yaml
@@ -122,6 +125,13 @@ grep -qF "| 12 | astar | 5 |" <<<"$output" || { echo "FAILED: no script in $outp
 # 2 boards x (2 runs, pooled, 2 scripts) x (6 measures, return), and the heading.
 [ "$(wc -l <compare.csv)" -eq 71 ] || { echo "FAILED: compare.csv has $(wc -l <compare.csv) lines"; failures=$((failures + 1)); }
 [ "$(grep -c '<circle' compare.svg)" -eq 6 ] || { echo "FAILED: compare.svg"; failures=$((failures + 1)); }
+# Runs of one name are pooled only if nothing but the seed differs.
+for algorithm in ppo dqn; do
+  "$hotloop" train cartpole --algo $algorithm "${small[@]}" --set evaluation.every=0 --out pool >out 2>&1
+done
+"$hotloop" train cartpole --algo dqn "${small[@]}" --set run.log_every=100 --seed 2 --out pool >out 2>&1
+expect 0 "| cartpole (ppo), seed 1 |" "$hotloop" compare pool/cartpole-{1,2,3} --model latest --episodes 2
+grep -qF "| **cartpole (dqn)**, 2 runs |" <<<"$output" || { echo "FAILED: pooled: $output"; failures=$((failures + 1)); }
 # The same starts as eval, and the same numbers.
 mean=$("$hotloop" eval "$snake" --episodes 5 --seed 7 --json | grep -o '"score":[0-9.]*' | head -n 1 | cut -d: -f2)
 expect 0 "\"score\":{\"mean\":$mean," "$hotloop" compare "$snake/model-best.safetensors" --episodes 5 --seed 7 --json
@@ -131,7 +141,11 @@ expect 2 "did you mean astar?" "$hotloop" compare "$snake" --against astra
 expect 2 "random is given twice" "$hotloop" compare "$snake" --against random,random
 expect 2 "need commas: --against random,astar" "$hotloop" compare "$snake" --against random astar
 expect 2 "did you mean score?" "$hotloop" compare "$snake" --measure scor
-expect 2 "did you mean grid?" "$hotloop" compare "$snake" --vary env.options.gird=8,12
+expect 2 "--vary env.options.gird=8: " "$hotloop" compare "$snake" --vary env.options.gird=8,12
+grep -q "did you mean grid?" <<<"$output" || { echo "FAILED: no grid in $output"; failures=$((failures + 1)); }
+expect 2 "--vary env.options.grid=80: " "$hotloop" compare "$snake" --set env.options.max_steps=50 --vary env.options.grid=8,80
+expect 2 "--vary: with these options" "$hotloop" compare "$snake" --vary env.options.obs=flood,basic
+expect 2 "hotloop: env.options.grid: found 80" "$hotloop" compare "$snake" --set env.options.grid=80 --vary env.options.obs=flood
 expect 2 "8 is given twice" "$hotloop" compare "$snake" --vary env.options.grid=8,8
 expect 2 "a value is empty" "$hotloop" compare "$snake" --vary env.options.grid=8,
 expect 2 "found 80; allowed: whole number" "$hotloop" compare "$snake" --vary env.options.grid=8,80
@@ -263,6 +277,29 @@ expect 0 "| cartpole_dqn, seed 1 | 30 |" "$hotloop" compare "$run" --model lates
 expect 2 "nothing to compare" "$hotloop" compare "$snake" "$run"
 lines=$("$hotloop" train cartpole_dqn "${small[@]}" --seeds 3 --json 2>/dev/null | grep -c '"seed":')
 [ "$lines" -eq 3 ] || { echo "FAILED: --seeds 3 printed $lines lines"; failures=$((failures + 1)); }
+# Several seeds at a time: in folders by seed, whole lines, the same bits.
+hashes() { grep -o '"seed":[0-9]*\|"params_hash":"[0-9a-f]*"\|-[0-9]*","cpu"' | paste -sd '  \n' | sort; }
+"$hotloop" train cartpole_dqn "${small[@]}" --seeds 5 --json --out turns 2>/dev/null | hashes >turns.txt
+"$hotloop" train cartpole_dqn "${small[@]}" --seeds 5 --jobs 3 --json --out once 2>/dev/null | hashes >once.txt
+[ "$(wc -l <once.txt)" -eq 5 ] && cmp -s turns.txt once.txt ||
+  { echo "FAILED: --jobs 3 is not the same: $(cat turns.txt once.txt)"; failures=$((failures + 1)); }
+expect 0 "seed 4: " "$hotloop" train cartpole_dqn "${small[@]}" --seeds 4 --jobs 2 --out once
+expect 1 "standard output" bash -c "'$hotloop' train cartpole_dqn ${small[*]@Q} --seeds 2 --jobs 2 --json >/dev/full"
+expect 1 "hotloop: seed 2 failed: " "$hotloop" train cartpole_dqn "${small[@]}" --seeds 2 --jobs 2 --out once \
+  --set optimiser.name=sgd --set optimiser.learning_rate=10 --set algo.loss=mse
+"$hotloop" train cartpole_dqn --steps 100000000 --set evaluation.stop_when_solved=false --quiet --seeds 4 --jobs 2 \
+  --out both >out 2>&1 &
+pid=$!
+for _ in $(seq 100); do
+  compgen -G "both/cartpole_dqn-2/checkpoints/*" >/dev/null && break
+  sleep 0.1
+done
+sleep 0.2
+kill -s INT "$pid"
+wait "$pid"
+code=$?
+[ "$code" -eq 130 ] && grep -q "hotloop resume both/cartpole_dqn-1" out && grep -q "hotloop resume both/cartpole_dqn-2" out &&
+  grep -q "not begun: seeds 3 to 4" out || { echo "FAILED: two at a time, stopped: exit $code, $(cat out)"; failures=$((failures + 1)); }
 
 # Ctrl-C, SIGTERM and a closed terminal save and say how to go on.
 for signal in INT TERM HUP; do

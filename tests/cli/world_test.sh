@@ -115,6 +115,24 @@ mkdir specs && cp maze.cpp specs/den.cpp && printf 'env: {name: den.cpp}\n' >spe
 expect 0 "greedy return" "$hotloop" train specs/mine.yaml --steps 2000 "${small[@]}"
 expect 0 "of wall time" "$hotloop" profile maze.cpp --algo dqn --seconds 0.2 --quiet
 expect 2 "did you mean dqn?" "$hotloop" train maze.cpp --algo dqm
+mkdir sweep && cp maze.cpp sweep/
+cat >sweep/rates.yaml <<'YAML'
+seeds: 1
+spec: maze.cpp
+algo: ppo
+set: [run.steps=4096, evaluation.every=0, evaluation.episodes=5]
+rows:
+  - {title: fast, set: [optimiser.learning_rate=0.003]}
+  - {title: slow, set: [optimiser.learning_rate=0.0003]}
+YAML
+expect 0 '| slow | `maze` | 4096 |' "$hotloop" suite sweep/rates.yaml --quiet --out swept
+# What is there is not trained again, unless the world has changed.
+rm swept/rates/slow-1/result.json
+expect 0 "runs in swept/rates already: 1 finished, taken as they are; 1 unfinished, resumed" \
+  "$hotloop" suite sweep/rates.yaml --quiet --out swept
+echo '// changed' >>sweep/maze.cpp
+expect 0 '| slow | `maze` | 4096 |' "$hotloop" suite sweep/rates.yaml --out swept
+grep -q already <<<"$output" && fail "runs of a world that has changed were taken: $output"
 expect 2 "is a spec, which says itself how it learns" "$hotloop" train cartpole_dqn --algo ppo
 expect 0 "greedy return" "$hotloop" train cartpole --algo ppo --steps 4096 "${small[@]}"
 expect 2 "no such file" "$hotloop" train mase.cpp

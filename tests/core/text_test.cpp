@@ -64,5 +64,22 @@ TEST(Text, NumbersAreShort) {
   EXPECT_EQ(short_number(std::nan("")), "-");
 }
 
+TEST(Text, ReturnsHaveTheDigitsThatTellThemApart) {
+  EXPECT_EQ(return_text(479.23), "479.2");
+  EXPECT_EQ(return_text(-1234.5), "-1234.5");
+  EXPECT_EQ(return_text(10), "10.0");
+  EXPECT_EQ(return_text(9.99996), "10.0");
+  EXPECT_EQ(return_text(9.35), "9.35");
+  EXPECT_EQ(return_text(5), "5.0");
+  EXPECT_EQ(return_text(0.953125), "0.9531");
+  EXPECT_EQ(return_text(-0.0123456), "-0.01235");
+  EXPECT_EQ(return_text(0), "0.0");
+  EXPECT_EQ(return_text(std::nan("")), "-");
+  EXPECT_EQ(return_text(479.23, 0.0512), "479.2 +- 0.1");
+  EXPECT_EQ(return_text(0.953125, 0.0512), "0.9531 +- 0.0512");
+  EXPECT_EQ(return_text(0.9, 0), "0.9 +- 0.0");
+  EXPECT_EQ(return_text(-0.5, 12.34), "-0.5 +- 12.3");
+}
+
 }  // namespace
 }  // namespace hotloop

@@ -69,6 +69,37 @@ TEST(Comparison, ASecondRunThatDoesTheSameDoesNotNarrowTheInterval) {
   EXPECT_LT(c.rows[2].measures[0].low, c.rows[2].measures[0].high);
 }
 
+// Only runs that differ by nothing but their seeds are pooled, and no two rows read the same.
+TEST(Comparison, RunsOfOneNameAndAnotherRecipeAreToldApart) {
+  const Evaluation e = with_scores({1, 2});
+  const auto table = [&](const std::vector<Contestant>& all) {
+    std::vector<Played> played;
+    for (const Contestant& who : all) played.push_back({who, e});
+    return comparison_markdown(compare(kEnv, "", 9, played), 0);
+  };
+  const std::string two = table({{"", "kd", "runs/kd-2", 1, "ppo", "A"},
+                                 {"", "kd", "runs/kd-3", 1, "dqn", "B"},
+                                 {"", "kd", "runs/kd-4", 2, "dqn", "B"},
+                                 {"", "kd", "", {}}});
+  for (const char* row : {"| kd (ppo), seed 1 |", "| kd (dqn), seed 1 |", "| kd (dqn), seed 2 |",
+                          "| **kd (dqn)**, 2 runs |", "| kd | 2 |"}) {
+    EXPECT_NE(two.find(row), std::string::npos) << row << " in\n" << two;
+  }
+  EXPECT_EQ(two.find("3 runs"), std::string::npos) << two;
+  const std::string same_algorithm = table({{"", "kd", "a/kd-1/", 1, "dqn", "A"},
+                                            {"", "kd", "b/kd-1", 1, "dqn", "B"},
+                                            {"", "kd", "b/kd-2", 2, "dqn", "B"}});
+  for (const char* row : {"| kd (a/kd-1), seed 1 |", "| kd (b/kd-1 and 1 more), seed 2 |",
+                          "| **kd (b/kd-1 and 1 more)**, 2 runs |"}) {
+    EXPECT_NE(same_algorithm.find(row), std::string::npos) << row << " in\n" << same_algorithm;
+  }
+  const std::string twice =
+      table({{"", "kd", "a/kd-1", 1, "dqn", "A"}, {"", "kd", "a/kd-2", 1, "dqn", "A"}});
+  for (const char* row : {"| kd, seed 1 (kd-1) |", "| kd, seed 1 (kd-2) |", "| **kd**, 2 runs |"}) {
+    EXPECT_NE(twice.find(row), std::string::npos) << row << " in\n" << twice;
+  }
+}
+
 TEST(Comparison, TheTableIsNarrow) {
   const std::string all = comparison_markdown(example(), {});
   EXPECT_NE(all.find("| size | policy | episodes | score | delay | a | b | c |\n"),

@@ -100,6 +100,28 @@ TEST_F(SuiteTest, CurvesShowTheScoreIfEveryRowKeepsOne) {
   EXPECT_EQ(figure_y("rows: [{spec: snake_dqn_basic}, {spec: cartpole_dqn}]"), "return");
 }
 
+// `algo` does what `train --algo` does: the general settings are those of the algorithm from the start.
+TEST_F(SuiteTest, AWorldMayBeGivenAnAlgorithm) {
+  const std::string path = folder_ + "/s.yaml";
+  write_file_atomically(path,
+                        "spec: cartpole\nalgo: ppo\nrows:\n"
+                        "  - {title: a, set: [optimiser.learning_rate=0.001]}\n"
+                        "  - {title: b, algo: sarsa}\n");
+  const Suite suite = load_suite(path);
+  EXPECT_EQ(suite.rows[0].spec.algorithm, Algorithm::ppo);
+  EXPECT_EQ(suite.rows[1].spec.algorithm, Algorithm::sarsa);
+  EXPECT_EQ(to_yaml(suite.rows[1].spec), to_yaml(load_world_spec("cartpole", Algorithm::sarsa)));
+  EXPECT_NE(complaint("rows: [{spec: cartpole, algo: pqo}]").find("s.yaml:1: --algo pqo: unknown"),
+            std::string::npos);
+  EXPECT_NE(
+      complaint("rows: [{spec: cartpole_dqn, algo: ppo}]").find("is a spec, which says itself"),
+      std::string::npos);
+  // A file is looked for beside the suite.
+  write_file_atomically(folder_ + "/mine.yaml", "env: {name: cartpole}\nalgo: {batch: 48}\n");
+  write_file_atomically(path, "rows: [{spec: mine.yaml}]");
+  EXPECT_EQ(load_suite(path).rows[0].spec.q.batch, 48);
+}
+
 // Two rows of two seeds on hand-written metrics. The medians of the final scores are 19.5 and 10, so good
 // is 18.525: the slow row gets there when its median passes from 5 to 19.5, the other never.
 TEST_F(SuiteTest, ReportsScoresAndWhenTheyWereGood) {
@@ -165,6 +187,7 @@ TEST_F(SuiteTest, RunsEverySeedAndReportsMedians) {
   options.on_result = [&](const SuiteRow&, const TrainResult&) { ++reported; };
   const SuiteResults one = run_suite(suite, options);
   options.jobs = 2;
+  options.out = folder_ + "/two";
   const SuiteResults two = run_suite(suite, options);
   EXPECT_EQ(reported, 12);
   for (std::size_t row = 0; row < 2; ++row) {
@@ -194,6 +217,44 @@ TEST_F(SuiteTest, RunsEverySeedAndReportsMedians) {
   EXPECT_NE(table.find("| first row | `small` | 2800 | 0.5 |"), std::string::npos) << table;
   EXPECT_NE(table.find("| 5: 3 of 3 |"), std::string::npos) << table;
   EXPECT_NE(table.find("| 1e+09: 0 of 3 |"), std::string::npos) << table;
+}
+
+// What is finished is taken as it is, what is not is resumed, what is of another spec is neither.
+TEST_F(SuiteTest, GoesOnWithWhatIsThere) {
+  Suite suite{.name = "tiny", .about = "", .seeds = 2, .rows = {}};
+  suite.rows.push_back({.title = "row", .spec = small_spec(), .bar = 5});
+  SuiteOptions options;
+  options.out = folder_;
+  std::vector<std::pair<int, int>> earlier;
+  options.on_earlier = [&](int finished, int unfinished) {
+    earlier.emplace_back(finished, unfinished);
+  };
+  int reported = 0;
+  options.on_result = [&](const SuiteRow&, const TrainResult&) { ++reported; };
+  const SuiteResults first = run_suite(suite, options);
+  EXPECT_TRUE(earlier.empty());
+  // The second run as it would be had it been killed at its end; a third seed is new.
+  fs::remove(first[0][1].run_dir + "/result.json");
+  suite.seeds = 3;
+  const SuiteResults second = run_suite(suite, options);
+  EXPECT_EQ(earlier, (std::vector<std::pair<int, int>>{{1, 1}}));
+  EXPECT_EQ(reported, 2 + 3);
+  for (int seed = 0; seed < 2; ++seed) {
+    EXPECT_EQ(second[0][seed].run_dir, first[0][seed].run_dir);
+    EXPECT_EQ(second[0][seed].params_hash, first[0][seed].params_hash);
+  }
+  EXPECT_EQ(to_json(second[0][0]), to_json(first[0][0])) << "read back whole";
+  EXPECT_EQ(second[0][2].run_dir, folder_ + "/tiny/row-3");
+  // Another spec under the same title.
+  suite.rows[0].spec.q.double_q = true;
+  const SuiteResults third = run_suite(suite, options);
+  EXPECT_EQ(earlier.size(), 1u);
+  EXPECT_EQ(third[0][0].run_dir, folder_ + "/tiny/row-4");
+  // Two equal rows do not share their runs.
+  suite.rows.push_back(suite.rows[0]);
+  const SuiteResults equal = run_suite(suite, options);
+  EXPECT_EQ(earlier.back(), (std::pair{3, 0}));
+  EXPECT_NE(equal[0][0].run_dir, equal[1][0].run_dir);
 }
 
 }  // namespace
