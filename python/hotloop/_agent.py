@@ -76,6 +76,7 @@ class Agent:
         self._agent = _hotloop.Agent(os.fspath(path), which)
         self._facts: dict[str, Any] = json.loads(self._agent.env_facts or "{}")
         self._notes: dict[str, Any] = self._facts.get("notes", {})
+        self._plays = ""  # the engine's name of what it is evaluated on, if that is not its own
 
     @property
     def path(self) -> str:
@@ -181,14 +182,23 @@ class Agent:
     ) -> Evaluation:
         """Plays episodes in the engine. ``seed=None`` takes the starts that training evaluated on.
 
-        env: again, if it was a function or a vector environment and this is another process.
+        env: another one to play on, in this call alone; or the same again, if it was a function or a
+        vector environment and this is another process.
         """
-        from ._source import make_known
+        from ._source import make_known, stand_in
 
-        make_known(self.env, env)
-        returns, lengths, finished, measures = self._agent.evaluate(
-            episodes, seed, not deterministic
-        )
+        plays = self._plays if env is None else stand_in(self.env, env)
+        if not plays:
+            make_known(self.env)
+        try:
+            returns, lengths, finished, measures = self._agent.evaluate(
+                episodes, seed, not deterministic, plays
+            )
+        finally:
+            if env is not None:
+                from ._worlds import forget
+
+                forget(plays)
         return Evaluation(
             np.array(returns, np.float64),
             np.array(lengths, np.int64),

@@ -60,25 +60,28 @@ def engine_env(env: EnvLike, eval_env: Optional[EnvLike] = None) -> tuple[str, O
     return register(env, eval_env=eval_env)
 
 
-def make_known(
-    name: str, env: Optional[EnvLike] = None, eval_env: Optional[EnvLike] = None
-) -> None:
-    """Gives the engine an environment of Python's again that it knows by name."""
-    if not name.startswith(("gymnasium:", "python:")):
-        if env is not None:
-            raise UsageError(f"env: this run is on {name}, which hotloop has itself; leave it out")
-    elif env is not None:
-        from ._worlds import register
+def is_of_python(name: str) -> bool:
+    return name.startswith(("gymnasium:", "python:"))
 
-        register(env, eval_env=eval_env, name=name)
-    elif _hotloop.can_play(name):
+
+def make_known(name: str) -> None:
+    """Sees to it that the engine can play an environment that a run knows by name."""
+    if not is_of_python(name) or _hotloop.can_play(name):
         return
-    elif name.startswith("gymnasium:"):
-        engine_env(name.split(":", 1)[1])
-    else:
+    if not name.startswith("gymnasium:"):
         raise UsageError(
             f"env: this is about {name}, which hotloop cannot make by itself; give it once more, as env="
         )
+    engine_env(name.split(":", 1)[1])
+
+
+def stand_in(name: str, env: EnvLike, eval_env: Optional[EnvLike] = None) -> str:
+    """A name for `env`, to be played in place of what a run knows by `name`, which stays what it is."""
+    if not is_of_python(name):
+        raise UsageError(f"env: this run is on {name}, which hotloop has itself; leave it out")
+    from ._worlds import register
+
+    return register(env, eval_env=eval_env, instead_of=name)[0]
 
 
 def run_name(world: str) -> str:

@@ -95,12 +95,12 @@ def _maker(env: EnvLike) -> tuple[str, Callable[[], Any]]:
             "environment, a gymnasium.vector.VectorEnv"
         )
     label = getattr(env, "__qualname__", type(env).__name__).replace("<locals>.", "")
-    return _own_name(label.replace("<", "").replace(">", "")), env
+    return _own_name("python:" + label.replace("<", "").replace(">", "")), env
 
 
 def _own_name(label: str) -> str:
     """No two functions are the same environment, whatever they are called, in this process or another."""
-    return f"python:{label}@{secrets.token_hex(4)}"
+    return f"{label}@{secrets.token_hex(4)}"
 
 
 def _shape(facts: dict[str, Any]) -> tuple[Any, ...]:
@@ -111,7 +111,7 @@ def _shape(facts: dict[str, Any]) -> tuple[Any, ...]:
 _registered: dict[str, dict[str, Any]] = {}  # facts by name
 
 
-def _register(name: str, facts: dict[str, Any], driver: Callable[[int, bool], Any]) -> None:
+def _check_alike(facts: dict[str, Any], name: str) -> None:
     before = _registered.get(name, facts)
     if _shape(before) != _shape(facts):
         raise UsageError(
@@ -119,31 +119,47 @@ def _register(name: str, facts: dict[str, Any], driver: Callable[[int, bool], An
             f"{facts['actions'] or len(facts['action_low'])} actions where there were {before['obs']} and "
             f"{before['actions'] or len(before['action_low'])}"
         )
+
+
+def _register(
+    name: str, instead_of: Optional[str], facts: dict[str, Any], driver: Callable[[int, bool], Any]
+) -> None:
+    _check_alike(facts, instead_of or name)
     _hotloop.register_env(name, facts, driver)
     _registered[name] = facts
 
 
+def forget(name: str) -> None:
+    """Lets go of an environment that nobody plays any more."""
+    _hotloop.forget_env(name)
+    del _registered[name]
+
+
 def register(
-    env: EnvLike, *, eval_env: Optional[EnvLike] = None, name: Optional[str] = None
+    env: EnvLike, *, eval_env: Optional[EnvLike] = None, instead_of: Optional[str] = None
 ) -> tuple[str, Optional[int]]:
-    """Makes `env` known to the engine. Returns its name there, and its number of rows if that is fixed."""
+    """Makes `env` known to the engine. Returns its name there, and its number of rows if that is fixed.
+
+    instead_of: a known environment that it must be like; it gets a name of its own all the same.
+    """
     gymnasium = the_gymnasium()
     if isinstance(env, gymnasium.vector.VectorEnv):
-        return _register_vector(env, eval_env, name)
+        return _register_vector(env, eval_env, instead_of)
     if eval_env is not None:
         raise UsageError("eval_env: is for a vector environment; others are made anew for evaluations")
-    own_name, make = _maker(env)
-    name = name or own_name
-    _register(name, _facts(make, name), lambda count, training: EnvDriver(make, count))
+    name, make = _maker(env)
+    if instead_of is not None:
+        name = _own_name(instead_of.split("@")[0])
+    _register(name, instead_of, _facts(make, name), lambda count, training: EnvDriver(make, count))
     return name, None
 
 
-def _register_vector(env: Any, eval_env: Optional[EnvLike], name: Optional[str]) -> tuple[str, int]:
+def _register_vector(env: Any, eval_env: Optional[EnvLike], instead_of: Optional[str]) -> tuple[str, int]:
     label = env.spec.id if env.spec else type(env.unwrapped).__name__
     if hasattr(env.unwrapped, "engine_spec"):
         raise UsageError(f"env: {label} is hotloop's own; name it, env={env.unwrapped.engine_spec['name']!r}")
     make = _single_maker(env, eval_env)
-    name = name or _own_name(label)
+    name = _own_name(instead_of.split("@")[0] if instead_of else f"python:{label}")
     facts = _facts(make, name)
     shown = Observations(env.single_observation_space)
     vector = {**facts, "obs": shown.size, "parts": shown.parts, **action_facts(env.single_action_space)}
@@ -161,10 +177,11 @@ def _register_vector(env: Any, eval_env: Optional[EnvLike], name: Optional[str])
             "none: single environments of the same id are used instead",
             stacklevel=4,
         )
-        _register(name, facts, lambda count, training: EnvDriver(make, count))
+        _register(name, instead_of, facts, lambda count, training: EnvDriver(make, count))
         return name, env.num_envs
     _register(
         name,
+        instead_of,
         facts,
         lambda count, training: VectorDriver(env, count) if training else EnvDriver(make, count),
     )

@@ -93,7 +93,7 @@ def test_single_environments():
 @pytest.mark.parametrize("kind", [SyncVectorEnv, AsyncVectorEnv])
 def test_vector_environments_in_every_autoreset_mode(mode, kind):
     vector = kind([Count, Count], autoreset_mode=mode)
-    name, rows = _worlds.register(vector, eval_env=Count, name=f"python:{mode}{kind.__name__}")
+    name, rows = _worlds.register(vector, eval_env=Count)
     assert rows == 2
     env = hotloop.make(name, num_envs=2)
     obs, _ = env.reset(seed=5)
