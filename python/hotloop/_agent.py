@@ -124,7 +124,7 @@ class Agent:
 
         deterministic: the action of the largest value or probability, or the mean. False draws from
         the policy, which an agent that learnt values has not.
-        mask: [N, actions], nonzero where a numbered action may be taken.
+        mask: [N, actions], nonzero where a numbered action may be taken; needed if the environment has masks.
         seed: of the draws; None = other ones at each call.
         """
         rows, single = self._rows(obs)
@@ -228,6 +228,11 @@ class Agent:
 
     def _mask(self, mask: Any, rows: np.ndarray, single: bool) -> Optional[np.ndarray]:
         if mask is None:
+            if self._facts.get("mask", False):
+                raise UsageError(
+                    f"mask: {self.env} says which actions are allowed, and this agent was trained to choose among "
+                    'them; give mask=info["action_mask"], or ones to allow them all'
+                )
             return None
         if self._agent.is_box:
             raise UsageError("mask: this agent's actions are a box; only numbered ones are masked")
