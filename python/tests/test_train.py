@@ -67,6 +67,15 @@ def test_overrides_nested_and_dotted(tmp_path):
     assert "batch: 16" in nested.spec
 
 
+BRANCHES = {"p": {"from": "pole", "layers": ["dense 16"]}, "c": {"from": "cart", "layers": ["dense 8"]}}
+
+
+@pytest.mark.parametrize("given", [{"net": {"branches": BRANCHES}}, {"net.branches": BRANCHES}])
+def test_branches_are_a_value(tmp_path, given):
+    run = hotloop.train("ppo", env="cartpole", steps=1_024, out=tmp_path, progress=False, **given)
+    assert "branches: {p: {from: pole, layers: [dense 16]}, c: {from: cart, layers: [dense 8]}}" in run.spec
+
+
 def test_a_dict_is_a_spec(tmp_path):
     run = hotloop.train(
         {
