@@ -90,6 +90,39 @@ def _noted(error: Exception, where: str) -> Exception:
     return error
 
 
+def seeded_reset(env: Any, seed: int) -> Any:
+    try:
+        return env.reset(seed=seed)
+    except TypeError as error:
+        if "unexpected keyword argument 'seed'" not in str(error):
+            raise
+        raise UsageError(
+            f"env: reset of {type(env.unwrapped).__name__} takes no seed; Gymnasium's interface asks for "
+            "reset(self, *, seed=None, options=None), which begins with super().reset(seed=seed)"
+        ) from error
+
+
+def _not_a_step(told: Any) -> UsageError:
+    found = f"{len(told)} values" if isinstance(told, (tuple, list)) else f"a {type(told).__name__}"
+    return UsageError(
+        f"env: step returned {found}; Gymnasium's interface asks for five: (observation, reward, terminated, "
+        "truncated, info), where the old done is terminated if the episode ended by itself and truncated if a "
+        "limit of time cut it"
+    )
+
+
+_NUMBERS = (float, int, np.number, np.bool_)
+
+
+def _number(reward: Any) -> Any:
+    """Of what is neither Python's nor NumPy's number: an array without dimensions passes, too."""
+    array = np.asarray(reward)
+    if array.ndim == 0 and array.dtype.kind in "fiub":
+        return array.item()
+    found = f"an array of shape {array.shape}" if isinstance(reward, np.ndarray) else repr(reward)
+    raise UsageError(f"env: step returned the reward {found}; Gymnasium's interface asks for one number, a float")
+
+
 in_use: Any = weakref.WeakSet()  # environments that a driver steps
 
 
@@ -112,7 +145,7 @@ class EnvDriver(_Driver):
         self._steps = [env.step for env in self.envs]
 
     def _begin_row(self, row: int) -> None:
-        obs, info = self.envs[row].reset(seed=int(self._seeds[row]))
+        obs, info = seeded_reset(self.envs[row], int(self._seeds[row]))
         self._write(self._obs[row], obs)
         self._show_mask(row, info)
 
@@ -130,7 +163,14 @@ class EnvDriver(_Driver):
         rewards, write, masked = self._rewards, self._write, self._mask is not None
         for row, step in enumerate(self._steps):
             try:
-                obs, rewards[row], terminated, truncated, info = step(actions[row])
+                told = step(actions[row])
+                try:
+                    obs, reward, terminated, truncated, info = told
+                except (TypeError, ValueError):
+                    raise _not_a_step(told) from None
+                if not isinstance(reward, _NUMBERS):
+                    reward = _number(reward)
+                rewards[row] = reward
                 if terminated or truncated:
                     self._terminated[row] = terminated
                     self._truncated[row] = truncated

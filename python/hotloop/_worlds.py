@@ -16,7 +16,7 @@ import warnings
 from typing import Any, Callable, Optional, Union
 
 from . import _encoding, _hotloop
-from ._drivers import EnvDriver, VectorDriver, autoreset_mode, in_use, own, takes_reset_mask
+from ._drivers import EnvDriver, VectorDriver, autoreset_mode, in_use, own, seeded_reset, takes_reset_mask
 from ._errors import UsageError
 from ._interface import Observations, action_facts, start_of, the_gymnasium
 
@@ -36,7 +36,7 @@ def _facts(make: Callable[[], Any], name: str) -> dict[str, Any]:
     try:
         observations = Observations(env.observation_space)
         actions = action_facts(env.action_space)
-        told = env.reset(seed=0)
+        told = seeded_reset(env, 0)
         if not (isinstance(told, tuple) and len(told) == 2 and isinstance(told[1], dict)):
             raise UsageError(f"env: reset of {name} returned a {type(told).__name__}; expected (observation, info)")
         info = told[1]

@@ -114,6 +114,13 @@ def test_another_environment_of_the_engine(tmp_path):
         ({"seed": -1}, ["run.seed", "-1"]),
         ({"callback": 3}, ["callback", "int"]),
         ({"env": "cartpol"}, ["cartpol", "did you mean cartpole"]),
+        ({"spec": "sac", "env": "pendulum"}, ["sac is unknown", "\nalgorithms: dqn, pqn, sarsa, ppo\nready-made"]),
+        ({"spec": "a2c"}, ["a2c is unknown", "\nalgorithms: dqn"]),
+        (
+            {"env": "Pendulum-v1", "env.g": 2.5},
+            ["env.g: an environment of Python's", "env=lambda: gymnasium.make('Pendulum-v1', g=2.5)"],
+        ),
+        ({"env": "Pendulum-v1", "env.options": {"on": True}}, ["env.options.on", "'Pendulum-v1', on=True)"]),
     ],
 )
 def test_a_bad_request_says_what_is_wrong(tmp_path, arguments, words):

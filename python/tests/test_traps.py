@@ -210,6 +210,53 @@ def test_what_reset_and_step_return_is_looked_at(tmp_path):
         hotloop.train("dqn", env=Forgetful, steps=400, out=tmp_path, **small())
 
 
+class Four(Walk):
+    def step(self, action):
+        return super().step(action)[:4]
+
+
+class NoReward(Walk):
+    def step(self, action):
+        obs, reward, *rest = super().step(action)
+        return obs, self.reward(reward), *rest
+
+    def reward(self, reward):
+        return None
+
+
+class Rewards(NoReward):
+    def reward(self, reward):
+        return np.array([reward])
+
+
+class Seedless(Walk):
+    def reset(self):
+        return super().reset()
+
+
+@pytest.mark.parametrize(
+    ("env", "words"),
+    [
+        (Four, r"step returned 4 values; .* \(observation, reward, terminated, truncated, info\)"),
+        (NoReward, "returned the reward None; Gymnasium's interface asks for one number"),
+        (Rewards, r"returned the reward an array of shape \(1,\); Gymnasium's interface asks for one number"),
+        (Seedless, r"reset of Seedless takes no seed; .* reset\(self, \*, seed=None, options=None\)"),
+    ],
+)
+def test_other_interfaces_than_gymnasiums_are_named(tmp_path, env, words):
+    with pytest.raises(hotloop.UsageError, match=words):
+        hotloop.train("dqn", env=env, steps=400, out=tmp_path, **small())
+
+
+def test_rewards_of_any_type_of_number(tmp_path):
+    class Mixed(NoReward):
+        def reward(self, reward):
+            return [int, float, np.float32, np.int8, bool, np.bool_, np.array][self.steps % 7](1)
+
+    run = hotloop.train("dqn", env=Mixed, steps=400, out=tmp_path, **small())
+    assert run.evaluate(2).mean == 9
+
+
 def test_agents_refuse_what_is_no_number(value_run):
     obs = np.zeros((3, 4), np.float32)
     obs[1, 2] = np.nan

@@ -84,6 +84,16 @@ def test_an_environment_given_to_resume_is_that_of_the_run(tmp_path):
     assert "python:Paid@" in again.spec  # files keep the name
 
 
+def test_the_engines_worlds_are_named_as_gymnasium_knows_them(tmp_path):
+    settings = {"steps": 1_024, "out": tmp_path, "progress": False, "evaluation": {"every": 0, "episodes": 2}}
+    run = hotloop.train("ppo", env="Pendulum-v1", **settings)
+    with pytest.raises(hotloop.UsageError, match="pendulum is hotloop's own, .* give env='hotloop/Pendulum-v1'"):
+        run.evaluate(2, env="pendulum")
+    with pytest.raises(hotloop.UsageError, match="own.cpp is hotloop's own, .* give an id of Gymnasium's"):
+        run.evaluate(2, env="own.cpp")
+    assert run.evaluate(2, env="hotloop/Pendulum-v1").mean < 0
+
+
 def test_in_another_process_too(tmp_path):
     run = hotloop.train("dqn", env=Paid, steps=400, out=tmp_path, **small())
     program = (
