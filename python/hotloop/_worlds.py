@@ -30,10 +30,31 @@ def _check_made(env: Any, name: str) -> Any:
     raise UsageError(f"env: {name} made a {type(env).__name__}; expected a gymnasium.Env")
 
 
-def _facts(make: Callable[[], Any], name: str) -> dict[str, Any]:
+_NORMALISERS = {"NormalizeObservation": "obs", "NormalizeReward": "rewards"}  # and their cures: algo.normalise.*
+
+
+def _warn_of_statistics(*envs: Any) -> None:
+    """Of wrappers, of single and of vector environments, that learn a scale of their own."""
+    gymnasium = the_gymnasium()
+    bases: set[str] = set()
+    for env in envs:
+        while isinstance(env, (gymnasium.Wrapper, gymnasium.vector.VectorWrapper)):
+            bases |= {base.__name__ for base in type(env).__mro__}
+            env = env.env
+    for name in sorted(bases & set(_NORMALISERS)):
+        warnings.warn(
+            f"{name} keeps statistics of its own in every environment, which models do not hold: evaluations see "
+            "other scales than training did, and cannot be repeated. Leave it out and give "
+            f"algo={{'normalise': {{'{_NORMALISERS[name]}': True}}}} instead (algo.normalise), which models hold",
+            stacklevel=2,
+        )
+
+
+def _facts(make: Callable[[], Any], name: str, vector: Any = None) -> dict[str, Any]:
     """What the engine must know, asked of an environment that is made for it and closed again."""
     env = own(_check_made(make(), name))
     try:
+        _warn_of_statistics(env, vector, *getattr(getattr(vector, "unwrapped", None), "envs", [])[:1])
         observations = Observations(env.observation_space)
         actions = action_facts(env.action_space)
         told = seeded_reset(env, 0)
@@ -160,7 +181,7 @@ def _register_vector(env: Any, eval_env: Optional[EnvLike], instead_of: Optional
         raise UsageError(f"env: {label} is hotloop's own; name it, env={env.unwrapped.engine_spec['name']!r}")
     make = _single_maker(env, eval_env)
     name = _own_name(instead_of.split("@")[0] if instead_of else f"python:{label}")
-    facts = _facts(make, name)
+    facts = _facts(make, name, env)
     shown = Observations(env.single_observation_space)
     vector = {**facts, "obs": shown.size, "parts": shown.parts, **action_facts(env.single_action_space)}
     if _shape(vector) != _shape(facts):

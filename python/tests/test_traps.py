@@ -1,6 +1,7 @@
 """Environments that are easy to get wrong, and what is said of them."""
 
 import os
+import re
 import sys
 import types
 import warnings
@@ -208,6 +209,34 @@ def test_what_reset_and_step_return_is_looked_at(tmp_path):
         hotloop.train("dqn", env=Old, steps=400, out=tmp_path, **small())
     with pytest.raises(hotloop.UsageError, match="there is no part 'b'; found a"):
         hotloop.train("dqn", env=Forgetful, steps=400, out=tmp_path, **small())
+
+
+def normalised(cls):
+    return lambda: getattr(gymnasium.wrappers, cls)(Walk())
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (normalised("NormalizeObservation"), "NormalizeObservation keeps .*'normalise': {'obs': True}"),
+        (normalised("NormalizeReward"), "NormalizeReward keeps .*'normalise': {'rewards': True}"),
+        (
+            lambda: gymnasium.wrappers.vector.NormalizeObservation(SyncVectorEnv([Walk] * 2)),
+            "NormalizeObservation keeps statistics of its own",
+        ),
+        (lambda: SyncVectorEnv([normalised("NormalizeReward")] * 2), "NormalizeReward keeps statistics of its own"),
+    ],
+    ids=["obs", "rewards", "vector", "rows"],
+)
+def test_wrappers_with_statistics_are_warned_of_once(tmp_path, make, words):
+    vector = isinstance(env := make(), gymnasium.vector.VectorEnv)
+    more = {"env": env, "eval_env": Walk} if vector else {"env": make}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run = hotloop.train("dqn", steps=200, out=tmp_path, **more, **small())
+        run.evaluate(2)
+    (text,) = [str(warning.message) for warning in caught if "statistics" in str(warning.message)]
+    assert re.search(words, text) and "algo.normalise" in text
 
 
 class Four(Walk):
