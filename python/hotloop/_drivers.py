@@ -12,7 +12,7 @@ from typing import Any, Callable, Optional
 import numpy as np
 
 from . import _encoding
-from ._errors import UsageError
+from ._errors import RunError, UsageError
 from ._interface import Observations, start_of, the_gymnasium
 
 
@@ -228,13 +228,31 @@ class VectorDriver(_Driver):
             if masked:
                 self._show_mask(row, _row_info(infos, row))
 
+    def _ask(self, what: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        try:
+            return what(*arguments, **named)
+        except (EOFError, BrokenPipeError, ConnectionResetError) as error:  # of AsyncVectorEnv's pipes
+            raise RunError(
+                f"env: a worker process of {type(self.env.unwrapped).__name__} died{self._dead_workers()}: killed "
+                "(for its memory, say), crashed in native code, or ended by os._exit. A SyncVectorEnv of the same "
+                "environments shows where"
+            ) from error
+
+    def _dead_workers(self) -> str:
+        processes = getattr(self.env.unwrapped, "processes", [])
+        for process in processes:  # the pipe closes a moment before its process has ended
+            process.join(timeout=0.1)
+        dead = [(row, p.exitcode) for row, p in enumerate(processes) if p.exitcode is not None]
+        return "".join(f", row {row} with exit code {code}" for row, code in dead)
+
     def begin(self) -> None:
         seeds = [int(seed) for seed in self._seeds]
-        obs, infos = self.env.reset(seed=seeds if self._many_seeds else seeds[0])
+        obs, infos = self._ask(self.env.reset, seed=seeds if self._many_seeds else seeds[0])
         self._show(obs, infos, range(len(self._obs)))
 
     def step(self) -> None:
-        obs, rewards, terminated, truncated, infos = self.env.step(np.asarray(self._as_taken(self._actions)))
+        actions = np.asarray(self._as_taken(self._actions))
+        obs, rewards, terminated, truncated, infos = self._ask(self.env.step, actions)
         self._rewards[:] = rewards
         self._terminated[:] = terminated
         self._truncated[:] = truncated
@@ -248,8 +266,8 @@ class VectorDriver(_Driver):
         self._show(obs, infos, range(len(self._obs)) if self._same_step else np.flatnonzero(~ended))
         if not self._same_step:
             seeds = [int(seed) if over else None for seed, over in zip(self._seeds, ended)]
-            obs, infos = self.env.reset(
-                seed=seeds if self._many_seeds else None, options={"reset_mask": ended}
+            obs, infos = self._ask(
+                self.env.reset, seed=seeds if self._many_seeds else None, options={"reset_mask": ended}
             )
             self._show(obs, infos, np.flatnonzero(ended))
 

@@ -13,7 +13,7 @@ gymnasium = pytest.importorskip("gymnasium")
 
 import hotloop  # noqa: E402
 from gymnasium import spaces  # noqa: E402
-from gymnasium.vector import SyncVectorEnv  # noqa: E402
+from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv  # noqa: E402
 
 
 class Walk(gymnasium.Env):
@@ -237,6 +237,21 @@ def test_wrappers_with_statistics_are_warned_of_once(tmp_path, make, words):
         run.evaluate(2)
     (text,) = [str(warning.message) for warning in caught if "statistics" in str(warning.message)]
     assert re.search(words, text) and "algo.normalise" in text
+
+
+class Dies(Walk):
+    def step(self, action):
+        if self.np_random.random() < 0.2:
+            os._exit(3)
+        return super().step(action)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork")
+def test_a_worker_that_dies_is_told(tmp_path):
+    vector = AsyncVectorEnv([Walk, Dies])
+    with pytest.raises(hotloop.RunError, match="a worker process of AsyncVectorEnv died, row 1 with exit code 3"):
+        hotloop.train("dqn", env=vector, eval_env=Walk, steps=400, out=tmp_path, **small())
+    vector.close(terminate=True)
 
 
 class Four(Walk):
