@@ -83,21 +83,9 @@ def stand_in(name: str, env: EnvLike, eval_env: Optional[EnvLike] = None) -> str
     """A name for `env`, to be played in place of what a run knows by `name`, which stays what it is."""
     if not is_of_python(name):
         raise UsageError(f"env: this run is on {name}, which hotloop has itself; leave it out")
-    if isinstance(env, (str, os.PathLike)):
-        _check_stand_in(name, os.fspath(env))
     from ._worlds import register
 
     return register(env, eval_env=eval_env, instead_of=name)[0]
-
-
-def _check_stand_in(name: str, env: str) -> None:
-    if env not in dict(_hotloop.envs()) and not env.endswith((".cpp", ".so")):
-        return
-    from ._register import IDS
-
-    ids = [id for id, world in IDS.items() if world == env]
-    instead = f"env={ids[0]!r}, the same world as Gymnasium sees it" if ids else "an id of Gymnasium's or a function"
-    raise UsageError(f"env: {env} is hotloop's own, and this is about {name}, of Python's; give {instead}")
 
 
 def run_name(world: str) -> str:
@@ -124,7 +112,7 @@ def _check_spec_name(name: str) -> None:
     known = [*_hotloop.algorithms(), *dict(_hotloop.specs()), *dict(_hotloop.envs())]
     if name in known or not name.replace("_", "").replace("-", "").isalnum() or os.path.exists(name):
         return
-    near = difflib.get_close_matches(name, known, n=1)
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.75)  # sac is not sfc
     hint = f"; did you mean {near[0]}?" if near else ""
     raise UsageError(
         f"spec: {name} is unknown{hint}\nalgorithms: {', '.join(_hotloop.algorithms())}"

@@ -50,7 +50,7 @@ def _warn_of_statistics(*envs: Any) -> None:
         )
 
 
-def _facts(make: Callable[[], Any], name: str, vector: Any = None) -> dict[str, Any]:
+def facts_of(make: Callable[[], Any], name: str, vector: Any = None) -> dict[str, Any]:
     """What the engine must know, asked of an environment that is made for it and closed again."""
     env = own(_check_made(make(), name))
     try:
@@ -88,8 +88,14 @@ def _facts(make: Callable[[], Any], name: str, vector: Any = None) -> dict[str, 
     }
 
 
-def _maker(env: EnvLike) -> tuple[str, Callable[[], Any]]:
+def maker(env: EnvLike) -> tuple[str, Callable[[], Any]]:
     gymnasium = the_gymnasium()
+    if isinstance(env, str) and (env in dict(_hotloop.envs()) or env.endswith((".cpp", ".so"))):
+        from ._register import IDS
+
+        ids = [id for id, world in IDS.items() if world == env]
+        instead = f"{ids[0]!r}, the same as Gymnasium sees it" if ids else "an id of Gymnasium's or a function"
+        raise UsageError(f"env: {env} is a world of hotloop's own, and one of Python's is needed: {instead}")
     if isinstance(env, str):
         module, colon, known_as = env.rpartition(":")
         try:
@@ -168,10 +174,10 @@ def register(
         return _register_vector(env, eval_env, instead_of)
     if eval_env is not None:
         raise UsageError("eval_env: is for a vector environment; others are made anew for evaluations")
-    name, make = _maker(env)
+    name, make = maker(env)
     if instead_of is not None:
         name = _own_name(instead_of.split("@")[0])
-    _register(name, instead_of, _facts(make, name), lambda count, training: EnvDriver(make, count))
+    _register(name, instead_of, facts_of(make, name), lambda count, training: EnvDriver(make, count))
     return name, None
 
 
@@ -181,7 +187,7 @@ def _register_vector(env: Any, eval_env: Optional[EnvLike], instead_of: Optional
         raise UsageError(f"env: {label} is hotloop's own; name it, env={env.unwrapped.engine_spec['name']!r}")
     make = _single_maker(env, eval_env)
     name = _own_name(instead_of.split("@")[0] if instead_of else f"python:{label}")
-    facts = _facts(make, name, env)
+    facts = facts_of(make, name, env)
     shown = Observations(env.single_observation_space)
     vector = {**facts, "obs": shown.size, "parts": shown.parts, **action_facts(env.single_action_space)}
     if _shape(vector) != _shape(facts):
@@ -212,7 +218,7 @@ def _register_vector(env: Any, eval_env: Optional[EnvLike], instead_of: Optional
 def _single_maker(env: Any, eval_env: Optional[EnvLike]) -> Callable[[], Any]:
     """Makes single environments like the rows of a vector environment, for evaluations."""
     if eval_env is not None:
-        return _maker(eval_env)[1]
+        return maker(eval_env)[1]
     own_wrappers = env.spec is not None and env.spec.kwargs.get("wrappers")
     if env.spec is None or env is not env.unwrapped or own_wrappers:
         raise UsageError(

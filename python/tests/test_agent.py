@@ -97,7 +97,7 @@ def test_masks(value_run, policy_run, rng):
 
 
 def test_agents_of_masked_worlds_ask_for_the_mask(tmp_path):
-    settings = {"steps": 1_024, "progress": False, "out": tmp_path, "env.mask": "on", "evaluation.episodes": 2}
+    settings = {"steps": 2_048, "progress": False, "out": tmp_path, "env.mask": "on", "evaluation.episodes": 2}
     run = hotloop.train("ppo", env="sfc", **settings)
     obs = np.zeros(run.agent.inputs)
     for ask in (run.agent.act, run.agent.distribution):

@@ -55,7 +55,7 @@ def test_an_environment_given_to_evaluate_holds_for_that_call(tmp_path):
 
 
 def test_an_id_stays_what_it_is(tmp_path):
-    settings = {"steps": 1_024, "out": tmp_path, "progress": False, "evaluation": {"every": 0, "episodes": 2}}
+    settings = {"steps": 2_048, "out": tmp_path, "progress": False, "evaluation": {"every": 0, "episodes": 2}}
     run = hotloop.train("ppo", env="Pendulum-v1", **settings)
     other = hotloop.train("ppo", env="Pendulum-v1", **settings)
 
@@ -66,7 +66,7 @@ def test_an_id_stays_what_it_is(tmp_path):
     assert not np.array_equal(run.evaluate(4, env=floating).returns, own)
     assert np.array_equal(run.evaluate(4).returns, own)
     with pytest.warns(UserWarning, match="did not repeat itself"):
-        resumed = hotloop.resume(run, env=floating, steps=2_048, progress=False)
+        resumed = hotloop.resume(run, env=floating, steps=4_096, progress=False)
     afloat = resumed.evaluate(4).returns
     assert np.array_equal(resumed.evaluate(4, env=floating).returns, afloat)
     assert not np.array_equal(resumed.evaluate(4, env="Pendulum-v1").returns, afloat)
@@ -85,11 +85,11 @@ def test_an_environment_given_to_resume_is_that_of_the_run(tmp_path):
 
 
 def test_the_engines_worlds_are_named_as_gymnasium_knows_them(tmp_path):
-    settings = {"steps": 1_024, "out": tmp_path, "progress": False, "evaluation": {"every": 0, "episodes": 2}}
+    settings = {"steps": 2_048, "out": tmp_path, "progress": False, "evaluation": {"every": 0, "episodes": 2}}
     run = hotloop.train("ppo", env="Pendulum-v1", **settings)
-    with pytest.raises(hotloop.UsageError, match="pendulum is hotloop's own, .* give env='hotloop/Pendulum-v1'"):
+    with pytest.raises(hotloop.UsageError, match="pendulum is a world of hotloop's own.*: 'hotloop/Pendulum-v1'"):
         run.evaluate(2, env="pendulum")
-    with pytest.raises(hotloop.UsageError, match="own.cpp is hotloop's own, .* give an id of Gymnasium's"):
+    with pytest.raises(hotloop.UsageError, match="own.cpp is a world of hotloop's own.*an id of Gymnasium's"):
         run.evaluate(2, env="own.cpp")
     assert run.evaluate(2, env="hotloop/Pendulum-v1").mean < 0
 
