@@ -102,7 +102,7 @@ def seeded_reset(env: Any, seed: int) -> Any:
         ) from error
 
 
-def _not_a_step(told: Any) -> UsageError:
+def not_a_step(told: Any) -> UsageError:
     found = f"{len(told)} values" if isinstance(told, (tuple, list)) else f"a {type(told).__name__}"
     return UsageError(
         f"env: step returned {found}; Gymnasium's interface asks for five: (observation, reward, terminated, "
@@ -114,8 +114,10 @@ def _not_a_step(told: Any) -> UsageError:
 _NUMBERS = (float, int, np.number, np.bool_)
 
 
-def _number(reward: Any) -> Any:
-    """Of what is neither Python's nor NumPy's number: an array without dimensions passes, too."""
+def number_of(reward: Any) -> Any:
+    """Refuses what is none; an array without dimensions is one."""
+    if isinstance(reward, _NUMBERS):
+        return reward
     array = np.asarray(reward)
     if array.ndim == 0 and array.dtype.kind in "fiub":
         return array.item()
@@ -167,9 +169,9 @@ class EnvDriver(_Driver):
                 try:
                     obs, reward, terminated, truncated, info = told
                 except (TypeError, ValueError):
-                    raise _not_a_step(told) from None
+                    raise not_a_step(told) from None
                 if not isinstance(reward, _NUMBERS):
-                    reward = _number(reward)
+                    reward = number_of(reward)
                 rewards[row] = reward
                 if terminated or truncated:
                     self._terminated[row] = terminated
