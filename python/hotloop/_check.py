@@ -40,7 +40,9 @@ def check(env: Any, steps: int = 1000) -> Report:
     name, make = maker(env)
     name = name.split(":", 1)[1].split("@")[0]
     said = _ask_gymnasium(make)
-    play = _Play(make, steps)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they were heard already
+        play = _Play(make, steps)
     problems = list(dict.fromkeys([*_ask_training(make, name), *play.problems()]))
     values = {"env": name, "problems": problems, "gymnasium": said, "steps": play.steps, "episodes": len(play.lengths)}
     count = {0: "nothing found", 1: "1 problem"}.get(len(problems), f"{len(problems)} problems")
@@ -83,6 +85,7 @@ class _Play:
         self.steps = 0
         self.lengths: list[int] = []
         self._found: dict[str, str] = {}  # the first of each kind at each place
+        self._named: dict[tuple[str, str], np.ndarray] = {}  # which entries of a Box are among them
         self._first: list[tuple[Any, Any, float]] = []  # action, observation, reward of the first episode
         self._random = np.random.default_rng(0)
         try:
@@ -141,12 +144,12 @@ class _Play:
 
     def _choose(self, info: dict[str, Any]) -> Any:
         mask = info.get("action_mask")
-        if mask is None or not hasattr(self._actions, "n") and not hasattr(self._actions, "nvec"):
+        if mask is None or not isinstance(self._actions, (spaces.Discrete, spaces.MultiDiscrete)):
             return self._actions.sample()
         if not np.any(mask):
             raise UsageError("action_mask allows no action at all")
         number = self._random.choice(np.flatnonzero(mask))
-        if hasattr(self._actions, "n"):
+        if isinstance(self._actions, spaces.Discrete):
             return self._actions.start + number
         several = _encoding.choices(self._actions.nvec, start_of(self._actions))
         return _encoding.combination(several, np.array([number]))[0]
@@ -173,7 +176,9 @@ class _Play:
             ("below its low", array < space.low),
             ("above its high", array > space.high),
         ):
-            for index in map(tuple, np.argwhere(bad)):
+            named = self._named.setdefault((kind, what), np.zeros(space.shape, bool))
+            for index in map(tuple, np.argwhere(bad & ~named)):
+                named[index] = True
                 place = what + (f"[{', '.join(map(str, index))}]" if index else "")
                 bound = {"below its low": space.low, "above its high": space.high}.get(kind)
                 limit = "" if bound is None else f" {bound[index]}"

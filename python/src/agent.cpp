@@ -243,8 +243,7 @@ void bind_agent(nb::module_& m) {
       .def_prop_ro("inputs", &Agent::inputs)
       .def("act", &Agent::act, "obs"_a, "mask"_a.none(), "seed"_a.none())
       .def("preferences", &Agent::preferences, "obs"_a, "mask"_a.none())
-      .def("evaluate", &Agent::evaluate, "episodes"_a, "seed"_a.none(), "sample"_a,
-           "stand_in"_a);
+      .def("evaluate", &Agent::evaluate, "episodes"_a, "seed"_a.none(), "sample"_a, "stand_in"_a);
 }
 
 }  // namespace hotloop::python

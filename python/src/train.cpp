@@ -144,9 +144,10 @@ void bind_train(nb::module_& m) {
         "row"_a.none(), "listen"_a,
         "Trains in a new folder below `out`; returns the result as JSON and whether a signal "
         "stopped it.");
-  m.def("resume", &resume_folder, "folder"_a, "overrides"_a, "checkpoint"_a.none(),
-        "stand_in"_a, "progress"_a.none(), "warning"_a.none(), "row"_a.none(), "listen"_a,
-        "Goes on with the run in `folder`, on `stand_in` unless it is empty; returns what `train` does.");
+  m.def("resume", &resume_folder, "folder"_a, "overrides"_a, "checkpoint"_a.none(), "stand_in"_a,
+        "progress"_a.none(), "warning"_a.none(), "row"_a.none(), "listen"_a,
+        "Goes on with the run in `folder`, on `stand_in` unless it is empty; returns what `train` "
+        "does.");
 }
 
 }  // namespace hotloop::python
