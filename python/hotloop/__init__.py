@@ -20,6 +20,7 @@ __version__ = version
 
 # Training needs no Gymnasium.
 if importlib.util.find_spec("gymnasium") is not None:
+    from ._check import check
     from ._env import HotloopEnv
     from ._register import register
     from ._vector_env import HotloopVectorEnv, make
@@ -39,6 +40,7 @@ __all__ = [
     "RunError",
     "UsageError",
     "algorithms",
+    "check",
     "doctor",
     "envs",
     "load",

@@ -76,6 +76,7 @@ class Agent:
         self._agent = _hotloop.Agent(os.fspath(path), which)
         self._facts: dict[str, Any] = json.loads(self._agent.env_facts or "{}")
         self._notes: dict[str, Any] = self._facts.get("notes", {})
+        self._plays = ""  # the engine's name of what it is evaluated on, if that is not its own
 
     @property
     def path(self) -> str:
@@ -123,7 +124,7 @@ class Agent:
 
         deterministic: the action of the largest value or probability, or the mean. False draws from
         the policy, which an agent that learnt values has not.
-        mask: [N, actions], nonzero where a numbered action may be taken.
+        mask: [N, actions], nonzero where a numbered action may be taken; needed if the environment has masks.
         seed: of the draws; None = other ones at each call.
         """
         rows, single = self._rows(obs)
@@ -181,14 +182,23 @@ class Agent:
     ) -> Evaluation:
         """Plays episodes in the engine. ``seed=None`` takes the starts that training evaluated on.
 
-        env: again, if it was a function or a vector environment and this is another process.
+        env: another one to play on, in this call alone; or the same again, if it was a function or a
+        vector environment and this is another process.
         """
-        from ._source import make_known
+        from ._source import make_known, stand_in
 
-        make_known(self.env, env)
-        returns, lengths, finished, measures = self._agent.evaluate(
-            episodes, seed, not deterministic
-        )
+        plays = self._plays if env is None else stand_in(self.env, env)
+        if not plays:
+            make_known(self.env)
+        try:
+            returns, lengths, finished, measures = self._agent.evaluate(
+                episodes, seed, not deterministic, plays
+            )
+        finally:
+            if env is not None:
+                from ._worlds import forget
+
+                forget(plays)
         return Evaluation(
             np.array(returns, np.float64),
             np.array(lengths, np.int64),
@@ -218,6 +228,11 @@ class Agent:
 
     def _mask(self, mask: Any, rows: np.ndarray, single: bool) -> Optional[np.ndarray]:
         if mask is None:
+            if self._facts.get("mask", False):
+                raise UsageError(
+                    f"mask: {self.env} says which actions are allowed, and this agent was trained to choose among "
+                    'them; give mask=info["action_mask"], or ones to allow them all'
+                )
             return None
         if self._agent.is_box:
             raise UsageError("mask: this agent's actions are a box; only numbered ones are masked")

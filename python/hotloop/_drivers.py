@@ -12,7 +12,7 @@ from typing import Any, Callable, Optional
 import numpy as np
 
 from . import _encoding
-from ._errors import UsageError
+from ._errors import RunError, UsageError
 from ._interface import Observations, start_of, the_gymnasium
 
 
@@ -90,6 +90,41 @@ def _noted(error: Exception, where: str) -> Exception:
     return error
 
 
+def seeded_reset(env: Any, seed: int) -> Any:
+    try:
+        return env.reset(seed=seed)
+    except TypeError as error:
+        if "unexpected keyword argument 'seed'" not in str(error):
+            raise
+        raise UsageError(
+            f"env: reset of {type(env.unwrapped).__name__} takes no seed; Gymnasium's interface asks for "
+            "reset(self, *, seed=None, options=None), which begins with super().reset(seed=seed)"
+        ) from error
+
+
+def not_a_step(told: Any) -> UsageError:
+    found = f"{len(told)} values" if isinstance(told, (tuple, list)) else f"a {type(told).__name__}"
+    return UsageError(
+        f"env: step returned {found}; Gymnasium's interface asks for five: (observation, reward, terminated, "
+        "truncated, info), where the old done is terminated if the episode ended by itself and truncated if a "
+        "limit of time cut it"
+    )
+
+
+_NUMBERS = (float, int, np.number, np.bool_)
+
+
+def number_of(reward: Any) -> Any:
+    """Refuses what is none; an array without dimensions is one."""
+    if isinstance(reward, _NUMBERS):
+        return reward
+    array = np.asarray(reward)
+    if array.ndim == 0 and array.dtype.kind in "fiub":
+        return array.item()
+    found = f"an array of shape {array.shape}" if isinstance(reward, np.ndarray) else repr(reward)
+    raise UsageError(f"env: step returned the reward {found}; Gymnasium's interface asks for one number, a float")
+
+
 in_use: Any = weakref.WeakSet()  # environments that a driver steps
 
 
@@ -112,7 +147,7 @@ class EnvDriver(_Driver):
         self._steps = [env.step for env in self.envs]
 
     def _begin_row(self, row: int) -> None:
-        obs, info = self.envs[row].reset(seed=int(self._seeds[row]))
+        obs, info = seeded_reset(self.envs[row], int(self._seeds[row]))
         self._write(self._obs[row], obs)
         self._show_mask(row, info)
 
@@ -130,7 +165,14 @@ class EnvDriver(_Driver):
         rewards, write, masked = self._rewards, self._write, self._mask is not None
         for row, step in enumerate(self._steps):
             try:
-                obs, rewards[row], terminated, truncated, info = step(actions[row])
+                told = step(actions[row])
+                try:
+                    obs, reward, terminated, truncated, info = told
+                except (TypeError, ValueError):
+                    raise not_a_step(told) from None
+                if not isinstance(reward, _NUMBERS):
+                    reward = number_of(reward)
+                rewards[row] = reward
                 if terminated or truncated:
                     self._terminated[row] = terminated
                     self._truncated[row] = truncated
@@ -188,13 +230,31 @@ class VectorDriver(_Driver):
             if masked:
                 self._show_mask(row, _row_info(infos, row))
 
+    def _ask(self, what: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        try:
+            return what(*arguments, **named)
+        except (EOFError, BrokenPipeError, ConnectionResetError) as error:  # of AsyncVectorEnv's pipes
+            raise RunError(
+                f"env: a worker process of {type(self.env.unwrapped).__name__} died{self._dead_workers()}: killed "
+                "(for its memory, say), crashed in native code, or ended by os._exit. A SyncVectorEnv of the same "
+                "environments shows where"
+            ) from error
+
+    def _dead_workers(self) -> str:
+        processes = getattr(self.env.unwrapped, "processes", [])
+        for process in processes:  # the pipe closes a moment before its process has ended
+            process.join(timeout=0.1)
+        dead = [(row, p.exitcode) for row, p in enumerate(processes) if p.exitcode is not None]
+        return "".join(f", row {row} with exit code {code}" for row, code in dead)
+
     def begin(self) -> None:
         seeds = [int(seed) for seed in self._seeds]
-        obs, infos = self.env.reset(seed=seeds if self._many_seeds else seeds[0])
+        obs, infos = self._ask(self.env.reset, seed=seeds if self._many_seeds else seeds[0])
         self._show(obs, infos, range(len(self._obs)))
 
     def step(self) -> None:
-        obs, rewards, terminated, truncated, infos = self.env.step(np.asarray(self._as_taken(self._actions)))
+        actions = np.asarray(self._as_taken(self._actions))
+        obs, rewards, terminated, truncated, infos = self._ask(self.env.step, actions)
         self._rewards[:] = rewards
         self._terminated[:] = terminated
         self._truncated[:] = truncated
@@ -208,8 +268,8 @@ class VectorDriver(_Driver):
         self._show(obs, infos, range(len(self._obs)) if self._same_step else np.flatnonzero(~ended))
         if not self._same_step:
             seeds = [int(seed) if over else None for seed, over in zip(self._seeds, ended)]
-            obs, infos = self.env.reset(
-                seed=seeds if self._many_seeds else None, options={"reset_mask": ended}
+            obs, infos = self._ask(
+                self.env.reset, seed=seeds if self._many_seeds else None, options={"reset_mask": ended}
             )
             self._show(obs, infos, np.flatnonzero(ended))
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from . import _hotloop
 from ._errors import UsageError
 
 
@@ -38,9 +39,10 @@ def plain(value: Any, place: str) -> Any:
 def override_list(overrides: Mapping[str, Any]) -> list[str]:
     """``{"algo": {"batch": 64}}`` and ``{"algo.batch": 64}`` both become ``["algo.batch=64"]``."""
     result: list[str] = []
+    values = {key for key, is_mapping in _hotloop.keys() if is_mapping}  # net.branches: one value, not keys
 
     def add(key: str, value: Any) -> None:
-        if isinstance(value, Mapping) and value:
+        if isinstance(value, Mapping) and value and key not in values:
             for name, inner in value.items():
                 add(f"{key}.{name}", inner)
         else:

@@ -22,11 +22,12 @@ class Run:
         self.folder = os.fspath(folder)
         self._result = result
         self._agents: dict[str, tuple[int, Agent]] = {}
+        self._plays = ""  # the engine's name of the environment that it was resumed with
         if not os.path.exists(self._path("spec.yaml")):
             raise UsageError(f"'{self.folder}' is not a run folder: it has no spec.yaml")
 
     def __getstate__(self) -> dict[str, Any]:  # for another process, in which agents are loaded anew
-        return {"folder": os.path.abspath(self.folder), "_result": self._result, "_agents": {}}
+        return {"folder": os.path.abspath(self.folder), "_result": self._result, "_agents": {}, "_plays": ""}
 
     def _path(self, name: str) -> str:
         return os.path.join(self.folder, name)
@@ -68,7 +69,9 @@ class Run:
         path = self._path(f"model-{which}.safetensors")
         written = os.stat(path).st_mtime_ns if os.path.exists(path) else 0  # a resumed run writes others
         if which not in self._agents or self._agents[which][0] != written:
-            self._agents[which] = (written, Agent(self.folder, which))
+            agent = Agent(self.folder, which)
+            agent._plays = self._plays
+            self._agents[which] = (written, agent)
         return self._agents[which][1]
 
     def evaluate(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import threading
@@ -28,6 +29,8 @@ def request(
 ) -> Any:
     """What the engine reads a spec from; makes the environment known to it."""
     name, text = _spec_source(spec)
+    if text is None:
+        _check_spec_name(name)
     settings = override_list(overrides)
     if steps is not None:
         settings.append(f"run.steps={json.dumps(plain(steps, 'steps'))}")
@@ -41,6 +44,7 @@ def request(
         if name == "dqn":
             settings.insert(1, f"algo.train_every={rows}")
     if ":" in world:
+        _check_options(env, settings)
         # A hundred episodes of Python's would take longer than the training between them.
         if name in _hotloop.algorithms() or name in dict(_hotloop.specs()):
             settings.insert(0, f"evaluation.episodes={EPISODES_OF_PYTHON}")
@@ -60,25 +64,28 @@ def engine_env(env: EnvLike, eval_env: Optional[EnvLike] = None) -> tuple[str, O
     return register(env, eval_env=eval_env)
 
 
-def make_known(
-    name: str, env: Optional[EnvLike] = None, eval_env: Optional[EnvLike] = None
-) -> None:
-    """Gives the engine an environment of Python's again that it knows by name."""
-    if not name.startswith(("gymnasium:", "python:")):
-        if env is not None:
-            raise UsageError(f"env: this run is on {name}, which hotloop has itself; leave it out")
-    elif env is not None:
-        from ._worlds import register
+def is_of_python(name: str) -> bool:
+    return name.startswith(("gymnasium:", "python:"))
 
-        register(env, eval_env=eval_env, name=name)
-    elif _hotloop.can_play(name):
+
+def make_known(name: str) -> None:
+    """Sees to it that the engine can play an environment that a run knows by name."""
+    if not is_of_python(name) or _hotloop.can_play(name):
         return
-    elif name.startswith("gymnasium:"):
-        engine_env(name.split(":", 1)[1])
-    else:
+    if not name.startswith("gymnasium:"):
         raise UsageError(
             f"env: this is about {name}, which hotloop cannot make by itself; give it once more, as env="
         )
+    engine_env(name.split(":", 1)[1])
+
+
+def stand_in(name: str, env: EnvLike, eval_env: Optional[EnvLike] = None) -> str:
+    """A name for `env`, to be played in place of what a run knows by `name`, which stays what it is."""
+    if not is_of_python(name):
+        raise UsageError(f"env: this run is on {name}, which hotloop has itself; leave it out")
+    from ._worlds import register
+
+    return register(env, eval_env=eval_env, instead_of=name)[0]
 
 
 def run_name(world: str) -> str:
@@ -98,6 +105,32 @@ def _spec_source(spec: Spec) -> tuple[str, Optional[str]]:
             f"spec: a {type(spec).__name__} is no spec; allowed: the name of a ready-made one, an algorithm, "
             "the path of a YAML file, a dict"
         ) from None
+
+
+def _check_spec_name(name: str) -> None:
+    """Says which words there are, the few algorithms first; paths are the engine's business."""
+    known = [*_hotloop.algorithms(), *dict(_hotloop.specs()), *dict(_hotloop.envs())]
+    if name in known or not name.replace("_", "").replace("-", "").isalnum() or os.path.exists(name):
+        return
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.75)  # sac is not sfc
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise UsageError(
+        f"spec: {name} is unknown{hint}\nalgorithms: {', '.join(_hotloop.algorithms())}"
+        f"\nready-made specs: {', '.join(dict(_hotloop.specs()))}"
+    )
+
+
+def _check_options(env: EnvLike, settings: list[str]) -> None:
+    """Options of environments of Python's go to whoever makes them."""
+    known = dict(_hotloop.keys())
+    for setting in settings:
+        key, value = setting.split("=", 1)
+        if key.startswith("env.") and key not in known:
+            made = f"gymnasium.make({env!r}, " if isinstance(env, str) else "MyEnv("
+            option = f"{key.rsplit('.', 1)[1]}={json.loads(value)!r}"
+            raise UsageError(
+                f"{key}: an environment of Python's gets its options where it is made: env=lambda: {made}{option})"
+            )
 
 
 def on_main_thread() -> bool:

@@ -11,7 +11,7 @@ from ._errors import Interrupted, UsageError
 from ._overrides import override_list, plain
 from ._progress import Progress
 from ._run import Run
-from ._source import EnvLike, Spec, make_known, on_main_thread, request
+from ._source import EnvLike, Spec, make_known, on_main_thread, request, stand_in
 
 Callback = Callable[[dict], Any]
 
@@ -70,11 +70,17 @@ def resume(
 ) -> Run:
     """Goes on with a run, or the run in a folder, from its newest checkpoint, as if nothing had happened.
 
-    env: again, if it was a function or a vector environment and this is another process.
+    env: again, if it was a function or a vector environment and this is another process. It is that of
+        the run that is returned, to evaluate and to resume, and of nothing else.
     steps: a new total, to train longer. overrides: keys of the groups run and evaluation.
     """
     folder = os.path.abspath(run.folder if isinstance(run, Run) else run)
-    make_known(_hotloop.run_env(folder), env, eval_env)
+    name = _hotloop.run_env(folder)
+    plays = run._plays if isinstance(run, Run) else ""
+    if env is not None:
+        plays = stand_in(name, env, eval_env)
+    elif not plays:
+        make_known(name)
     settings = override_list(overrides)
     if steps is not None:
         settings.append(f"run.steps={json.dumps(plain(steps, 'steps'))}")
@@ -84,13 +90,14 @@ def resume(
             folder,
             settings,
             None if checkpoint is None else os.fspath(checkpoint),
+            plays,
             hooks.progress,
             hooks.warning,
             hooks.row,
             on_main_thread(),
         )
     )
-    return _finish(result, stopped)
+    return _finish(result, stopped, plays)
 
 
 class _Hooks:
@@ -117,9 +124,10 @@ def _goes_on(answer: Any) -> bool:
     return answer is None or bool(answer)
 
 
-def _finish(result: str, stopped: bool) -> Run:
+def _finish(result: str, stopped: bool, plays: str = "") -> Run:
     values = json.loads(result)
     run = Run(values["run_dir"], values)
+    run._plays = plays
     if stopped and values["interrupted"]:
         raise Interrupted(run, ", env=..." if _hotloop.run_env(run.folder).startswith("python:") else "")
     return run

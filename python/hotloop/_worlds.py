@@ -16,7 +16,7 @@ import warnings
 from typing import Any, Callable, Optional, Union
 
 from . import _encoding, _hotloop
-from ._drivers import EnvDriver, VectorDriver, autoreset_mode, in_use, own, takes_reset_mask
+from ._drivers import EnvDriver, VectorDriver, autoreset_mode, in_use, own, seeded_reset, takes_reset_mask
 from ._errors import UsageError
 from ._interface import Observations, action_facts, start_of, the_gymnasium
 
@@ -30,13 +30,34 @@ def _check_made(env: Any, name: str) -> Any:
     raise UsageError(f"env: {name} made a {type(env).__name__}; expected a gymnasium.Env")
 
 
-def _facts(make: Callable[[], Any], name: str) -> dict[str, Any]:
+_NORMALISERS = {"NormalizeObservation": "obs", "NormalizeReward": "rewards"}  # and their cures: algo.normalise.*
+
+
+def _warn_of_statistics(*envs: Any) -> None:
+    """Of wrappers, of single and of vector environments, that learn a scale of their own."""
+    gymnasium = the_gymnasium()
+    bases: set[str] = set()
+    for env in envs:
+        while isinstance(env, (gymnasium.Wrapper, gymnasium.vector.VectorWrapper)):
+            bases |= {base.__name__ for base in type(env).__mro__}
+            env = env.env
+    for name in sorted(bases & set(_NORMALISERS)):
+        warnings.warn(
+            f"{name} keeps statistics of its own in every environment, which models do not hold: evaluations see "
+            "other scales than training did, and cannot be repeated. Leave it out and give "
+            f"algo={{'normalise': {{'{_NORMALISERS[name]}': True}}}} instead (algo.normalise), which models hold",
+            stacklevel=2,
+        )
+
+
+def facts_of(make: Callable[[], Any], name: str, vector: Any = None) -> dict[str, Any]:
     """What the engine must know, asked of an environment that is made for it and closed again."""
     env = own(_check_made(make(), name))
     try:
+        _warn_of_statistics(env, vector, *getattr(getattr(vector, "unwrapped", None), "envs", [])[:1])
         observations = Observations(env.observation_space)
         actions = action_facts(env.action_space)
-        told = env.reset(seed=0)
+        told = seeded_reset(env, 0)
         if not (isinstance(told, tuple) and len(told) == 2 and isinstance(told[1], dict)):
             raise UsageError(f"env: reset of {name} returned a {type(told).__name__}; expected (observation, info)")
         info = told[1]
@@ -67,8 +88,14 @@ def _facts(make: Callable[[], Any], name: str) -> dict[str, Any]:
     }
 
 
-def _maker(env: EnvLike) -> tuple[str, Callable[[], Any]]:
+def maker(env: EnvLike) -> tuple[str, Callable[[], Any]]:
     gymnasium = the_gymnasium()
+    if isinstance(env, str) and (env in dict(_hotloop.envs()) or env.endswith((".cpp", ".so"))):
+        from ._register import IDS
+
+        ids = [id for id, world in IDS.items() if world == env]
+        instead = f"{ids[0]!r}, the same as Gymnasium sees it" if ids else "an id of Gymnasium's or a function"
+        raise UsageError(f"env: {env} is a world of hotloop's own, and one of Python's is needed: {instead}")
     if isinstance(env, str):
         module, colon, known_as = env.rpartition(":")
         try:
@@ -95,12 +122,12 @@ def _maker(env: EnvLike) -> tuple[str, Callable[[], Any]]:
             "environment, a gymnasium.vector.VectorEnv"
         )
     label = getattr(env, "__qualname__", type(env).__name__).replace("<locals>.", "")
-    return _own_name(label.replace("<", "").replace(">", "")), env
+    return _own_name("python:" + label.replace("<", "").replace(">", "")), env
 
 
 def _own_name(label: str) -> str:
     """No two functions are the same environment, whatever they are called, in this process or another."""
-    return f"python:{label}@{secrets.token_hex(4)}"
+    return f"{label}@{secrets.token_hex(4)}"
 
 
 def _shape(facts: dict[str, Any]) -> tuple[Any, ...]:
@@ -111,7 +138,7 @@ def _shape(facts: dict[str, Any]) -> tuple[Any, ...]:
 _registered: dict[str, dict[str, Any]] = {}  # facts by name
 
 
-def _register(name: str, facts: dict[str, Any], driver: Callable[[int, bool], Any]) -> None:
+def _check_alike(facts: dict[str, Any], name: str) -> None:
     before = _registered.get(name, facts)
     if _shape(before) != _shape(facts):
         raise UsageError(
@@ -119,32 +146,48 @@ def _register(name: str, facts: dict[str, Any], driver: Callable[[int, bool], An
             f"{facts['actions'] or len(facts['action_low'])} actions where there were {before['obs']} and "
             f"{before['actions'] or len(before['action_low'])}"
         )
+
+
+def _register(
+    name: str, instead_of: Optional[str], facts: dict[str, Any], driver: Callable[[int, bool], Any]
+) -> None:
+    _check_alike(facts, instead_of or name)
     _hotloop.register_env(name, facts, driver)
     _registered[name] = facts
 
 
+def forget(name: str) -> None:
+    """Lets go of an environment that nobody plays any more."""
+    _hotloop.forget_env(name)
+    del _registered[name]
+
+
 def register(
-    env: EnvLike, *, eval_env: Optional[EnvLike] = None, name: Optional[str] = None
+    env: EnvLike, *, eval_env: Optional[EnvLike] = None, instead_of: Optional[str] = None
 ) -> tuple[str, Optional[int]]:
-    """Makes `env` known to the engine. Returns its name there, and its number of rows if that is fixed."""
+    """Makes `env` known to the engine. Returns its name there, and its number of rows if that is fixed.
+
+    instead_of: a known environment that it must be like; it gets a name of its own all the same.
+    """
     gymnasium = the_gymnasium()
     if isinstance(env, gymnasium.vector.VectorEnv):
-        return _register_vector(env, eval_env, name)
+        return _register_vector(env, eval_env, instead_of)
     if eval_env is not None:
         raise UsageError("eval_env: is for a vector environment; others are made anew for evaluations")
-    own_name, make = _maker(env)
-    name = name or own_name
-    _register(name, _facts(make, name), lambda count, training: EnvDriver(make, count))
+    name, make = maker(env)
+    if instead_of is not None:
+        name = _own_name(instead_of.split("@")[0])
+    _register(name, instead_of, facts_of(make, name), lambda count, training: EnvDriver(make, count))
     return name, None
 
 
-def _register_vector(env: Any, eval_env: Optional[EnvLike], name: Optional[str]) -> tuple[str, int]:
+def _register_vector(env: Any, eval_env: Optional[EnvLike], instead_of: Optional[str]) -> tuple[str, int]:
     label = env.spec.id if env.spec else type(env.unwrapped).__name__
     if hasattr(env.unwrapped, "engine_spec"):
         raise UsageError(f"env: {label} is hotloop's own; name it, env={env.unwrapped.engine_spec['name']!r}")
     make = _single_maker(env, eval_env)
-    name = name or _own_name(label)
-    facts = _facts(make, name)
+    name = _own_name(instead_of.split("@")[0] if instead_of else f"python:{label}")
+    facts = facts_of(make, name, env)
     shown = Observations(env.single_observation_space)
     vector = {**facts, "obs": shown.size, "parts": shown.parts, **action_facts(env.single_action_space)}
     if _shape(vector) != _shape(facts):
@@ -161,10 +204,11 @@ def _register_vector(env: Any, eval_env: Optional[EnvLike], name: Optional[str])
             "none: single environments of the same id are used instead",
             stacklevel=4,
         )
-        _register(name, facts, lambda count, training: EnvDriver(make, count))
+        _register(name, instead_of, facts, lambda count, training: EnvDriver(make, count))
         return name, env.num_envs
     _register(
         name,
+        instead_of,
         facts,
         lambda count, training: VectorDriver(env, count) if training else EnvDriver(make, count),
     )
@@ -174,7 +218,7 @@ def _register_vector(env: Any, eval_env: Optional[EnvLike], name: Optional[str])
 def _single_maker(env: Any, eval_env: Optional[EnvLike]) -> Callable[[], Any]:
     """Makes single environments like the rows of a vector environment, for evaluations."""
     if eval_env is not None:
-        return _maker(eval_env)[1]
+        return maker(eval_env)[1]
     own_wrappers = env.spec is not None and env.spec.kwargs.get("wrappers")
     if env.spec is None or env is not env.unwrapped or own_wrappers:
         raise UsageError(

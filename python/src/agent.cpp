@@ -124,17 +124,21 @@ class Agent {
   }
 
   // Returns, lengths, whether it finished; and the means of what the environment measures, by name.
+  // stand_in: played instead of the environment that it was trained on, unless empty.
   std::tuple<std::vector<double>, std::vector<std::int64_t>, std::vector<bool>,
              std::vector<std::pair<std::string, double>>>
-  evaluate(int episodes, std::optional<std::uint64_t> seed, bool sample) const {
+  evaluate(int episodes, std::optional<std::uint64_t> seed, bool sample,
+           const std::string& stand_in) const {
     if (episodes < 1) throw UsageError(fmt::format("episodes is {}; allowed: 1 or more", episodes));
     const nb::gil_scoped_release unlocked;
-    const TrainSpec& spec = saved_.model.spec;
+    SavedModel player = saved_;  // a copy: other threads may play elsewhere with this agent
+    player.model.spec.stand_in = stand_in;
+    const TrainSpec& spec = player.model.spec;
     EvaluationOptions options = spec.evaluation;
     options.episodes = episodes;
     ThreadTeam team(spec.run.threads);
     const Evaluation result =
-        evaluate_model(saved_, options, seed.value_or(spec.run.seed), team, sample);
+        evaluate_model(player, options, seed.value_or(spec.run.seed), team, sample);
     std::vector<std::int64_t> lengths;
     std::vector<bool> finished;
     for (const PlayedEpisode& episode : result.episodes) {
@@ -239,7 +243,7 @@ void bind_agent(nb::module_& m) {
       .def_prop_ro("inputs", &Agent::inputs)
       .def("act", &Agent::act, "obs"_a, "mask"_a.none(), "seed"_a.none())
       .def("preferences", &Agent::preferences, "obs"_a, "mask"_a.none())
-      .def("evaluate", &Agent::evaluate, "episodes"_a, "seed"_a.none(), "sample"_a);
+      .def("evaluate", &Agent::evaluate, "episodes"_a, "seed"_a.none(), "sample"_a, "stand_in"_a);
 }
 
 }  // namespace hotloop::python

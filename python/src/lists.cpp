@@ -1,5 +1,4 @@
-// What there is: environments with their fact sheets, ready-made specs, algorithms; and a spec with all
-// of its keys.
+// What there is: environments with their fact sheets, ready-made specs, algorithms; and the keys of specs.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -10,6 +9,7 @@
 #include "bindings.hpp"
 #include "env/registry.hpp"
 #include "run/spec.hpp"
+#include "run/spec_keys.hpp"
 
 namespace hotloop::python {
 namespace {
@@ -34,12 +34,23 @@ std::vector<std::string> list_algorithms() {
   return {kAlgorithmNames.begin(), kAlgorithmNames.end()};
 }
 
+// And whether their value is a mapping, whose own keys are the user's.
+std::vector<std::pair<std::string, bool>> list_keys() {
+  std::vector<std::pair<std::string, bool>> list;
+  TrainSpec any;
+  for (const Key& key : spec_keys(any)) {
+    list.emplace_back(key.path, std::holds_alternative<std::vector<Branch>*>(key.field));
+  }
+  return list;
+}
+
 }  // namespace
 
 void bind_lists(nb::module_& m) {
   m.def("envs", &list_envs, "Environments: name and description.");
   m.def("specs", &list_specs, "Ready-made specs: name and description.");
   m.def("algorithms", &list_algorithms, "Names of the algorithms.");
+  m.def("keys", &list_keys, "Keys of a spec, and whether their value is a mapping.");
 }
 
 }  // namespace hotloop::python

@@ -337,6 +337,15 @@ void bind_worlds(nb::module_& m) {
       },
       nb::arg("name"), nb::arg("facts"), nb::arg("make_driver"),
       "Makes an environment of Python's known to the engine.");
+  m.def(
+      "forget_env",
+      [](const std::string& name) {
+        env_registry().forget(name);
+        for (PythonEnv* env : envs()) {
+          if (env->name == name) env->make_driver.reset();
+        }
+      },
+      nb::arg("name"), "Lets go of an environment of Python's that nobody plays any more.");
 }
 
 }  // namespace hotloop::python

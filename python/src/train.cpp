@@ -123,12 +123,13 @@ std::tuple<std::string, bool> train_run(const SpecRequest& request, const std::s
 
 std::tuple<std::string, bool> resume_folder(const std::string& folder, const Overrides& overrides,
                                             std::optional<std::string> checkpoint,
-                                            nb::object progress, nb::object warning, nb::object row,
-                                            bool listen) {
-  const TrainSpec spec = [&] {
+                                            const std::string& stand_in, nb::object progress,
+                                            nb::object warning, nb::object row, bool listen) {
+  TrainSpec spec = [&] {
     const nb::gil_scoped_release unlocked;
     return load_run_spec(folder, overrides);
   }();
+  spec.stand_in = stand_in;
   PythonHooks python(std::move(progress), std::move(warning), std::move(row));
   return run_session(python, listen, [&](const SessionHooks& hooks) {
     return resume_run(spec, folder, checkpoint, hooks);
@@ -143,9 +144,10 @@ void bind_train(nb::module_& m) {
         "row"_a.none(), "listen"_a,
         "Trains in a new folder below `out`; returns the result as JSON and whether a signal "
         "stopped it.");
-  m.def("resume", &resume_folder, "folder"_a, "overrides"_a, "checkpoint"_a.none(),
+  m.def("resume", &resume_folder, "folder"_a, "overrides"_a, "checkpoint"_a.none(), "stand_in"_a,
         "progress"_a.none(), "warning"_a.none(), "row"_a.none(), "listen"_a,
-        "Goes on with the run in `folder`; returns what `train` does.");
+        "Goes on with the run in `folder`, on `stand_in` unless it is empty; returns what `train` "
+        "does.");
 }
 
 }  // namespace hotloop::python

@@ -96,6 +96,19 @@ def test_masks(value_run, policy_run, rng):
         value_run.agent.act(obs, mask=mask)
 
 
+def test_agents_of_masked_worlds_ask_for_the_mask(tmp_path):
+    settings = {"steps": 2_048, "progress": False, "out": tmp_path, "env.mask": "on", "evaluation.episodes": 2}
+    run = hotloop.train("ppo", env="sfc", **settings)
+    obs = np.zeros(run.agent.inputs)
+    for ask in (run.agent.act, run.agent.distribution):
+        with pytest.raises(hotloop.UsageError, match="mask: sfc says which actions are allowed"):
+            ask(obs)
+    only = np.zeros(run.agent.actions)
+    only[1] = 1
+    assert run.agent.act(obs, mask=only) == 1
+    assert run.evaluate(2).returns.size == 2  # the engine sees to the masks itself
+
+
 def test_draws_follow_the_distribution(policy_run):
     agent = policy_run.agent
     obs = np.tile(np.array([0.1, 0.2, 0.05, -0.1]), (20_000, 1))

@@ -67,6 +67,16 @@ def test_overrides_nested_and_dotted(tmp_path):
     assert "batch: 16" in nested.spec
 
 
+BRANCHES = {"p": {"from": "pole", "layers": ["dense 16"]}, "all": {"from": ["p", "cart"], "layers": ["concat"]}}
+
+
+@pytest.mark.parametrize("given", [{"net": {"branches": BRANCHES}}, {"net.branches": BRANCHES}])
+def test_branches_are_a_value(tmp_path, given):
+    run = hotloop.train("ppo", env="cartpole", steps=2_048, out=tmp_path, progress=False, **given)
+    assert run.agent.act(np.zeros(4)) in (0, 1)
+    assert "p: {from: [pole], layers: [dense 16]}" in run.spec
+
+
 def test_a_dict_is_a_spec(tmp_path):
     run = hotloop.train(
         {
@@ -105,6 +115,13 @@ def test_another_environment_of_the_engine(tmp_path):
         ({"seed": -1}, ["run.seed", "-1"]),
         ({"callback": 3}, ["callback", "int"]),
         ({"env": "cartpol"}, ["cartpol", "did you mean cartpole"]),
+        ({"spec": "sac", "env": "pendulum"}, ["sac is unknown\nalgorithms: dqn, pqn, sarsa, ppo\nready-made"]),
+        ({"spec": "a2c"}, ["a2c is unknown", "\nalgorithms: dqn"]),
+        (
+            {"env": "Pendulum-v1", "env.g": 2.5},
+            ["env.g: an environment of Python's", "env=lambda: gymnasium.make('Pendulum-v1', g=2.5)"],
+        ),
+        ({"env": "Pendulum-v1", "env.options": {"on": True}}, ["env.options.on", "'Pendulum-v1', on=True)"]),
     ],
 )
 def test_a_bad_request_says_what_is_wrong(tmp_path, arguments, words):

@@ -1,6 +1,7 @@
 """Environments that are easy to get wrong, and what is said of them."""
 
 import os
+import re
 import sys
 import types
 import warnings
@@ -12,7 +13,7 @@ gymnasium = pytest.importorskip("gymnasium")
 
 import hotloop  # noqa: E402
 from gymnasium import spaces  # noqa: E402
-from gymnasium.vector import SyncVectorEnv  # noqa: E402
+from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv  # noqa: E402
 
 
 class Walk(gymnasium.Env):
@@ -180,11 +181,8 @@ def test_an_id_may_name_the_module_that_registers_it(tmp_path, monkeypatch):
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have no notes")
 def test_failures_name_their_row(tmp_path):
     class FailsLater(Walk):
-        begun = 0
-
         def reset(self, **more):
-            FailsLater.begun += 1
-            if FailsLater.begun > 20 and getattr(self, "steps", 0) == 9:
+            if getattr(self, "steps", 0) == 9:  # all rows end together, the first of them first
                 raise RuntimeError("no more")
             return super().reset(**more)
 
@@ -208,6 +206,96 @@ def test_what_reset_and_step_return_is_looked_at(tmp_path):
         hotloop.train("dqn", env=Old, steps=400, out=tmp_path, **small())
     with pytest.raises(hotloop.UsageError, match="there is no part 'b'; found a"):
         hotloop.train("dqn", env=Forgetful, steps=400, out=tmp_path, **small())
+
+
+def normalised(cls):
+    return lambda: getattr(gymnasium.wrappers, cls)(Walk())
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (normalised("NormalizeObservation"), "NormalizeObservation keeps .*'normalise': {'obs': True}"),
+        (normalised("NormalizeReward"), "NormalizeReward keeps .*'normalise': {'rewards': True}"),
+        (
+            lambda: gymnasium.wrappers.vector.NormalizeObservation(SyncVectorEnv([Walk] * 2)),
+            "NormalizeObservation keeps statistics of its own",
+        ),
+        (lambda: SyncVectorEnv([normalised("NormalizeReward")] * 2), "NormalizeReward keeps statistics of its own"),
+    ],
+    ids=["obs", "rewards", "vector", "rows"],
+)
+def test_wrappers_with_statistics_are_warned_of_once(tmp_path, make, words):
+    vector = isinstance(env := make(), gymnasium.vector.VectorEnv)
+    more = {"env": env, "eval_env": Walk} if vector else {"env": make}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run = hotloop.train("dqn", steps=200, out=tmp_path, **more, **small())
+        run.evaluate(2)
+    (text,) = [str(warning.message) for warning in caught if "statistics" in str(warning.message)]
+    assert re.search(words, text) and "algo.normalise" in text
+
+
+class Dies(Walk):
+    def step(self, action):
+        if self.np_random.random() < 0.2:
+            os._exit(3)
+        return super().step(action)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork")
+def test_a_worker_that_dies_is_told(tmp_path):
+    vector = AsyncVectorEnv([Walk, Dies])
+    with pytest.raises(hotloop.RunError, match="a worker process of AsyncVectorEnv died, row 1 with exit code 3"):
+        hotloop.train("dqn", env=vector, eval_env=Walk, steps=400, out=tmp_path, **small())
+    vector.close(terminate=True)
+
+
+class Four(Walk):
+    def step(self, action):
+        return super().step(action)[:4]
+
+
+class NoReward(Walk):
+    def step(self, action):
+        obs, reward, *rest = super().step(action)
+        return obs, self.reward(reward), *rest
+
+    def reward(self, reward):
+        return None
+
+
+class Rewards(NoReward):
+    def reward(self, reward):
+        return np.array([reward])
+
+
+class Seedless(Walk):
+    def reset(self):
+        return super().reset()
+
+
+@pytest.mark.parametrize(
+    ("env", "words"),
+    [
+        (Four, r"step returned 4 values; .* \(observation, reward, terminated, truncated, info\)"),
+        (NoReward, "returned the reward None; Gymnasium's interface asks for one number"),
+        (Rewards, r"returned the reward an array of shape \(1,\); Gymnasium's interface asks for one number"),
+        (Seedless, r"reset of Seedless takes no seed; .* reset\(self, \*, seed=None, options=None\)"),
+    ],
+)
+def test_other_interfaces_than_gymnasiums_are_named(tmp_path, env, words):
+    with pytest.raises(hotloop.UsageError, match=words):
+        hotloop.train("dqn", env=env, steps=400, out=tmp_path, **small())
+
+
+def test_rewards_of_any_type_of_number(tmp_path):
+    class Mixed(NoReward):
+        def reward(self, reward):
+            return [int, float, np.float32, np.int8, bool, np.bool_, np.array][self.steps % 7](1)
+
+    run = hotloop.train("dqn", env=Mixed, steps=400, out=tmp_path, **small())
+    assert run.evaluate(2).mean == 9
 
 
 def test_agents_refuse_what_is_no_number(value_run):

@@ -93,7 +93,7 @@ def test_single_environments():
 @pytest.mark.parametrize("kind", [SyncVectorEnv, AsyncVectorEnv])
 def test_vector_environments_in_every_autoreset_mode(mode, kind):
     vector = kind([Count, Count], autoreset_mode=mode)
-    name, rows = _worlds.register(vector, eval_env=Count, name=f"python:{mode}{kind.__name__}")
+    name, rows = _worlds.register(vector, eval_env=Count)
     assert rows == 2
     env = hotloop.make(name, num_envs=2)
     obs, _ = env.reset(seed=5)
@@ -362,6 +362,9 @@ def test_masks_are_kept(tmp_path):
 
     run = hotloop.train("dqn", env=Masked, steps=400, out=tmp_path, **small())
     assert run.evaluate(3).mean == 5
+    with pytest.raises(hotloop.UsageError, match=r'mask: python:.*Masked@.*give mask=info\["action_mask"\]'):
+        run.agent.act(np.zeros(1))
+    assert run.agent.act(np.zeros((2, 1)), mask=[[0, 1, 0, 0], [0, 0, 0, 1]]).tolist() == [1, 3]
 
 
 def test_cartpole_of_gymnasium_is_learnt(tmp_path):
