@@ -102,6 +102,7 @@ std::string quoted(std::string_view text) {
     }
   }
   return result + '"';
+}
 
 std::string return_text(double value) {
   if (!std::isfinite(value)) return "-";
