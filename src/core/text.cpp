@@ -89,7 +89,7 @@ std::string short_number(double value) {
   return fmt::format("{:.3g}", value);
 }
 
-std::string quoted(std::string_view text) {
+std::string yaml_quoted(std::string_view text) {
   std::string result = "\"";
   for (char c : text) {
     if (c == '"' || c == '\\') {

@@ -26,7 +26,7 @@ std::string suggestion(std::string_view word, std::span<const std::string_view> 
 std::string short_number(double value);
 
 // In double quotes with escapes: the one YAML style that can hold any text.
-std::string quoted(std::string_view text);
+std::string yaml_quoted(std::string_view text);
 
 // A return or a score: 479.23 -> "479.2", one decimal; below 10, where that would say little, four
 // significant digits: 0.95312 -> "0.9531", 5 -> "5.0". "-" if it is not finite.

@@ -23,7 +23,7 @@ struct ValueText {
   std::string operator()(const double* value) const {
     return std::isnan(*value) ? std::string(key.unset) : fmt::format("{}", *value);
   }
-  std::string operator()(const std::string* value) const { return quoted(*value); }
+  std::string operator()(const std::string* value) const { return yaml_quoted(*value); }
   std::string operator()(const std::vector<int>* value) const {
     return fmt::format("[{}]", fmt::join(*value, ", "));
   }

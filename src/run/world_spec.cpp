@@ -37,8 +37,8 @@ TrainSpec load_world_spec(const std::string& env, std::optional<Algorithm> algor
   if (is_world_file(env)) env_registry().forget(env);  // it may have been changed since
   const EnvSpec facts = *find_env(env).spec;
   const Algorithm chosen = algorithm.value_or(facts.actions > 0 ? Algorithm::dqn : Algorithm::ppo);
-  std::vector<std::string> all = {"env.name=" + quoted(env),
-                                  "name=" + quoted(fs::path(env).stem().string())};
+  std::vector<std::string> all = {"env.name=" + yaml_quoted(env),
+                                  "name=" + yaml_quoted(fs::path(env).stem().string())};
   all.insert(all.end(), overrides.begin(), overrides.end());
   const std::string path = fmt::format("{}/algos/{}.yaml", default_spec_folder(),
                                        kAlgorithmNames[static_cast<std::size_t>(chosen)]);
