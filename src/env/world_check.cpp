@@ -161,6 +161,11 @@ std::string hint_for(const std::string& failure, const EnvSpec& spec) {
   if (has("other seed:")) {
     return "reset draws random numbers, but nothing that can be seen depends on them";
   }
+  if (failure.starts_with("reset:")) {
+    return "an episode of a world that was used before differs from the same one of a fresh world: a "
+           "member is probably not set in reset. `*this = {};` as its first line sets all of them to "
+           "their initial values";
+  }
   if (has("save and restore:")) {
     return "the state is copied as the bytes of the struct: nothing may live outside it (static or "
            "global variables, memory behind pointers)";

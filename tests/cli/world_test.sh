@@ -177,6 +177,10 @@ expect 1 "step failed, row" "$hotloop" check late.cpp
 also "too far"
 expect 1 "world world: step failed, row" "$hotloop" train late.cpp --set run.threads=2 --set algo.epsilon=1 --out late "${small[@]}"
 also "too far"
+world carry.cpp "" "" "if (++total > 30) return {1, false};" "int total = 0;"
+expect 1 "FAILED: reset: step" "$hotloop" check carry.cpp
+also "after reset, bytes 8 to 11 of its 12 bytes of state are not a fresh world's"
+also "a member is probably not set in reset"
 world state.cpp "" "obs[1] += hidden;" "hidden = x;" "inline static float hidden = 0;"
 expect 1 "FAILED" "$hotloop" check state.cpp
 also "static"
