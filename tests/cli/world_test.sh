@@ -181,9 +181,17 @@ world carry.cpp "" "" "if (++total > 30) return {1, false};" "int total = 0;"
 expect 1 "FAILED: reset: step" "$hotloop" check carry.cpp
 also "after reset, bytes 8 to 11 of its 12 bytes of state are not a fresh world's"
 also "a member is probably not set in reset"
+# A record that all copies share, and tables that are made once: by a function, and when they are first needed.
+world shared.cpp "" "" 'static int best = 0; static const float pay = std::sqrt(float(goal)) > 0 ? 1.f : 2.f;
+  if (x <= best) return {0, x < 0}; best = x; return {pay, false};' "inline static const float table = std::sqrt(2.f);"
+expect 0 "a static or global variable changed while the world was played: World::step::best" "$hotloop" check shared.cpp
+also "make it a member of the struct"
+also "perhaps because of what is shared"
+grep -q "make the goal easier" <<<"$output" && fail "the goal is blamed for a static variable: $output"
 world state.cpp "" "obs[1] += hidden;" "hidden = x;" "inline static float hidden = 0;"
 expect 1 "FAILED" "$hotloop" check state.cpp
 also "static"
+also "World::hidden"
 world dull.cpp "" "obs[0] = 0; obs[1] = 5000;" "x = 1; goal = 3;" && sed -i 's/goal = 5 + rng.below(10);/(void)rng;/; s/-.01f/-5e6f/' dull.cpp
 expect 0 "actions made no difference" "$hotloop" check dull.cpp
 also "observation values 0, 1 never changed"
