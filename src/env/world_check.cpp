@@ -14,6 +14,7 @@
 #include "env/battery.hpp"
 #include "env/battery_play.hpp"
 #include "env/registry.hpp"
+#include "env/sanitised.hpp"
 #include "env/static_data.hpp"
 #include "env/trial.hpp"
 #include "env/world_file.hpp"
@@ -141,6 +142,22 @@ std::string hint_for_end(const TrialResult& result) {
   return "";
 }
 
+// Adds what the sanitizers say of the world of a source. It comes first, because what else failed may
+// come of it.
+void add_sanitised(const std::string& source, CheckReport& report) {
+  const SanitisedPlay play = play_sanitised(source);
+  if (!play.why_not.empty()) {
+    report.facts.push_back("not checked for accesses beyond arrays: " + play.why_not);
+  }
+  for (WorldFinding& other : report.failures) {
+    if (!play.failures.empty() && !other.what.starts_with("random play")) {
+      other.hint = "perhaps a consequence of the above";
+    }
+  }
+  report.failures.insert(report.failures.begin(), play.failures.begin(), play.failures.end());
+  report.warnings.insert(report.warnings.begin(), play.warnings.begin(), play.warnings.end());
+}
+
 }  // namespace
 
 std::string hint_for(const std::string& failure, const EnvSpec& spec) {
@@ -236,16 +253,17 @@ CheckReport check_world(const std::string& name, const CheckOptions& options) {
   }
   const TrialResult result =
       run_trial([&] { return examine(load, library, options); }, options.timeout);
-  if (!result.is_done) {
+  if (result.is_done) {
+    const Json json = Json::parse(result.text);
+    report.name = json["name"];
+    report.facts = json["facts"];
+    report.steps_per_second = json["speed"];
+    report.failures = read_findings(json["failures"]);
+    report.warnings = read_findings(json["warnings"]);
+  } else {
     report.failures.push_back({result.failure, hint_for_end(result)});
-    return report;
   }
-  const Json json = Json::parse(result.text);
-  report.name = json["name"];
-  report.facts = json["facts"];
-  report.steps_per_second = json["speed"];
-  report.failures = read_findings(json["failures"]);
-  report.warnings = read_findings(json["warnings"]);
+  if (name.ends_with(".cpp") && !result.is_hung) add_sanitised(name, report);
   return report;
 }
 

@@ -155,6 +155,7 @@ also "'y' was not declared"
 world size.cpp "" "obs[2] = 1;" ""
 expect 1 "expected exactly 2 values to be written, found a write after the row" "$hotloop" check size.cpp
 also "spec.obs is 2, so observe may write obs[0] to obs[1]"
+also "FAILED: size.cpp:10: an index beyond the end of a std::span"
 expect 2 "row 0, step 0: observation: expected exactly 2 values" "$hotloop" train size.cpp
 world nan.cpp "" "" "if (x == 2) return {std::sqrt(-1.f * x), false};"
 expect 1 "reward: expected a finite number, found" "$hotloop" check nan.cpp
@@ -181,6 +182,22 @@ world carry.cpp "" "" "if (++total > 30) return {1, false};" "int total = 0;"
 expect 1 "FAILED: reset: step" "$hotloop" check carry.cpp
 also "after reset, bytes 8 to 11 of its 12 bytes of state are not a fresh world's"
 also "a member is probably not set in reset"
+# Accesses beyond arrays: into the next member, beyond a table, beyond the state, beyond a std::array.
+world visited.cpp "visited[0] = next = 0;" "" "if (x >= 0 && x <= 12) visited[x] = 1;" "int visited[12] = {}; int next = 0;"
+sed -i 's/below(10)/below(12)/; s/visited\[0\] = next = 0/*this = {}; goal = 5 + rng.below(12)/' visited.cpp
+expect 1 "FAILED: visited.cpp:11: index 12 of an array of 12: allowed are 0 to 11" "$hotloop" check visited.cpp
+world table.cpp "" "" "static const int moves[4] = {1, -1, 2, -2}; x += moves[a];"
+sed -i 's/actions = 2/actions = 5/' table.cpp
+expect 1 "FAILED: table.cpp:11: index 4 of an array of 4: allowed are 0 to 3" "$hotloop" check table.cpp
+also "Is spec.actions larger than a table of actions?"
+world overrun.cpp "" "" "for (int i = 0; i < 400 && x == 3; ++i) (&x)[i + goal / 20] = 3;"
+expect 1 "FAILED: overrun.cpp:11: an access beyond the world's own state" "$hotloop" check overrun.cpp
+world array.cpp "" "" "cells[x < 0 ? 0 : x % 13] = x;" "std::array<int, 12> cells{};"
+sed -i 's/x = 0; goal = 5/*this = {}; goal = 5/; s/below(10)/below(12)/' array.cpp
+expect 1 "FAILED: array.cpp:11: an index beyond the end of a std::array" "$hotloop" check array.cpp
+world overflow.cpp "" "" "hash = hash * 31 + x;" "int hash = 7;"
+sed -i 's/x = 0; goal = 5/*this = {}; goal = 5/' overflow.cpp
+expect 0 "warning: overflow.cpp:11: signed integer overflow" "$hotloop" check overflow.cpp
 # A record that all copies share, and tables that are made once: by a function, and when they are first needed.
 world shared.cpp "" "" 'static int best = 0; static const float pay = std::sqrt(float(goal)) > 0 ? 1.f : 2.f;
   if (x <= best) return {0, x < 0}; best = x; return {pay, false};' "inline static const float table = std::sqrt(2.f);"
