@@ -65,6 +65,13 @@ expect 0 '"warnings":["greedy episodes did not end within 100000 steps' \
 expect 0 '"warnings":[]' "$hotloop" train endless.cpp --steps 2000 --set evaluation.episodes=1 \
   --set evaluation.max_steps=500 --quiet --json
 
+expect 0 "warning: no episode ended in 25600 random steps, and there is no time limit" "$hotloop" check endless.cpp
+sed -i 's/max_steps = 0/max_steps = 1000000/' endless.cpp
+expect 0 "warning: no episode ended in 25600 random steps, and the time limit is 1000000" "$hotloop" check endless.cpp
+sed -i 's/max_steps = 1000000/max_steps = 1000/' endless.cpp
+expect 0 "world: passed" "$hotloop" check endless.cpp
+grep -q "no episode ended" <<<"$output" && fail "a world with a time limit is warned of: $output"
+
 # A world of the template, from nothing to a result.
 expect 0 "wrote maze.cpp" "$hotloop" new env maze
 expect 2 "exists already" "$hotloop" new env maze
