@@ -115,9 +115,11 @@ WorldCompiler sanitising_compiler() {
       compiler.flags.end(),
       {"-O1", "-g1", "-w", "-D_GLIBCXX_ASSERTIONS",
        "-fsanitize=address,bounds,signed-integer-overflow,shift,integer-divide-by-zero,"
-       "float-cast-overflow,bool,enum,return,unreachable"});
+       "float-cast-overflow,bool,enum,return,unreachable",
+       std::string(kStrictBounds)});
   compiler.in_front = "hotloop/play_alone.hpp";
   compiler.ending = ".play";
+  compiler.knows_source = true;
   return compiler;
 }
 

@@ -56,11 +56,13 @@ std::string own_place(std::string text, const std::string& source, const std::st
   return (fs::equivalent(file, source, error) ? source : file) + number;
 }
 
-// "    #1 0x55 in World::step(int, hotloop::Rng&) /home/me/world.cpp:12" -> its place
-std::string place_of_frame(std::string_view line) {
+// "    #1 0x55 in World::step(int, hotloop::Rng&) /home/me/world.cpp:12" -> its place. A path may be
+// relative, and hold blanks, as names of functions do: then it is known by the source's.
+std::string place_of_frame(std::string_view line, const std::string& source) {
   const std::size_t in = line.find(" in ");
   if (!line.starts_with("    #") || in == std::string_view::npos) return "";
-  const std::size_t path = line.find(" /", in);
+  std::size_t path = line.find(" " + source + ":", in);
+  if (path == std::string_view::npos) path = line.find(" /", in);
   return path == std::string_view::npos ? "" : std::string(line.substr(path + 1));
 }
 
@@ -167,7 +169,7 @@ SanitisedPlay read_sanitizers(std::string_view text, const std::string& source,
       continue;
     } else if (line.empty()) {
       in_stack = false;
-    } else if (const std::string frame = place_of_frame(line); !frame.empty()) {
+    } else if (const std::string frame = place_of_frame(line, source); !frame.empty()) {
       if (in_stack && reports.back().place.empty()) {
         reports.back().place = own_place(frame, source, headers);
       }
@@ -197,6 +199,12 @@ SanitisedPlay play_sanitised(const std::string& source, const WorldCompiler& com
   try {
     program = compile_world_file(source, compiler, world_cache_folder()).library;
   } catch (const UsageError&) {  // it compiles without them
+    WorldCompiler lenient = compiler;
+    const auto strict = std::find(lenient.flags.begin(), lenient.flags.end(), kStrictBounds);
+    if (strict != lenient.flags.end()) {  // which is GCC's alone
+      lenient.flags.erase(strict);
+      return play_sanitised(source, lenient);
+    }
     play.why_not = fmt::format("{} has no sanitizers here", compiler.program);
     return play;
   }

@@ -233,7 +233,8 @@ std::string flat_source(const std::string& path) {
 CompiledWorld compile_world_file(const std::string& path, const WorldCompiler& compiler,
                                  const std::string& cache) {
   const std::string source = flat_source(path);
-  const std::string base = hashed_name(cache, compiler_identity(compiler) + source);
+  const std::string place = compiler.knows_source ? path + fs::absolute(path).string() : "";
+  const std::string base = hashed_name(cache, compiler_identity(compiler) + place + source);
   CompiledWorld world{.source = source,
                       .library = base + compiler.ending,
                       .warnings = "",

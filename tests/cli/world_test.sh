@@ -193,12 +193,16 @@ also "a member is probably not set in reset"
 world visited.cpp "visited[0] = next = 0;" "" "if (x >= 0 && x <= 12) visited[x] = 1;" "int visited[12] = {}; int next = 0;"
 sed -i 's/below(10)/below(12)/; s/visited\[0\] = next = 0/*this = {}; goal = 5 + rng.below(12)/' visited.cpp
 expect 1 "FAILED: visited.cpp:11: index 12 of an array of 12: allowed are 0 to 11" "$hotloop" check visited.cpp
+mkdir -p "with blanks" && sed 's/ int next = 0;//' visited.cpp >"with blanks/last.cpp"
+expect 1 "FAILED: with blanks/last.cpp:11: index 12 of an array of 12" "$hotloop" check "with blanks/last.cpp"
 world table.cpp "" "" "static const int moves[4] = {1, -1, 2, -2}; x += moves[a];"
 sed -i 's/actions = 2/actions = 5/' table.cpp
 expect 1 "FAILED: table.cpp:11: index 4 of an array of 4: allowed are 0 to 3" "$hotloop" check table.cpp
 also "Is spec.actions larger than a table of actions?"
 world overrun.cpp "" "" "for (int i = 0; i < 400 && x == 3; ++i) (&x)[i + goal / 20] = 3;"
 expect 1 "FAILED: overrun.cpp:11: an access beyond the world's own state" "$hotloop" check overrun.cpp
+cp overrun.cpp "with blanks"
+expect 1 "FAILED: with blanks/overrun.cpp:11: an access beyond" "$hotloop" check "with blanks/overrun.cpp"
 world array.cpp "" "" "cells[x < 0 ? 0 : x % 13] = x;" "std::array<int, 12> cells{};"
 sed -i 's/x = 0; goal = 5/*this = {}; goal = 5/; s/below(10)/below(12)/' array.cpp
 expect 1 "FAILED: array.cpp:11: an index beyond the end of a std::array" "$hotloop" check array.cpp
