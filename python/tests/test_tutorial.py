@@ -19,7 +19,8 @@ def test_every_block_of_the_tutorial_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}
     ran = {"python": 0, "sh": 0, "cpp": 0}
-    for language, text in BLOCK.findall(TUTORIAL.read_text()):
+    tutorial = TUTORIAL.read_text()
+    for language, text in BLOCK.findall(tutorial):
         if language == "python":
             exec(compile(text, f"tutorial block {ran['python'] + 1}", "exec"), names)
         elif language == "sh":
@@ -37,5 +38,15 @@ def test_every_block_of_the_tutorial_runs(tmp_path, monkeypatch):
     assert ran["python"] >= 6 and ran["sh"] >= 1 and ran["cpp"] == 1
     assert names["run"].evaluate(100).mean >= 475
     assert names["walk"].evaluate(20).mean > 0.8
+    # What it says is so: the best return, the plot that needs more than `pip install .`, the bounds of Walk.
+    best = sum(1 - 0.01 * (8 - start - 1) for start in range(-4, 4)) / 8
+    assert f"the shortest way gives {best:.3f}" in tutorial
+    assert "pip install ." not in tutorial and 'pip install ".[plot]"' in tutorial
+    walk = names["Walk"]()
+    walk.reset(seed=1)
+    walk.place, over = -4, False
+    while not over:
+        obs, _, _, over, _ = walk.step(0)
+        assert obs in walk.observation_space, obs
     assert names["total"] > 400
     assert pathlib.Path("cartpole.png").stat().st_size > 1000

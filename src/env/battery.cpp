@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
+#include <iterator>
 #include <optional>
 
 #include "env/battery_play.hpp"
@@ -225,6 +227,55 @@ Failure check_restore(const EnvEntry& entry, const BatteryOptions& options) {
                        static_cast<std::uint64_t>(before) + 1, straight, resumed);
 }
 
+// Which bytes of a world's state differ, in words of four: "bytes 8 to 11 of its 16".
+std::string differing_bytes(const WorldArray& expected, const WorldArray& found, int row) {
+  std::vector<std::byte> a(expected.row_bytes()), b(a);
+  expected.save_row(row, a.data());
+  found.save_row(row, b.data());
+  const auto first = std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin();
+  if (first == std::ssize(a)) return "";
+  auto last = first;
+  while (last + 1 < std::ssize(a) && a[last + 1] != b[last + 1]) ++last;
+  return fmt::format("bytes {} to {} of its {}", first & ~3, std::min(last | 3, std::ssize(a) - 1),
+                     a.size());
+}
+
+// Worlds, mostly in memory that is full of `garbage`, because it was just freed: a member without an
+// initial value shows it.
+std::unique_ptr<WorldArray> make_in(unsigned char garbage, const EnvEntry& entry,
+                                    const BatteryOptions& options) {
+  const std::size_t size = entry.make(1, options.values)->row_bytes() * options.rows;
+  void* memory = std::malloc(size);
+  auto* bytes = static_cast<volatile unsigned char*>(memory);  // or the compiler leaves it out
+  for (std::size_t i = 0; bytes != nullptr && i < size; ++i) bytes[i] = garbage;
+  std::free(memory);
+  return entry.make_one_by_one(options.rows, options.values);
+}
+
+// An episode must not depend on what its row has played before, nor on what was in its
+// memory.
+Failure check_reset(const EnvEntry& entry, const BatteryOptions& options) {
+  const EnvSpec& spec = *entry.spec;
+  PlainRunner before(make_in(0x15, entry, options), options.rows, options.seed + 1);
+  PlayActions actions(spec, options.rows);
+  for (int t = 0; t < options.steps / 2 + 3; ++t) {  // most rows stop in mid-episode
+    choose_actions(spec, before.results().mask, options.seed + 1, static_cast<std::uint64_t>(t),
+                   actions);
+    before.step(actions);
+  }
+  PlainRunner used(before.take_worlds(), options.rows, options.seed);
+  PlainRunner fresh(make_in(0x2a, entry, options), options.rows, options.seed);
+  std::string bytes;
+  for (int row = 0; row < options.rows && bytes.empty(); ++row) {
+    bytes = differing_bytes(fresh.worlds(), used.worlds(), row);
+  }
+  Failure failure = play_together(spec, options, options.steps, 0, fresh, used);
+  if (failure && !bytes.empty()) {
+    *failure += fmt::format("; after reset, {} bytes of state are not a fresh world's", bytes);
+  }
+  return failure;
+}
+
 // The engine's runner against the plain one, under the time limit given.
 Failure check_against_plain(const EnvEntry& entry, const BatteryOptions& options, int max_steps,
                             int threads) {
@@ -256,6 +307,7 @@ std::vector<std::string> check_env(const EnvEntry& registered, const BatteryOpti
     return failures;
   if (!passes("same seed", check_repeats(entry, options))) return failures;
   passes("other seed", check_other_seed(entry, options));
+  passes("reset", check_reset(entry, options));
   passes("save and restore", check_restore(entry, options));
 
   const int limit = entry.spec->max_steps;

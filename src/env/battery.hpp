@@ -1,9 +1,9 @@
 // The test battery that every world inherits.
 //
 // Random play, for a box both inside its bounds and exactly at them, must stay within the declared
-// sizes and finite; observations and masks must fill
-// exactly their row; a seed must repeat to the bit and another seed must play differently; a saved
-// world must continue as if nothing had happened; the whole-batch step, any number of threads and
+// sizes and finite; observations and masks must fill exactly their row; a seed must repeat to the bit
+// and another seed must play differently; an episode must not depend on those before it; a saved world
+// must continue as if nothing had happened; the whole-batch step, any number of threads and
 // the obvious one-by-one loop must agree; the time limit must cut exactly and never count as the
 // world's own ending.
 #pragma once

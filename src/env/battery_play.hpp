@@ -62,6 +62,7 @@ class PlainRunner final : public Runner {
   void step(const PlayActions& actions) override;
   PlayResults results() const override;
   WorldArray& worlds() { return *worlds_; }
+  std::unique_ptr<WorldArray> take_worlds() { return std::move(worlds_); }  // and plays no more
 
  private:
   void begin_episode(int row, std::uint64_t stream_step);

@@ -1,16 +1,12 @@
 #include "env/compiler.hpp"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <hotloop/error.hpp>
@@ -18,8 +14,7 @@
 
 #include "core/file.hpp"
 #include "core/system.hpp"
-
-extern char** environ;
+#include "env/program.hpp"
 
 namespace hotloop {
 namespace {
@@ -43,59 +38,6 @@ std::string header_folder() {
     }
   }
   return fs::exists(fs::path(HOTLOOP_INCLUDE_DIR) / kProbe, error) ? HOTLOOP_INCLUDE_DIR : "";
-}
-
-// Exit code and everything that was printed.
-struct Outcome {
-  int code = 0;
-  std::string text;
-};
-
-Outcome run_program(const std::vector<std::string>& arguments) {
-  std::array<int, 2> pipe_ends{};
-  if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0) throw RunError("cannot make a pipe");
-  std::vector<char*> words;
-  for (const std::string& argument : arguments)
-    words.push_back(const_cast<char*>(argument.c_str()));
-  words.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDERR_FILENO);
-  // Messages in the user's language could not be sorted.
-  std::vector<std::string> settings;
-  for (char** setting = environ; *setting != nullptr; ++setting) {
-    const std::string_view text = *setting;
-    if (!text.starts_with("LC_") && !text.starts_with("LANG")) settings.emplace_back(text);
-  }
-  settings.emplace_back("LC_ALL=C");
-  std::vector<char*> environment;
-  for (std::string& setting : settings) environment.push_back(setting.data());
-  environment.push_back(nullptr);
-  pid_t child = 0;
-  const int error =
-      posix_spawn(&child, words[0], &actions, nullptr, words.data(), environment.data());
-  posix_spawn_file_actions_destroy(&actions);
-  close(pipe_ends[1]);
-  if (error != 0) {
-    close(pipe_ends[0]);
-    throw RunError(fmt::format("cannot run {}: {}", arguments[0], std::strerror(error)));
-  }
-  Outcome outcome;
-  std::array<char, 4096> buffer{};
-  for (;;) {
-    const ssize_t got = read(pipe_ends[0], buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    outcome.text.append(buffer.data(), static_cast<std::size_t>(got));
-  }
-  close(pipe_ends[0]);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return outcome;
 }
 
 // "file:12:5: error: text" -> its parts; `kind` is empty if the line is something else.
@@ -162,8 +104,27 @@ WorldCompiler default_compiler() {
   return compiler;
 }
 
+WorldCompiler sanitising_compiler() {
+  WorldCompiler compiler = default_compiler();
+  std::erase_if(compiler.flags, [](const std::string& flag) {
+    return flag == "-O3" || flag == "-fPIC" || flag == "-shared" || flag.starts_with("-W") ||
+           flag.starts_with("-fvisibility");
+  });
+  // Each is worth its time in compiling: no check of every pointer, which the addresses cover.
+  compiler.flags.insert(
+      compiler.flags.end(),
+      {"-O1", "-g1", "-w", "-D_GLIBCXX_ASSERTIONS",
+       "-fsanitize=address,bounds,signed-integer-overflow,shift,integer-divide-by-zero,"
+       "float-cast-overflow,bool,enum,return,unreachable",
+       std::string(kStrictBounds)});
+  compiler.in_front = "hotloop/play_alone.hpp";
+  compiler.ending = ".play";
+  compiler.knows_source = true;
+  return compiler;
+}
+
 std::string compiler_identity(const WorldCompiler& compiler) {
-  std::string text = compiler.program;
+  std::string text = compiler.program + ' ' + compiler.in_front;
   std::error_code error;
   const fs::path program = fs::canonical(compiler.program, error);
   text += fmt::format(" {} {}", fs::file_size(program, error),
@@ -240,8 +201,8 @@ std::string compile_world(const WorldCompiler& compiler, const std::string& sour
   std::vector<std::string> command = {compiler.program};
   command.insert(command.end(), compiler.flags.begin(), compiler.flags.end());
   command.insert(command.end(),
-                 {"-I", compiler.headers, "-include", std::string(kProbe), "-o", library, source});
-  const Outcome outcome = run_program(command);
+                 {"-I", compiler.headers, "-include", compiler.in_front, "-o", library, source});
+  const ProgramResult outcome = run_program(command);
   if (outcome.code == 0) return outcome.text;
   throw UsageError(
       fmt::format("{} does not compile:\n{}", source, readable_errors(outcome.text, source)));

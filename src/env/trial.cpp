@@ -172,6 +172,7 @@ TrialResult run_trial(const std::function<std::string()>& body, double seconds) 
     if (function != nullptr) result.function = function;
     const std::string who = function != nullptr ? function : "the world";
     if (hung != nullptr) {
+      result.is_hung = true;
       result.failure = fmt::format("{} did not return within {:g} s{}", who, seconds, place);
     } else if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM)) {
       result.failure = "stopped by a signal";

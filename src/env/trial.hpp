@@ -37,6 +37,7 @@ class Doing {
 
 struct TrialResult {
   bool is_done = false;  // the body returned
+  bool is_hung = false;  // it had to be ended
   std::string text;      // what it returned
   std::string failure;   // otherwise: "step did not return within 5 s (row 0, step 17)"
   std::string function;  // in which it happened; empty if unknown

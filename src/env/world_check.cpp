@@ -1,9 +1,12 @@
 #include "env/world_check.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include <hotloop/error.hpp>
 
@@ -11,6 +14,8 @@
 #include "env/battery.hpp"
 #include "env/battery_play.hpp"
 #include "env/registry.hpp"
+#include "env/sanitised.hpp"
+#include "env/static_data.hpp"
 #include "env/trial.hpp"
 #include "env/world_file.hpp"
 
@@ -52,9 +57,33 @@ CheckOptions affordable(const CheckOptions& wanted, double seconds) {
   return options;
 }
 
-// In the child: everything that calls the world.
-std::string examine(const std::function<EnvEntry()>& load, const CheckOptions& wanted) {
+// A finding about the variables that changed beside the worlds. Rewards that ran dry may come of them.
+void judge_static_data(const std::vector<std::string>& changed, CheckReport& report) {
+  if (changed.empty()) return;
+  constexpr std::size_t kMost = 8;
+  const bool is_one = changed.size() == 1;
+  const auto end = changed.begin() + std::min(std::ssize(changed), std::ptrdiff_t{kMost});
+  for (WorldFinding& other : report.warnings) {
+    if (other.what.starts_with("every reward")) {
+      other.hint = "perhaps because of what is shared, see above";
+    }
+  }
+  report.warnings.insert(
+      report.warnings.begin(),
+      {fmt::format("{} static or global variable{} changed while the world was played: {}{}",
+                   is_one ? "a" : "some", is_one ? "" : "s", fmt::join(changed.begin(), end, ", "),
+                   changed.size() > kMost ? " ..." : ""),
+       "all copies of the world and all threads share it, and it is neither reset nor saved: make "
+       "it "
+       "a member of the struct, set in reset"});
+}
+
+// In the child: everything that calls the world, of a library if it is not empty.
+std::string examine(const std::function<EnvEntry()>& load, const std::string& library,
+                    const CheckOptions& wanted) {
   const EnvEntry entry = noted_entry(load());
+  std::optional<StaticData> shared;
+  if (!library.empty()) shared.emplace(library);
   const EnvSpec spec = entry.make(1)->spec();
   CheckReport report;
   // Alone first: what follows trusts the world with unguarded memory.
@@ -63,6 +92,7 @@ std::string examine(const std::function<EnvEntry()>& load, const CheckOptions& w
     report.failures.push_back({"random play: " + *failure, ""});
   } else {
     const CheckOptions options = affordable(wanted, step_seconds(entry, wanted.seed));
+    if (shared) shared->all_have_been_met();
     battery.rows = options.copies;
     battery.steps = options.steps;
     const std::string name = std::string(spec.name) + ": ";
@@ -72,6 +102,7 @@ std::string examine(const std::function<EnvEntry()>& load, const CheckOptions& w
     }
     if (report.failures.empty()) look_at_play(entry, options, report);
   }
+  if (shared) judge_static_data(shared->changed(), report);
   Json json = {{"name", std::string(spec.name)},
                {"facts", report.facts},
                {"speed", report.steps_per_second},
@@ -109,6 +140,22 @@ std::string hint_for_end(const TrialResult& result) {
     return "what it threw is quoted above; a world should throw nothing while it is played "
            "correctly";
   return "";
+}
+
+// Adds what the sanitizers say of the world of a source. It comes first, because what else failed may
+// come of it.
+void add_sanitised(const std::string& source, CheckReport& report) {
+  const SanitisedPlay play = play_sanitised(source);
+  if (!play.why_not.empty()) {
+    report.facts.push_back("not checked for accesses beyond arrays: " + play.why_not);
+  }
+  for (WorldFinding& other : report.failures) {
+    if (!play.failures.empty() && !other.what.starts_with("random play")) {
+      other.hint = "perhaps a consequence of the above";
+    }
+  }
+  report.failures.insert(report.failures.begin(), play.failures.begin(), play.failures.end());
+  report.warnings.insert(report.warnings.begin(), play.warnings.begin(), play.warnings.end());
 }
 
 }  // namespace
@@ -161,6 +208,13 @@ std::string hint_for(const std::string& failure, const EnvSpec& spec) {
   if (has("other seed:")) {
     return "reset draws random numbers, but nothing that can be seen depends on them";
   }
+  if (failure.starts_with("reset:")) {
+    return "an episode of a world that was used before differs from the same one of a fresh world: "
+           "a "
+           "member is probably not set in reset. `*this = {};` as its first line sets all of them "
+           "to "
+           "their initial values";
+  }
   if (has("save and restore:")) {
     return "the state is copied as the bytes of the struct: nothing may live outside it (static or "
            "global variables, memory behind pointers)";
@@ -177,12 +231,13 @@ std::string hint_for(const std::string& failure, const EnvSpec& spec) {
 CheckReport check_world(const std::string& name, const CheckOptions& options) {
   CheckReport report{.name = name, .failures = {}, .warnings = {}, .facts = {}};
   std::function<EnvEntry()> load;
+  std::string library;
   if (!is_world_file(name)) {
     load = [entry = find_env(name)] { return entry; };
   } else if (std::error_code error; !std::filesystem::is_regular_file(name, error)) {
     throw UsageError(fmt::format("{}: no such file", name));
   } else {
-    std::string library = name;
+    library = name;
     if (name.ends_with(".cpp")) {
       try {
         const CompiledWorld world =
@@ -196,17 +251,19 @@ CheckReport check_world(const std::string& name, const CheckOptions& options) {
     }
     load = [library, name] { return only_world(library, name); };
   }
-  const TrialResult result = run_trial([&] { return examine(load, options); }, options.timeout);
-  if (!result.is_done) {
+  const TrialResult result =
+      run_trial([&] { return examine(load, library, options); }, options.timeout);
+  if (result.is_done) {
+    const Json json = Json::parse(result.text);
+    report.name = json["name"];
+    report.facts = json["facts"];
+    report.steps_per_second = json["speed"];
+    report.failures = read_findings(json["failures"]);
+    report.warnings = read_findings(json["warnings"]);
+  } else {
     report.failures.push_back({result.failure, hint_for_end(result)});
-    return report;
   }
-  const Json json = Json::parse(result.text);
-  report.name = json["name"];
-  report.facts = json["facts"];
-  report.steps_per_second = json["speed"];
-  report.failures = read_findings(json["failures"]);
-  report.warnings = read_findings(json["warnings"]);
+  if (name.ends_with(".cpp") && !result.is_hung) add_sanitised(name, report);
   return report;
 }
 

@@ -158,7 +158,7 @@ void clean(const std::string& cache) {
 
 void mark_as_used(const std::string& base) {
   std::error_code error;  // a cache that cannot be written to is good enough to read
-  for (const char* ending : {".so", ".ok", ".txt"}) {
+  for (const char* ending : {".so", ".play", ".ok", ".txt"}) {
     fs::last_write_time(base + ending, fs::file_time_type::clock::now(), error);
   }
 }
@@ -233,9 +233,10 @@ std::string flat_source(const std::string& path) {
 CompiledWorld compile_world_file(const std::string& path, const WorldCompiler& compiler,
                                  const std::string& cache) {
   const std::string source = flat_source(path);
-  const std::string base = hashed_name(cache, compiler_identity(compiler) + source);
+  const std::string place = compiler.knows_source ? path + fs::absolute(path).string() : "";
+  const std::string base = hashed_name(cache, compiler_identity(compiler) + place + source);
   CompiledWorld world{.source = source,
-                      .library = base + ".so",
+                      .library = base + compiler.ending,
                       .warnings = "",
                       .is_tried = fs::exists(base + ".ok")};
   if (fs::exists(world.library)) {

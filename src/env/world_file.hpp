@@ -29,7 +29,7 @@ std::string flat_source(const std::string& path);
 
 struct CompiledWorld {
   std::string source;    // with what it includes
-  std::string library;   // path in the cache
+  std::string library;   // path in the cache, of a plug-in or what else the compiler makes
   std::string warnings;  // of the compiler
   bool is_tried = false;
 };

@@ -19,6 +19,7 @@ constexpr int kRows = 64;
 constexpr double kTimingSeconds = 0.2;
 constexpr float kHuge = 100;  // of an observation value, for a network that is fed it as it is
 constexpr float kHugeReward = 10'000;
+constexpr int kFarLimit = 20'000;  // steps after which a time limit hardly ever ends an episode
 
 struct Range {
   float low = std::numeric_limits<float>::max();
@@ -248,10 +249,14 @@ void judge_episodes(const Play& play, const EnvSpec& spec, CheckReport& report) 
          "networks learn best from returns of about -100 to 100: divide by what is usual, or train "
          "with --set algo.normalise.rewards=true"});
   }
-  if (play.episodes == 0 && spec.max_steps == 0) {
+  if (play.episodes == 0 && (spec.max_steps == 0 || spec.max_steps > kFarLimit)) {
     report.warnings.push_back(
-        {fmt::format("no episode ended in {} random steps, and there is no time limit", play.steps),
-         "set .max_steps in the spec, so that play begins anew now and then"});
+        {fmt::format("no episode ended in {} random steps, and {}", play.steps,
+                     spec.max_steps == 0 ? "there is no time limit"
+                                         : fmt::format("the time limit is {}", spec.max_steps)),
+         "set .max_steps in the spec to what a good episode needs, so that play begins anew now "
+         "and "
+         "then"});
   }
   if (play.episodes > 0 && play.longest <= 1) {
     report.warnings.push_back({"every episode ended after its first step",

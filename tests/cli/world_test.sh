@@ -65,6 +65,13 @@ expect 0 '"warnings":["greedy episodes did not end within 100000 steps' \
 expect 0 '"warnings":[]' "$hotloop" train endless.cpp --steps 2000 --set evaluation.episodes=1 \
   --set evaluation.max_steps=500 --quiet --json
 
+expect 0 "warning: no episode ended in 25600 random steps, and there is no time limit" "$hotloop" check endless.cpp
+sed -i 's/max_steps = 0/max_steps = 1000000/' endless.cpp
+expect 0 "warning: no episode ended in 25600 random steps, and the time limit is 1000000" "$hotloop" check endless.cpp
+sed -i 's/max_steps = 1000000/max_steps = 1000/' endless.cpp
+expect 0 "world: passed" "$hotloop" check endless.cpp
+grep -q "no episode ended" <<<"$output" && fail "a world with a time limit is warned of: $output"
+
 # A world of the template, from nothing to a result.
 expect 0 "wrote maze.cpp" "$hotloop" new env maze
 expect 2 "exists already" "$hotloop" new env maze
@@ -173,6 +180,7 @@ also "'y' was not declared"
 world size.cpp "" "obs[2] = 1;" ""
 expect 1 "expected exactly 2 values to be written, found a write after the row" "$hotloop" check size.cpp
 also "spec.obs is 2, so observe may write obs[0] to obs[1]"
+also "FAILED: size.cpp:10: an index beyond the end of a std::span"
 expect 2 "row 0, step 0: observation: expected exactly 2 values" "$hotloop" train size.cpp
 world nan.cpp "" "" "if (x == 2) return {std::sqrt(-1.f * x), false};"
 expect 1 "reward: expected a finite number, found" "$hotloop" check nan.cpp
@@ -195,9 +203,41 @@ expect 1 "step failed, row" "$hotloop" check late.cpp
 also "too far"
 expect 1 "world world: step failed, row" "$hotloop" train late.cpp --set run.threads=2 --set algo.epsilon=1 --out late "${small[@]}"
 also "too far"
+world carry.cpp "" "" "if (++total > 30) return {1, false};" "int total = 0;"
+expect 1 "FAILED: reset: step" "$hotloop" check carry.cpp
+also "after reset, bytes 8 to 11 of its 12 bytes of state are not a fresh world's"
+also "a member is probably not set in reset"
+# Accesses beyond arrays: into the next member, beyond a table, beyond the state, beyond a std::array.
+world visited.cpp "visited[0] = next = 0;" "" "if (x >= 0 && x <= 12) visited[x] = 1;" "int visited[12] = {}; int next = 0;"
+sed -i 's/below(10)/below(12)/; s/visited\[0\] = next = 0/*this = {}; goal = 5 + rng.below(12)/' visited.cpp
+expect 1 "FAILED: visited.cpp:11: index 12 of an array of 12: allowed are 0 to 11" "$hotloop" check visited.cpp
+mkdir -p "with blanks" && sed 's/ int next = 0;//' visited.cpp >"with blanks/last.cpp"
+expect 1 "FAILED: with blanks/last.cpp:11: index 12 of an array of 12" "$hotloop" check "with blanks/last.cpp"
+world table.cpp "" "" "static const int moves[4] = {1, -1, 2, -2}; x += moves[a];"
+sed -i 's/actions = 2/actions = 5/' table.cpp
+expect 1 "FAILED: table.cpp:11: index 4 of an array of 4: allowed are 0 to 3" "$hotloop" check table.cpp
+also "Is spec.actions larger than a table of actions?"
+world overrun.cpp "" "" "for (int i = 0; i < 400 && x == 3; ++i) (&x)[i + goal / 20] = 3;"
+expect 1 "FAILED: overrun.cpp:11: an access beyond the world's own state" "$hotloop" check overrun.cpp
+cp overrun.cpp "with blanks"
+expect 1 "FAILED: with blanks/overrun.cpp:11: an access beyond" "$hotloop" check "with blanks/overrun.cpp"
+world array.cpp "" "" "cells[x < 0 ? 0 : x % 13] = x;" "std::array<int, 12> cells{};"
+sed -i 's/x = 0; goal = 5/*this = {}; goal = 5/; s/below(10)/below(12)/' array.cpp
+expect 1 "FAILED: array.cpp:11: an index beyond the end of a std::array" "$hotloop" check array.cpp
+world overflow.cpp "" "" "hash = hash * 31 + x;" "int hash = 7;"
+sed -i 's/x = 0; goal = 5/*this = {}; goal = 5/' overflow.cpp
+expect 0 "warning: overflow.cpp:11: signed integer overflow" "$hotloop" check overflow.cpp
+# A record that all copies share, and tables that are made once: by a function, and when they are first needed.
+world shared.cpp "" "" 'static int best = 0; static const float pay = std::sqrt(float(goal)) > 0 ? 1.f : 2.f;
+  if (x <= best) return {0, x < 0}; best = x; return {pay, false};' "inline static const float table = std::sqrt(2.f);"
+expect 0 "a static or global variable changed while the world was played: World::step::best" "$hotloop" check shared.cpp
+also "make it a member of the struct"
+also "perhaps because of what is shared"
+grep -q "make the goal easier" <<<"$output" && fail "the goal is blamed for a static variable: $output"
 world state.cpp "" "obs[1] += hidden;" "hidden = x;" "inline static float hidden = 0;"
 expect 1 "FAILED" "$hotloop" check state.cpp
 also "static"
+also "World::hidden"
 world dull.cpp "" "obs[0] = 0; obs[1] = 5000;" "x = 1; goal = 3;" && sed -i 's/goal = 5 + rng.below(10);/(void)rng;/; s/-.01f/-5e6f/' dull.cpp
 expect 0 "actions made no difference" "$hotloop" check dull.cpp
 also "observation values 0, 1 never changed"

@@ -249,6 +249,58 @@ struct BatchForgetsCuts : BatchDiffers {
   };
 };
 
+// Its constructor leaves a member as the memory was, and reset does too.
+struct NoInitialValue : Sound {
+  NoInitialValue() {}
+  int forgotten;
+  void observe(std::span<float> obs) const {
+    Sound::observe(obs);
+    obs[2] = static_cast<float>(forgotten);
+  }
+};
+
+// Keeps its total for the next episode, which pays more the more there is.
+struct ForgetsToReset : Sound {
+  float total = 0;
+  Step step(int action, Rng& rng) {
+    Step result = Sound::step(action, rng);
+    total += 1;
+    return {total, result.terminated};
+  }
+};
+
+// Keeps what only its measure and its mask tell.
+struct KeepsMeasure : Sound {
+  static constexpr EnvSpec spec{
+      .name = "keeps measure", .obs = 3, .actions = 2, .max_steps = 50, .measures = {"told"}};
+  int told = 0;
+  Step step(int action, Rng& rng) {
+    ++told;
+    return Sound::step(action, rng);
+  }
+  void measure(std::span<float> values) const { values[0] = static_cast<float>(told); }
+};
+struct KeepsMask : Sound {
+  int told = 0;
+  Step step(int action, Rng& rng) {
+    told = 1;
+    return Sound::step(action, rng);
+  }
+  void mask(std::span<std::uint8_t> allowed) const {
+    allowed[0] = 1;
+    allowed[1] = steps == 0 && told == 1 ? 0 : 1;
+  }
+};
+
+// Keeps what nobody sees: the numbers of its steps may go on.
+struct KeepsSecret : Sound {
+  int secret = 0;
+  Step step(int action, Rng& rng) {
+    ++secret;
+    return Sound::step(action, rng);
+  }
+};
+
 // A sound world with a box, which notes when an action leaves it.
 struct SoundBox {
   static constexpr EnvSpec spec{.name = "sound box",
@@ -395,6 +447,23 @@ TEST(Battery, RandomnessFromOutside) {
 TEST(Battery, SeedWithoutEffect) {
   expect_failure<DeafToSeeds>(1,
                               "sound: other seed: ", "expected seeds 1 and 2 to play differently");
+}
+
+TEST(Battery, MemberWithoutInitialValue) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer fills memory itself";
+#endif
+  // Whichever check comes across it first: none of them knows what is in the memory.
+  const std::string failures = all(check_env(env_entry<NoInitialValue>()));
+  EXPECT_NE(failures.find("observation[2]: expected "), std::string::npos) << failures;
+}
+
+TEST(Battery, MemberThatIsNotReset) {
+  expect_failure<ForgetsToReset>(1, "sound: reset: step 1, row 0: reward: expected 1, found ",
+                                 "; after reset, bytes 8 to 11 of its 12 bytes of state are not");
+  expect_failure<KeepsMeasure>(1, "keeps measure: reset: step ", ": told: expected ");
+  expect_failure<KeepsMask>(1, "sound: reset: step 0, row 0: mask[1]: expected 1, found 0", "");
+  EXPECT_EQ(all(check_env(env_entry<KeepsSecret>())), "");
 }
 
 TEST(Battery, StateOutsideTheWorld) {

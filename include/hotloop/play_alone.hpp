@@ -1,0 +1,99 @@
+// A one-file world as a program that plays it at random. `hotloop check` compiles the file with this
+// and the compiler's sanitizers in front of it, so that accesses beyond an array and the like are
+// reported; nobody includes it by hand.
+//
+// Exits with 0 when it has played, whatever the world threw: that is for others to find.
+#pragma once
+
+#include <hotloop/plugin.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+
+namespace hotloop::play_alone {
+
+inline constexpr double kSeconds = 0.7;  // of each play
+inline constexpr int kSteps = 20'000;
+
+// One allowed action per row; for a box, its bounds as often as something between them.
+inline void choose(const WorldArray& worlds, std::span<const std::uint8_t> mask, std::uint64_t t,
+                   std::span<std::int32_t> numbers, std::span<float> boxes) {
+  const EnvSpec& spec = worlds.spec();
+  const auto dice = [t](std::size_t row) {
+    return Rng(~std::uint64_t{1}, Purpose::test, static_cast<std::uint32_t>(row), t);
+  };
+  for (std::size_t row = 0; row < numbers.size() && spec.actions > 0; ++row) {
+    Rng rng = dice(row);
+    const int first = static_cast<int>(rng.below(static_cast<std::uint32_t>(spec.actions)));
+    numbers[row] = first;
+    for (int i = 0; i < spec.actions && !mask.empty(); ++i) {  // the next one that is allowed
+      numbers[row] = (first + i) % spec.actions;
+      if (mask[row * spec.actions + numbers[row]] != 0) break;
+    }
+  }
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    const std::size_t k = i % spec.action_size;
+    Rng rng = dice(i);
+    const float low = spec.action_low[k], high = spec.action_high[k];
+    const std::uint32_t which = rng.below(4);
+    boxes[i] = which == 0   ? low
+               : which == 1 ? high
+                            : std::clamp(static_cast<float>(rng.uniform(low, high)), low, high);
+  }
+}
+
+// Everything that a world can be asked, in memory that is exactly as large as it must be.
+inline void play(WorldArray& worlds, int rows) {
+  const EnvSpec& spec = worlds.spec();
+  const auto n = static_cast<std::size_t>(rows);
+  std::vector<float> obs(n * spec.obs), rewards(n), boxes(n * spec.action_size);
+  std::vector<float> measures(spec.measure_count()), parts(n * spec.reward_part_count());
+  std::vector<std::int32_t> numbers(n);
+  std::vector<std::uint8_t> mask(worlds.has_mask() ? n * spec.actions : 0), terminated(n);
+  std::vector<int> length(n);
+  const auto begin = [&](int row, std::uint64_t stream_step) {
+    Rng rng(1, Purpose::test, static_cast<std::uint32_t>(row), stream_step);
+    worlds.reset(row, rng);
+    length[row] = 0;
+  };
+  const auto start = std::chrono::steady_clock::now();
+  for (int row = 0; row < rows; ++row) begin(row, 0);
+  for (std::uint64_t t = 1; t <= kSteps; ++t) {
+    worlds.observe(0, rows, obs);
+    if (worlds.has_mask()) worlds.mask(0, rows, mask);
+    choose(worlds, mask, t, numbers, boxes);
+    if (spec.actions > 0) {
+      worlds.step(0, rows, std::span<const std::int32_t>(numbers), 1, Purpose::test, t, rewards,
+                  terminated);
+    } else {
+      worlds.step(0, rows, std::span<const float>(boxes), 1, Purpose::test, t, rewards, terminated);
+    }
+    if (!parts.empty()) worlds.reward_parts(0, rows, parts);
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+    const bool is_last = t == kSteps || passed.count() > kSeconds;
+    for (int row = 0; row < rows; ++row) {
+      const bool is_over = terminated[row] != 0 || ++length[row] == spec.max_steps;
+      if (!is_over && !is_last) continue;
+      worlds.observe(row, row + 1, obs);
+      if (!measures.empty()) worlds.measure(row, measures);
+      if (t < 200 || is_last) (void)worlds.picture(row);  // pictures take their time
+      begin(row, 0 - t);
+    }
+    if (is_last) return;
+  }
+}
+
+}  // namespace hotloop::play_alone
+
+int main() {
+  try {
+    for (const hotloop::EnvEntry& entry : hotloop::plugin::registered()) {
+      // Alone first: what lies beyond a row is then not another row.
+      hotloop::play_alone::play(*entry.make_one_by_one(1), 1);
+      hotloop::play_alone::play(*entry.make(5), 5);
+    }
+  } catch (...) {
+    return 0;
+  }
+}

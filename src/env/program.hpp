@@ -1,0 +1,25 @@
+// Another program, run to its end.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace hotloop {
+
+struct ProgramResult {
+  int code = 0;          // its exit code, or 128 and the number of the signal that ended it
+  std::string text;      // the beginning of what it printed
+  bool is_late = false;  // it took too long and was ended
+};
+
+struct ProgramOptions {
+  std::vector<std::string> settings{};  // of the environment: "NAME=value"
+  double seconds = 0;                   // that it may take; 0 = as long as it likes
+  bool only_errors = false;             // standard error alone is kept
+};
+
+// The first argument is the program's path. Throws RunError if it cannot be started.
+ProgramResult run_program(const std::vector<std::string>& arguments,
+                          const ProgramOptions& options = {});
+
+}  // namespace hotloop
