@@ -313,7 +313,7 @@ def test_what_is_no_environment_is_refused():
 def test_an_observation_of_the_wrong_shape_is_named(tmp_path):
     class Wrong(Count):
         def _look(self):
-            return np.zeros(4 if self.steps > 5 else 3)
+            return np.zeros(4 if self.steps > 2 else 3)
 
     with pytest.raises(hotloop.UsageError, match=r"observation: expected shape \(3,\), found \(4,\)"):
         hotloop.train("dqn", env=lambda: Wrong(9), steps=200, out=tmp_path, **small())
