@@ -39,10 +39,15 @@ def plain(value: Any, place: str) -> Any:
 def override_list(overrides: Mapping[str, Any]) -> list[str]:
     """``{"algo": {"batch": 64}}`` and ``{"algo.batch": 64}`` both become ``["algo.batch=64"]``."""
     result: list[str] = []
-    values = {key for key, is_mapping in _hotloop.keys() if is_mapping}  # net.branches: one value, not keys
+    kinds = dict(_hotloop.keys())
+
+    def is_whole(key: str, value: Any) -> bool:
+        """Branches, and schedules that say their kind, are values; other mappings have keys of their own."""
+        kind = kinds.get(key)
+        return not value or kind == "branches" or (kind == "schedule" and "kind" in value)
 
     def add(key: str, value: Any) -> None:
-        if isinstance(value, Mapping) and value and key not in values:
+        if isinstance(value, Mapping) and not is_whole(key, value):
             for name, inner in value.items():
                 add(f"{key}.{name}", inner)
         else:

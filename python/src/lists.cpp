@@ -34,12 +34,15 @@ std::vector<std::string> list_algorithms() {
   return {kAlgorithmNames.begin(), kAlgorithmNames.end()};
 }
 
-// And whether their value is a mapping, whose own keys are the user's.
-std::vector<std::pair<std::string, bool>> list_keys() {
-  std::vector<std::pair<std::string, bool>> list;
+// With what a mapping means as their value: branches, whose names are the user's; a schedule, whose keys
+// are the spec's; or nothing.
+Named list_keys() {
+  Named list;
   TrainSpec any;
   for (const Key& key : spec_keys(any)) {
-    list.emplace_back(key.path, std::holds_alternative<std::vector<Branch>*>(key.field));
+    const bool branches = std::holds_alternative<std::vector<Branch>*>(key.field);
+    const bool schedule = std::holds_alternative<Schedule*>(key.field);
+    list.emplace_back(key.path, branches ? "branches" : schedule ? "schedule" : "");
   }
   return list;
 }
@@ -50,7 +53,7 @@ void bind_lists(nb::module_& m) {
   m.def("envs", &list_envs, "Environments: name and description.");
   m.def("specs", &list_specs, "Ready-made specs: name and description.");
   m.def("algorithms", &list_algorithms, "Names of the algorithms.");
-  m.def("keys", &list_keys, "Keys of a spec, and whether their value is a mapping.");
+  m.def("keys", &list_keys, "Keys of a spec, and what a mapping is as their value.");
 }
 
 }  // namespace hotloop::python

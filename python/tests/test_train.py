@@ -77,6 +77,14 @@ def test_branches_are_a_value(tmp_path, given):
     assert "p: {from: [pole], layers: [dense 16]}" in run.spec
 
 
+def test_a_schedule_takes_the_place_of_a_constant(tmp_path):
+    rate = {"kind": "linear", "from": 1e-3, "to": 1e-4, "over": 1000}
+    run = hotloop.train("ppo", env="cartpole", steps=4_096, out=tmp_path, progress=False, optimiser={"learning_rate": rate})
+    assert run.metrics["learning_rate"][-1] == pytest.approx(1e-4)
+    run = hotloop.train("cartpole_dqn", out=tmp_path, algo={"epsilon": {"to": 0.25}}, **QUICK)  # a part of one
+    assert "to: 0.25, over: 4000" in run.spec
+
+
 def test_a_dict_is_a_spec(tmp_path):
     run = hotloop.train(
         {
