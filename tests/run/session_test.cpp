@@ -476,6 +476,8 @@ TEST_F(SessionTest, AnUnwritableFolderIsAnErrorThatNamesIt) {
 TEST_F(SessionTest, GeneralSettingsLearn) {
   for (const auto& [world, algorithm, bar] :
        {std::tuple{"cartpole", Algorithm::dqn, 400.0}, std::tuple{"cartpole", Algorithm::ppo, 475.0},
+        std::tuple{"cartpole", Algorithm::pqn, 400.0},
+        std::tuple{"cartpole", Algorithm::sarsa, 400.0},
         std::tuple{"acrobot", Algorithm::dqn, -110.0},
         std::tuple{"mountaincar", Algorithm::dqn, -125.0}}) {
     TrainSpec spec = load_world_spec(world, algorithm);
