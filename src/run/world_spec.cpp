@@ -54,10 +54,10 @@ TrainSpec load_spec_or_world(const std::string& name, const std::string& algorit
                                    [&](const SpecInfo& spec) { return spec.name == name; });
   std::error_code error;
   if (!is_world_file(name) && (is_spec || fs::exists(name, error))) {
-    throw UsageError(fmt::format(
-        "--algo {0}: {1} is a spec, which says itself how it learns; --algo is for a "
-        "world that has none: a .cpp file or a name of hotloop list envs",
-        algorithm, name));
+    throw UsageError(
+        fmt::format("--algo {0}: {1} is a spec, which says itself how it learns; --algo is for a "
+                    "world that has none: a .cpp file or a name of hotloop list envs",
+                    algorithm, name));
   }
   return load_world_spec(name, chosen, overrides);
 }
