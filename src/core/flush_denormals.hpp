@@ -15,11 +15,17 @@ namespace hotloop {
 class FlushDenormals {
  public:
 #ifdef __SSE2__
-  FlushDenormals() : before_(_mm_getcsr()) { _mm_setcsr(before_ | kFlushResults | kFlushOperands); }
-  ~FlushDenormals() { _mm_setcsr(before_); }
+  FlushDenormals() : before_(_mm_getcsr()) {
+    if (changes()) _mm_setcsr(before_ | kFlush);
+  }
+  ~FlushDenormals() {
+    if (changes()) _mm_setcsr(before_);
+  }
 
  private:
-  static constexpr unsigned kFlushResults = 0x8000, kFlushOperands = 0x0040;
+  static constexpr unsigned kFlush = 0x8000 | 0x0040;  // results and operands
+  // Within another one it does nothing: setting the register costs more than looking at it.
+  bool changes() const { return (before_ & kFlush) != kFlush; }
   unsigned before_;
 #else
   FlushDenormals() {}
