@@ -20,6 +20,8 @@ TEST(FlushDenormals, TooSmallNumbersAreZeroWhileItLives) {
     EXPECT_EQ(product(1e-38f, 0.1f), 0);   // a result
     EXPECT_EQ(product(1e-40f, 1e10f), 0);  // an operand
     EXPECT_FLOAT_EQ(product(2, 3), 6);
+    { const FlushDenormals within; }
+    EXPECT_EQ(product(1e-38f, 0.1f), 0) << "it lives on";
   }
 #endif
   EXPECT_GT(product(1e-38f, 0.1f), 0);
