@@ -11,24 +11,32 @@
 namespace hotloop::priority_node {
 
 using Words = std::int64_t __attribute__((vector_size(32), may_alias));
-using Doubles = double __attribute__((vector_size(32)));
-
-// How many comparisons held; each lane has counted its own downwards.
-inline std::int64_t count(Words held) {
-  using Half = std::int64_t __attribute__((vector_size(16)));
-  const Half half =
-      __builtin_shufflevector(held, held, 0, 1) + __builtin_shufflevector(held, held, 2, 3);
-  return -(half[0] + half[1]);
-}
 
 // An inner node: for each child the sum of all children before it, so the first is 0. The child that
-// point `bound - 1` falls into is the last one whose sum is below the bound.
+// point `bound - 1` falls into is the last one whose sum is below the bound. (The vector unit knows
+// "less" but not "less or equal".) Comparisons are packed into the bits of one word and counted there.
 template <int kChildren>
 inline std::int64_t child_of(const std::int64_t* node, std::int64_t bound) {
-  const Words* sums = reinterpret_cast<const Words*>(node);
-  Words held = {};
-  for (std::int64_t i = 0; i < kChildren / 4; ++i) held += sums[i] < bound;
-  return count(held) - 1;
+  static_assert(kChildren == 8 || kChildren == 16);
+#ifdef __AVX2__
+  const auto below = [node, bounds = _mm256_set1_epi64x(bound)](int first) {
+    return _mm256_cmpgt_epi64(bounds, *reinterpret_cast<const __m256i*>(node + first));
+  };
+  const auto bits = [](__m256i held) { return static_cast<unsigned>(_mm256_movemask_epi8(held)); };
+  unsigned count;
+  if constexpr (kChildren == 8) {
+    count = __builtin_popcount(bits(_mm256_packs_epi32(below(0), below(4)))) / 4u;
+  } else {
+    const __m256i half = _mm256_packs_epi32(below(0), below(4));
+    const __m256i other = _mm256_packs_epi32(below(8), below(12));
+    count = __builtin_popcount(bits(_mm256_packs_epi16(half, other))) / 2u;
+  }
+  return static_cast<std::int64_t>(count) - 1;
+#else
+  std::int64_t child = -1;
+  for (int i = 0; i < kChildren; ++i) child += node[i] < bound;
+  return child;
+#endif
 }
 
 // A child grows: so do the sums of all later ones.
@@ -39,7 +47,14 @@ inline void add(std::int64_t* node, std::int64_t child, std::int64_t difference)
     sums[i] += difference & (Words{0, 1, 2, 3} + 4 * i > child);
 }
 
+// A lowest node: sixteen leaves, whole numbers. Four runs of four are summed side by side, one in each
+// lane, so the leaves lie like a transposed matrix: run 0 has the positions 0, 4, 8, 12.
+inline std::int64_t position(std::int64_t leaf) {
+  return (leaf & ~std::int64_t{15}) | (leaf & 3) << 2 | (leaf >> 2 & 3);
+}
+
 // Four floats as doubles. GCC does not see by itself that one instruction does it.
+using Doubles = double __attribute__((vector_size(32)));
 inline Doubles widen(const float* values) {
 #ifdef __AVX2__
   return _mm256_cvtps_pd(_mm_load_ps(values));
@@ -48,15 +63,13 @@ inline Doubles widen(const float* values) {
 #endif
 }
 
-// A lowest node: sixteen leaves, whole numbers with a sum below 2^53, which doubles add exactly. Four
-// runs of four are summed side by side, one in each lane, so the leaves lie like a transposed matrix:
-// run 0 has the positions 0, 4, 8, 12.
-inline std::int64_t position(std::int64_t leaf) {
-  return (leaf & ~std::int64_t{15}) | (leaf & 3) << 2 | (leaf >> 2 & 3);
-}
+// Leaves below this have sums within 31 bits.
+inline constexpr float kNarrow = 0x1p27f;
 
-// What came before a run is taken off the bound instead of being added to each of its sums.
-inline std::int64_t leaf_of(const float* node, double bound) {
+// The leaf that point `bound - 1` falls into: the number of leaves with which the sum so far is still
+// below the bound. What came before a run is taken off the bound instead of being added to each of the
+// run's sums. This one is right for any leaves: their sums are below 2^53, which doubles add exactly.
+inline std::int64_t leaf_of(const float* node, std::int64_t bound) {
   const Doubles first = widen(node);
   const Doubles second = first + widen(node + 4);
   const Doubles third = second + widen(node + 8);
@@ -65,8 +78,30 @@ inline std::int64_t leaf_of(const float* node, double bound) {
   const Doubles before = __builtin_shufflevector(run, zero, 4, 0, 1, 2) +
                          __builtin_shufflevector(run, zero, 4, 4, 0, 1) +
                          __builtin_shufflevector(run, zero, 4, 4, 4, 0);
-  const Doubles left = bound - before;
-  return count((first < left) + (second < left) + (third < left) + (run < left));
+  const Doubles left = static_cast<double>(bound) - before;
+  const Words held = (first < left) + (second < left) + (third < left) + (run < left);
+  return -(held[0] + held[1] + held[2] + held[3]);
+}
+
+// The same for leaves below kNarrow.
+inline std::int64_t narrow_leaf_of(const float* node, std::int64_t bound) {
+#ifdef __AVX2__
+  const auto row = [node](int i) { return _mm_cvttps_epi32(_mm_load_ps(node + 4 * i)); };
+  const __m128i first = row(0);
+  const __m128i second = _mm_add_epi32(first, row(1));
+  const __m128i third = _mm_add_epi32(second, row(2));
+  const __m128i run = _mm_add_epi32(third, row(3));
+  const __m128i one = _mm_slli_si128(run, 4), two = _mm_slli_si128(run, 8),
+                three = _mm_slli_si128(run, 12);
+  const __m128i before = _mm_add_epi32(_mm_add_epi32(one, two), three);
+  const __m128i left = _mm_sub_epi32(_mm_set1_epi32(static_cast<int>(bound)), before);
+  const __m128i below =
+      _mm_packs_epi16(_mm_packs_epi32(_mm_cmpgt_epi32(left, first), _mm_cmpgt_epi32(left, second)),
+                      _mm_packs_epi32(_mm_cmpgt_epi32(left, third), _mm_cmpgt_epi32(left, run)));
+  return static_cast<unsigned>(__builtin_popcount(_mm_movemask_epi8(below)));
+#else
+  return leaf_of(node, bound);
+#endif
 }
 
 }  // namespace hotloop::priority_node

@@ -53,7 +53,8 @@ inline void PriorityTree::grow_root(std::span<const std::int64_t> differences) {
 
 // First the leaves, then the nodes above: the misses of the former overlap.
 void PriorityTree::set(std::span<const std::int64_t> leaves, std::span<const float> priorities) {
-  std::array<std::int64_t, kRoot> differences{};
+  std::array<std::int64_t, kRoot> differences;
+  std::fill_n(differences.begin(), width_, 0);
   std::array<std::int64_t, 64> changes;
   for (std::size_t first = 0; first < leaves.size(); first += changes.size()) {
     const std::size_t count = std::min(changes.size(), leaves.size() - first);
@@ -70,7 +71,8 @@ void PriorityTree::set(std::span<const std::int64_t> leaves, std::span<const flo
 }
 
 void PriorityTree::fill(std::int64_t first, std::int64_t count, float priority) {
-  std::array<std::int64_t, kRoot> differences{};
+  std::array<std::int64_t, kRoot> differences;
+  std::fill_n(differences.begin(), width_, 0);
   const std::int64_t end = first + count;
   while (first < end) {
     const std::int64_t node = first / kLeaves, node_end = std::min(end, (node + 1) * kLeaves);
@@ -83,6 +85,25 @@ void PriorityTree::fill(std::int64_t first, std::int64_t count, float priority) 
     if (difference != 0) differences[climb(node, difference)] += difference;
   }
   grow_root(differences);
+}
+
+void PriorityTree::rebuild() {
+  const std::int64_t lowest = nodes_above(count_, kLeaves);
+  std::int64_t nodes = lowest;
+  for (int level = 0; level < depth_; ++level) {
+    nodes = nodes_above(nodes, fan(level));
+    std::fill_n(levels_[level], nodes * fan(level), 0);
+  }
+  std::fill_n(root_, width_, 0);
+  total_ = 0;
+  std::array<std::int64_t, kRoot> sums{};
+  for (std::int64_t node = 0; node < lowest; ++node) {
+    std::int64_t sum = 0;
+    for (std::int64_t i = 0; i < kLeaves; ++i)
+      sum += static_cast<std::int64_t>(leaves_[node * kLeaves + i]);
+    sums[climb(node, sum)] += sum;
+  }
+  grow_root(sums);
 }
 
 void PriorityTree::descend(std::span<std::uint64_t> random, std::span<std::int64_t> nodes) const {
@@ -100,23 +121,29 @@ void PriorityTree::descend(std::span<std::uint64_t> random, std::span<std::int64
     const bool more = carry >= count;
     carry -= more ? count : 0;
     bound[i] = low + static_cast<std::uint64_t>(Wide{bound[i]} * (width + more) >> 64);
-    node[i] = 0;
     low += width + more;
   }
-  const auto descend_to = [&]<int kChildren>(int level, const std::int64_t* above) {
-    const std::int64_t* nodes_there = levels_[level];
-    for (std::int64_t i = 0; i < count; ++i) {
-      step<kChildren>(above, bound[i], node[i]);
-      const std::int64_t* next = nodes_there + node[i] * fan(level);
-      __builtin_prefetch(next);
-      if (level > 0) __builtin_prefetch(next + kCacheLine / sizeof(*next));
-    }
+  const auto ask_for = [&](int level, std::int64_t i) {
+    const std::int64_t* next = levels_[level] + node[i] * fan(level);
+    ask_for_line(next);
+    if (level > 0) ask_for_line(next + kCacheLine / sizeof(*next));
   };
-  int level = depth_ - 1;
-  width_ == 16   ? descend_to.operator()<16>(level, root_)
-  : width_ == 32 ? descend_to.operator()<32>(level, root_)
-                 : descend_to.operator()<64>(level, root_);
-  for (; level > 0; --level) descend_to.operator()<kFan>(level - 1, levels_[level]);
+  // The root is searched in two steps: every sixteenth sum, then the sixteen from there on.
+  constexpr std::int64_t kPivots = kRoot / kFan;
+  alignas(kCacheLine) std::array<std::int64_t, kPivots> pivots;
+  for (std::int64_t i = 0; i < kPivots; ++i)
+    pivots[i] = i * kFan < width_ ? root_[i * kFan] : total_;
+  for (std::int64_t i = 0; i < count; ++i) {
+    node[i] = priority_node::child_of<kPivots>(pivots.data(), static_cast<std::int64_t>(bound[i]));
+    step<kFan>(root_, bound[i], node[i]);
+    ask_for(depth_ - 1, i);
+  }
+  for (int level = depth_ - 1; level > 0; --level) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      step<kFan>(levels_[level], bound[i], node[i]);
+      ask_for(level - 1, i);
+    }
+  }
 }
 
 }  // namespace hotloop

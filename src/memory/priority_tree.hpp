@@ -4,7 +4,7 @@
 // The lowest nodes are the leaves, a cache line of floats each; in the nodes above, each child has the
 // sum of its earlier siblings, in 64-bit numbers (priority_node.hpp). The lowest of these levels, the
 // largest by far, has nodes of one cache line too; the others have two; the root is as wide as it
-// must be. A batch of draws descends level by level, not draw by draw, so that its cache misses
+// must be, and searched in two steps. A batch of draws descends level by level, not draw by draw, so that its cache misses
 // overlap. A batch of changes climbs leaf by leaf: what was drawn is in the cache. Only the root waits
 // for all of them.
 //
@@ -20,9 +20,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 
 #include "core/arena.hpp"
+#include "core/prefetch.hpp"
 #include "memory/priority_node.hpp"
 
 namespace hotloop {
@@ -53,47 +53,29 @@ class PriorityTree {
   // B stratified draws, one for each of B random numbers u < 2^64: number k falls into the stratum
   // [total * k / B, total * (k + 1) / B), bounds rounded down, u / 2^64 of the way through it. Gives
   // the leaves, in ascending order, and their priorities, and calls found(leaf) for each as soon as it
-  // is known. The numbers are used up. The total must be positive.
+  // is known. The numbers are used up. The total must be positive, and no leaf above `largest`, which
+  // decides how leaves may be searched, not what is found.
   template <class Found>
   void draw(std::span<std::uint64_t> random, std::span<std::int64_t> leaves,
-            std::span<float> priorities, Found&& found) const {
+            std::span<float> priorities, float largest, Found&& found) const {
     descend(random, leaves);
-    const std::size_t count = random.size();
-    for (std::size_t i = 0; i < count + kLag; ++i) {
-      if (i < count) {
-        step<kLowest>(levels_[0], random[i], leaves[i]);
-        __builtin_prefetch(leaves_ + leaves[i] * kLeaves);
-      }
-      if (i < kLag) continue;
-      std::int64_t& leaf = leaves[i - kLag];
-      const float* node = leaves_ + leaf * kLeaves;
-      const auto bound = static_cast<std::int64_t>(random[i - kLag]);
-      const std::int64_t child = priority_node::leaf_of(node, static_cast<double>(bound));
-      leaf = leaf * kLeaves + child;
-      priorities[i - kLag] = node[priority_node::position(child)];
-      found(leaf);
-    }
+    largest < priority_node::kNarrow
+        ? find_leaves<priority_node::narrow_leaf_of>(random, leaves, priorities, found)
+        : find_leaves<priority_node::leaf_of>(random, leaves, priorities, found);
   }
 
-  // For checkpoints: all levels by name, as far as the first `leaves` leaves reach.
-  template <class Visitor>
-  void visit(std::int64_t leaves, Visitor&& v) {
-    v("priorities.total", std::span(&total_, 1));
-    v("priorities.root", std::span(root_, static_cast<std::size_t>(width_)));
-    std::int64_t nodes = nodes_above(leaves, kLeaves);
-    v("priorities.leaves", std::span(leaves_, static_cast<std::size_t>(nodes * kLeaves)));
-    for (int level = 0; level < depth_; ++level) {
-      nodes = nodes_above(nodes, fan(level));
-      v("priorities." + std::to_string(level),
-        std::span(levels_[level], static_cast<std::size_t>(nodes * fan(level))));
-    }
+  // For checkpoints: the nodes of the first `count` leaves, as they lie in memory. After changing them,
+  // rebuild: all sums follow from the leaves.
+  std::span<float> leaves(std::int64_t count) {
+    return {leaves_, static_cast<std::size_t>(nodes_above(count, kLeaves) * kLeaves)};
   }
+  void rebuild();
 
  private:
   static constexpr std::int64_t kLeaves = 16;  // in a lowest node
   static constexpr std::int64_t kLowest = 8;   // children of a node above those
   static constexpr std::int64_t kFan = 16;     // ... and of one still higher
-  static constexpr std::int64_t kRoot = 64;    // at most
+  static constexpr std::int64_t kRoot = 128;   // at most
   // Draws that have left level 0 before the first of them looks at its leaves: the misses of the two
   // and those that `found` asks for overlap.
   static constexpr std::size_t kLag = 6;
@@ -101,12 +83,9 @@ class PriorityTree {
   static constexpr std::int64_t nodes_above(std::int64_t count, std::int64_t fan) {
     return (count + fan - 1) / fan;
   }
-  static std::int64_t width_for(std::int64_t nodes) {
-    return nodes == 0 ? 0 : std::bit_ceil(std::max<std::uint64_t>(nodes, 16));
-  }
+  static std::int64_t width_for(std::int64_t nodes) { return nodes_above(nodes, kFan) * kFan; }
 
-  // One level down for one draw: `bound` is its point within the node, plus 1, because the vector unit
-  // knows "less" but not "less or equal".
+  // One level down for one draw: `bound` is its point within the node, plus 1.
   template <int kChildren>
   static void step(const std::int64_t* level, std::uint64_t& bound, std::int64_t& node) {
     const std::int64_t* sums = level + node * kChildren;
@@ -117,6 +96,25 @@ class PriorityTree {
   }
   // Random numbers become bounds, and descend from the root to the nodes of level 0.
   void descend(std::span<std::uint64_t> random, std::span<std::int64_t> nodes) const;
+  // ... from there to the leaves.
+  template <auto kLeafOf, class Found>
+  void find_leaves(std::span<std::uint64_t> bounds, std::span<std::int64_t> leaves,
+                   std::span<float> priorities, Found&& found) const {
+    const std::size_t count = bounds.size();
+    for (std::size_t i = 0; i < count + kLag; ++i) {
+      if (i < count) {
+        step<kLowest>(levels_[0], bounds[i], leaves[i]);
+        ask_for_line(leaves_ + leaves[i] * kLeaves);
+      }
+      if (i < kLag) continue;
+      std::int64_t& leaf = leaves[i - kLag];
+      const float* node = leaves_ + leaf * kLeaves;
+      const std::int64_t child = kLeafOf(node, static_cast<std::int64_t>(bounds[i - kLag]));
+      leaf = leaf * kLeaves + child;
+      priorities[i - kLag] = node[priority_node::position(child)];
+      found(leaf);
+    }
+  }
   // The sum of a lowest node has changed; gives the child of the root that has changed with it.
   std::int64_t climb(std::int64_t node, std::int64_t difference);
   void grow_root(std::span<const std::int64_t> differences);  // [kRoot]
@@ -127,7 +125,7 @@ class PriorityTree {
   float* leaves_ = nullptr;                 // [nodes, 4, 4]
   std::array<std::int64_t*, 16> levels_{};  // [nodes, fan(level)] each; 0 is the lowest
   std::int64_t* root_ = nullptr;            // [width]
-  std::int64_t width_ = 0;                  // 16, 32 or 64
+  std::int64_t width_ = 0;                  // a multiple of kFan
 };
 
 }  // namespace hotloop

@@ -104,7 +104,11 @@ class Replay {
     v("final_mask", final_mask_);
     if (!shape_.prioritised) return;
     v("largest_priority", std::span<float>(&largest_priority_, 1));
-    tree_.visit(slots * shape_.lanes, v);
+    v("priorities.leaves", tree_.leaves(slots * shape_.lanes));
+  }
+  // After restoring: what is not visited follows from what is.
+  void restored() {
+    if (shape_.prioritised) tree_.rebuild();
   }
 
  private:

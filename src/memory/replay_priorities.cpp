@@ -16,6 +16,7 @@ void pad(std::span<float> values, std::int64_t count, float padding) {
 }
 
 Vec least_of(Vec a, Vec b) { return b < a ? b : a; }
+Vec most_of(Vec a, Vec b) { return a < b ? b : a; }
 
 }  // namespace
 
@@ -46,17 +47,20 @@ void Replay::set_priorities([[maybe_unused]] int index, std::span<const float> e
   const Vec limit = broadcast(static_cast<float>(tree_.limit()));
   std::copy(errors.begin(), errors.end(), priorities_.begin());
   pad(priorities_, batch_size_, 0);
+  Vec most = broadcast(largest_priority_);
   for (std::int64_t i = 0; i < batch_size_; i += kVec) {
     const Vec base = load(&priorities_[i]) + epsilon;
     const Vec exact = float{PriorityTree::kOne} * exp2_of(alpha * log2_of(base));
     const Vec units = exact < kWhole ? (exact + kWhole) - kWhole : exact;
     // At least one unit, so that every stored transition can be drawn; NaN counts as that.
     const Vec valid = base >= 0 ? least_of(units, limit) : Vec{};
-    store(&priorities_[i], valid >= 1 ? valid : broadcast(1));
+    const Vec priority = valid >= 1 ? valid : broadcast(1);
+    most = most_of(most, priority);
+    store(&priorities_[i], priority);
   }
-  const std::span<const float> priorities = priorities_.first(batch_size_);
-  largest_priority_ = std::max(largest_priority_, *std::ranges::max_element(priorities));
-  tree_.set(places_.first(batch_size_), priorities);
+  for (int lane = 0; lane < kVec; ++lane)
+    largest_priority_ = std::max(largest_priority_, most[lane]);
+  tree_.set(places_.first(batch_size_), priorities_.first(batch_size_));
 }
 
 }  // namespace hotloop

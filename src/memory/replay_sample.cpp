@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/phase_clock.hpp"
+#include "core/prefetch.hpp"
 #include "memory/random_words.hpp"
 #include "memory/replay.hpp"
 
@@ -26,10 +27,10 @@ inline void Replay::prefetch(std::int64_t place) const {
   const std::int64_t n = shape_.lanes;
   const std::int64_t d = shape_.obs;
   const int steps = kOneStep ? 1 : shape_.steps;
-  __builtin_prefetch(obs_.data() + place * d);
-  __builtin_prefetch(obs_.data() + (place + steps * n) * d);
+  ask_for_line(obs_.data() + place * d);
+  ask_for_line(obs_.data() + (place + steps * n) * d);
   // A long window is read in order; its first words are enough to set it going.
-  for (int k = 0; k < std::min(steps, 8); ++k) __builtin_prefetch(outcomes_.data() + place + k * n);
+  for (int k = 0; k < std::min(steps, 8); ++k) ask_for_line(outcomes_.data() + place + k * n);
 }
 
 template <bool kOneStep>
@@ -53,7 +54,8 @@ void Replay::draw_by_priority(std::uint64_t seed, std::uint64_t stream, std::int
   }
   const std::span<std::uint64_t> random = random_.first(drawn);
   random_words(seed, Purpose::replay, 0, stream, random);
-  tree_.draw(random, places_, priorities_, [&](std::int64_t place) { prefetch<kOneStep>(place); });
+  tree_.draw(random, places_, priorities_, largest_priority_,
+             [&](std::int64_t place) { prefetch<kOneStep>(place); });
 }
 
 template <bool kOneStep>

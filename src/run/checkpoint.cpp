@@ -192,6 +192,7 @@ void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& recor
   trainer.learner().visit([&](const std::string& name, Array array) {
     std::visit([&](auto values) { file.copy(name, values); }, array);
   });
+  trainer.learner().restored();
 }
 
 }  // namespace hotloop

@@ -87,6 +87,8 @@ class Learner {
   virtual float reward_factor() const = 0;  // rewards are multiplied by this before learning
   // Arrays whose size depends on others are visited after them.
   virtual void visit(const ArrayVisitor& visitor) = 0;
+  // All of them have been read from a checkpoint.
+  virtual void restored() {}
 };
 
 // What followed the actions that `env` took last.

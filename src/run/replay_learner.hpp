@@ -23,6 +23,7 @@ class ReplayLearner final : public LearnerBase {
   Signs signs(const Counters& counters) override;
   QNetwork& network() override { return dqn_.network(); }
   void visit(const ArrayVisitor& visitor) override;
+  void restored() override { replay_.restored(); }
 
   Dqn& dqn() { return dqn_; }
   Replay& replay() { return replay_; }

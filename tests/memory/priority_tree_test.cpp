@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <string>
 #include <vector>
 
 #include "memory/random_words.hpp"
@@ -19,64 +19,64 @@ std::vector<std::uint64_t> words(std::size_t count, std::uint64_t step) {
   return result;
 }
 
-std::string all_bytes(PriorityTree& tree, std::int64_t leaves) {
-  std::string bytes;
-  tree.visit(leaves, [&](const std::string&, auto array) {
-    bytes.append(reinterpret_cast<const char*>(array.data()), array.size_bytes());
-  });
-  return bytes;
-}
-
-// The numbers are used up, so this takes a copy.
-void draw(const PriorityTree& tree, std::vector<std::uint64_t> random,
+// The numbers are used up, so this takes a copy. No leaf is above `largest`.
+void draw(const PriorityTree& tree, std::vector<std::uint64_t> random, float largest,
           std::vector<std::int64_t>& drawn, std::vector<float>& priorities) {
   std::vector<std::int64_t> found;
-  tree.draw(random, drawn, priorities, [&](std::int64_t leaf) { found.push_back(leaf); });
+  tree.draw(random, drawn, priorities, largest, [&](std::int64_t leaf) { found.push_back(leaf); });
   EXPECT_EQ(found, std::vector<std::int64_t>(drawn.begin(), drawn.begin() + random.size()));
 }
 
-// Random batches of changes, fills of neighbours and draws; priorities from 0 to the limit.
+// Random batches of changes, fills of neighbours and draws; priorities from 0 to `largest`.
+void compare_with_twin(std::int64_t count, std::int64_t largest, Rng& rng) {
+  Arena arena;
+  PriorityTree tree(arena, count);
+  reference::PriorityTree twin{std::vector<std::int64_t>(count)};
+  const auto priority = [&] {
+    const std::int64_t kinds[] = {0, 1, PriorityTree::kOne - rng.below(1 << 20),
+                                  (PriorityTree::kOne - rng.below(1 << 20)) * 4, largest};
+    return kinds[rng.below(5)];
+  };
+  for (int round = 0; round < (count < 100'000 ? 60 : 4); ++round) {
+    const std::int64_t first = rng.below(count), length = 1 + rng.below(count - first);
+    const std::int64_t same = priority();
+    tree.fill(first, length, static_cast<float>(same));
+    std::fill_n(twin.leaves.begin() + first, length, same);
+
+    std::vector<std::int64_t> leaves(1 + rng.below(40));
+    std::vector<float> values(leaves.size());
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      leaves[i] = rng.below(count);  // often the same leaf again: the last value counts
+      twin.leaves[leaves[i]] = priority();
+      values[i] = static_cast<float>(twin.leaves[leaves[i]]);
+    }
+    tree.set(leaves, values);
+    ASSERT_EQ(tree.total(), twin.total());
+    for (std::int64_t leaf = 0; leaf < count; ++leaf)
+      ASSERT_EQ(static_cast<std::int64_t>(tree[leaf]), twin.leaves[leaf]);
+    if (twin.total() == 0) continue;
+
+    const auto random = words(1 + rng.below(70), round);
+    std::vector<std::int64_t> drawn(random.size());
+    std::vector<float> priorities(random.size());
+    draw(tree, random, static_cast<float>(largest), drawn, priorities);
+    for (std::size_t k = 0; k < random.size(); ++k) {
+      ASSERT_EQ(drawn[k], twin.draw(random[k], k, random.size())) << count << " leaves, draw " << k;
+      ASSERT_EQ(static_cast<std::int64_t>(priorities[k]), twin.leaves[drawn[k]]);
+      ASSERT_GT(priorities[k], 0);
+    }
+  }
+}
+
+// Small priorities are searched for in other ways than large ones.
 TEST(PriorityTree, EqualsItsSlowTwin) {
   Rng rng(1, Purpose::test, 1, 0);
-  for (const std::int64_t count : {1, 2, 7, 8, 9, 63, 64, 65, 500, 4097, 8192, 8193, 140'000}) {
+  for (const std::int64_t count :
+       {1, 2, 7, 8, 9, 63, 64, 65, 500, 2048, 4097, 8192, 8193, 16'384, 16'385, 140'000}) {
     Arena arena;
-    PriorityTree tree(arena, count);
-    reference::PriorityTree twin{std::vector<std::int64_t>(count)};
-    const auto priority = [&] {
-      const std::int64_t kinds[] = {0, 1, PriorityTree::kOne - rng.below(1 << 20),
-                                    (PriorityTree::kOne - rng.below(1 << 20)) * 8, tree.limit()};
-      return kinds[rng.below(5)];
-    };
-    for (int round = 0; round < (count < 100'000 ? 60 : 4); ++round) {
-      const std::int64_t first = rng.below(count), length = 1 + rng.below(count - first);
-      const std::int64_t same = priority();
-      tree.fill(first, length, static_cast<float>(same));
-      std::fill_n(twin.leaves.begin() + first, length, same);
-
-      std::vector<std::int64_t> leaves(1 + rng.below(40));
-      std::vector<float> values(leaves.size());
-      for (std::size_t i = 0; i < leaves.size(); ++i) {
-        leaves[i] = rng.below(count);  // often the same leaf again: the last value counts
-        twin.leaves[leaves[i]] = priority();
-        values[i] = static_cast<float>(twin.leaves[leaves[i]]);
-      }
-      tree.set(leaves, values);
-      ASSERT_EQ(tree.total(), twin.total());
-      for (std::int64_t leaf = 0; leaf < count; ++leaf)
-        ASSERT_EQ(static_cast<std::int64_t>(tree[leaf]), twin.leaves[leaf]);
-      if (twin.total() == 0) continue;
-
-      const auto random = words(1 + rng.below(70), round);
-      std::vector<std::int64_t> drawn(random.size());
-      std::vector<float> priorities(random.size());
-      draw(tree, random, drawn, priorities);
-      for (std::size_t k = 0; k < random.size(); ++k) {
-        ASSERT_EQ(drawn[k], twin.draw(random[k], k, random.size()))
-            << count << " leaves, draw " << k;
-        ASSERT_EQ(static_cast<std::int64_t>(priorities[k]), twin.leaves[drawn[k]]);
-        ASSERT_GT(priorities[k], 0);
-      }
-    }
+    const std::int64_t narrow = static_cast<std::int64_t>(priority_node::kNarrow) - 8;
+    compare_with_twin(count, narrow, rng);
+    compare_with_twin(count, PriorityTree(arena, count).limit(), rng);
   }
 }
 
@@ -90,7 +90,7 @@ TEST(PriorityTree, ZeroIsNeverDrawn) {
     tree.fill(0, 1000, 0);
     tree.fill(leaf, 1, 1);  // one unit: two of the three strata are empty
     for (const std::uint64_t u : {std::uint64_t{0}, ~std::uint64_t{0}}) {
-      draw(tree, std::vector<std::uint64_t>(3, u), drawn, priorities);
+      draw(tree, std::vector<std::uint64_t>(3, u), 1, drawn, priorities);
       EXPECT_EQ(drawn, std::vector<std::int64_t>(3, leaf));
       EXPECT_EQ(priorities, std::vector<float>(3, 1));
     }
@@ -104,12 +104,23 @@ TEST(PriorityTree, StrataWorkedByHand) {
   tree.set(std::vector<std::int64_t>{0, 1, 2, 3}, std::vector<float>{1, 2, 3, 4});
   std::vector<std::int64_t> drawn(10);
   std::vector<float> priorities(10);
-  draw(tree, words(10, 0), drawn, priorities);
+  draw(tree, words(10, 0), 4, drawn, priorities);
   EXPECT_EQ(drawn, (std::vector<std::int64_t>{0, 1, 1, 2, 2, 2, 3, 3, 3, 3}));
   EXPECT_EQ(priorities, (std::vector<float>{1, 2, 2, 3, 3, 3, 4, 4, 4, 4}));
 }
 
-// After a million changes the sums are exact, and a tree made from the leaves is the same to the bit.
+void expect_same_draws(const PriorityTree& a, const PriorityTree& b, std::int64_t limit) {
+  ASSERT_EQ(a.total(), b.total());
+  const auto random = words(100'000, 4);
+  std::vector<std::int64_t> from_a(random.size()), from_b(random.size());
+  std::vector<float> priorities(random.size());
+  draw(a, random, static_cast<float>(limit), from_a, priorities);
+  draw(b, random, static_cast<float>(limit), from_b, priorities);
+  EXPECT_EQ(from_a, from_b);
+}
+
+// After a million changes the sums are exact: a tree made from the leaves, one by one or all at once,
+// draws the same.
 TEST(PriorityTree, DoesNotDrift) {
   constexpr std::int64_t kLeaves = 3000;
   Arena arena;
@@ -124,14 +135,34 @@ TEST(PriorityTree, DoesNotDrift) {
     }
     tree.set(leaves, values);
   }
-  PriorityTree rebuilt(arena, kLeaves);
+  PriorityTree filled(arena, kLeaves);
   std::int64_t sum = 0;
   for (std::int64_t leaf = 0; leaf < kLeaves; ++leaf) {
     sum += static_cast<std::int64_t>(tree[leaf]);
-    rebuilt.fill(leaf, 1, tree[leaf]);
+    filled.fill(leaf, 1, tree[leaf]);
   }
   EXPECT_EQ(tree.total(), sum);
-  EXPECT_EQ(all_bytes(tree, kLeaves), all_bytes(rebuilt, kLeaves));
+  expect_same_draws(tree, filled, tree.limit());
+}
+
+// For sizes with one to three levels between root and leaves; what was there before must not matter.
+TEST(PriorityTree, IsRebuiltFromItsLeaves) {
+  for (const std::int64_t count : {1, 1000, 20'000, 300'000}) {
+    Arena arena;
+    PriorityTree tree(arena, count), rebuilt(arena, count);
+    Rng rng(1, Purpose::test, 5, 0);
+    for (std::int64_t leaf = 0; leaf < count; ++leaf)
+      tree.fill(leaf, 1, static_cast<float>(rng.below(1 << 24)));
+    tree.fill(0, 1, 1);
+    rebuilt.fill(0, count, 7);
+    std::ranges::copy(tree.leaves(count), rebuilt.leaves(count).begin());
+    rebuilt.rebuild();
+    expect_same_draws(tree, rebuilt, PriorityTree::kOne);
+    const std::vector<std::int64_t> changed = {count / 2};
+    tree.set(changed, std::vector<float>{3});
+    rebuilt.set(changed, std::vector<float>{3});
+    expect_same_draws(tree, rebuilt, PriorityTree::kOne);
+  }
 }
 
 // 20 leaves of priority 1 to 20, 210,000 draws with one stratum each, so that they are independent:
@@ -141,15 +172,16 @@ TEST(PriorityTree, FrequenciesFollowPriorities) {
   Arena arena;
   PriorityTree tree(arena, 20);
   for (int i = 0; i < 20; ++i) tree.fill(i, 1, static_cast<float>((i + 1) * PriorityTree::kOne));
+  const float largest = 20 * float{PriorityTree::kOne};
   const auto random = words(210'000, 3);
   std::vector<int> alone(20), together(20);
   std::vector<std::int64_t> drawn(random.size());
   std::vector<float> priorities(random.size());
   for (std::size_t k = 0; k < random.size(); ++k) {
-    draw(tree, {random[k]}, drawn, priorities);
+    draw(tree, {random[k]}, largest, drawn, priorities);
     ++alone[drawn[0]];
   }
-  draw(tree, random, drawn, priorities);
+  draw(tree, random, largest, drawn, priorities);
   for (const std::int64_t leaf : drawn) ++together[leaf];
   double chi_square = 0;
   for (int i = 0; i < 20; ++i) {
@@ -166,7 +198,6 @@ TEST(PriorityTree, BytesAreWhatItTakes) {
     Arena arena;
     PriorityTree tree(arena, leaves);
     EXPECT_EQ(arena.bytes(), PriorityTree::bytes_needed(leaves));
-    EXPECT_EQ(all_bytes(tree, leaves).size(), arena.bytes() + sizeof(tree.total()));
   }
   // 4 for the leaf, 8 for 16 of them, 8 for 16 * 8, 8 for 16 * 8 * 16, ...
   EXPECT_NEAR(PriorityTree::bytes_needed(1'000'000) / 1e6, 4 + 8 / 16.0 + 8 / 128.0 * 16 / 15,
@@ -183,7 +214,7 @@ TEST(PriorityTree, AllocatesNothing) {
   std::vector<float> priorities(32);
   const std::int64_t before = allocations();
   tree.fill(0, 1000, 5);
-  tree.draw(random, drawn, priorities, [](std::int64_t) {});
+  tree.draw(random, drawn, priorities, 5, [](std::int64_t) {});
   tree.set(drawn, priorities);
   EXPECT_EQ(allocations() - before, 0);
 }

@@ -287,6 +287,7 @@ TEST(PrioritisedReplay, ContinuesFromACheckpointToTheBit) {
             at += array.size_bytes();
           });
           ASSERT_EQ(at, saved.size());
+          second.restored();
         }
         for (float& error : errors) error = static_cast<float>(std::exp(rng.normal()));
         const Transitions step = play.step();
