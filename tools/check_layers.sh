@@ -1,5 +1,6 @@
 #!/bin/sh
-# check_layers.sh [ROOT]: which folder may include which, and how long a file may be.
+# check_layers.sh [ROOT]: which folder may include which, how long a file may be, and which functions would
+# make results depend on the maker of the CPU.
 #
 #   core < env < envs, core < graph < net, core < memory, (env, net, memory) < algo < run < doctor < cli
 #
@@ -26,6 +27,9 @@ offences=$(
       split(FILENAME, path, "/")
       home = path[1] == "include" ? "include" : path[2]
       if (!(home in may)) print FILENAME ": the folder " home " has no place in the order"
+    }
+    /\.r?sqrt\(\)|_rsqrt_|_rcp_/ {
+      print FILENAME ":" FNR ": begins with an estimate by the CPU: use roots() of net/lane_arrays.hpp"
     }
     /^[ \t]*#[ \t]*include[ \t]*["<]/ {
       name = $0

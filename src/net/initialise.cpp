@@ -41,6 +41,17 @@ struct Draws {
   Draws after(int rows) const { return {seed, layer, first + rows}; }
 };
 
+// Eigen divides large products, and so orders their sums, by the sizes of the caches: as long as this
+// lives they are the same on every CPU.
+struct SameCaches {
+  std::ptrdiff_t first = Eigen::l1CacheSize(), second = Eigen::l2CacheSize(),
+                 third = Eigen::l3CacheSize();
+  SameCaches() { Eigen::setCpuCacheSizes(32 << 10, 512 << 10, 8 << 20); }
+  ~SameCaches() { Eigen::setCpuCacheSizes(first, second, third); }
+  SameCaches(const SameCaches&) = delete;
+  SameCaches& operator=(const SameCaches&) = delete;
+};
+
 // Q of a Gaussian matrix, with the signs of R's diagonal moved into it, is uniform over all
 // orthogonal matrices.
 RowMatrix orthogonal(int rows, int columns, const Draws& draws) {
@@ -51,6 +62,7 @@ RowMatrix orthogonal(int rows, int columns, const Draws& draws) {
     Rng rng = draws.row(j);
     for (int i = 0; i < large; ++i) gauss(i, j) = rng.normal();
   }
+  const SameCaches same;
   const Eigen::HouseholderQR<Eigen::MatrixXd> qr(gauss);
   Eigen::MatrixXd q = qr.householderQ() * Eigen::MatrixXd::Identity(large, small);
   for (int j = 0; j < small; ++j) {

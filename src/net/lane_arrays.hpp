@@ -2,6 +2,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <cmath>
 
 #include "net/lanes.hpp"
 
@@ -12,6 +13,14 @@ template <int kWidth>
 using Lanes = Eigen::Map<Eigen::Array<float, kWidth, 1>, Eigen::Aligned32>;
 template <int kWidth>
 using ConstLanes = Eigen::Map<const Eigen::Array<float, kWidth, 1>, Eigen::Aligned32>;
+
+// Square roots, rightly rounded. Eigen's begin with an estimate by the CPU, which is another one in each
+// maker's.
+template <int kWidth>
+Eigen::Array<float, kWidth, 1> roots(Eigen::Array<float, kWidth, 1> values) {
+  for (int i = 0; i < kWidth; ++i) values[i] = std::sqrt(values[i]);
+  return values;
+}
 
 // A runtime width to a compile-time one: f.operator()<width>().
 template <class F>

@@ -10,7 +10,7 @@
 
 #include <hotloop/rng.hpp>
 
-#include "net/lanes.hpp"
+#include "net/lane_arrays.hpp"
 
 namespace hotloop {
 namespace {
@@ -75,7 +75,7 @@ void draw_noise([[maybe_unused]] const Structure& structure, std::uint64_t seed,
     Array radius, along, across;
     for (int i = 0; i < kPairs; ++i)
       radius[i] = static_cast<float>((words[i] >> 8 & 0xffffff) + 1) * 0x1p-24f;
-    radius = (-2.0f * radius.log()).sqrt();
+    radius = roots<kPairs>(-2.0f * radius.log());
     for (int i = 0; i < kPairs; ++i) {
       const std::int32_t word = words[kPairs + i];
       const float angle =

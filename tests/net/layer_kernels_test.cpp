@@ -7,6 +7,8 @@
 #include <cmath>
 #include <vector>
 
+#include <hotloop/rng.hpp>
+
 namespace hotloop {
 namespace {
 
@@ -135,6 +137,27 @@ TEST(Norm, EqualFeaturesGiveTheShift) {
       {1, 1, 3, -3},
       Values(4)};
   expect_near(norm.run({7, 7}, {0, 0}).y, {3, 0}, 0);
+}
+
+// Sums in order, a root and a quotient that are rightly rounded: nothing that one maker's CPU estimates
+// and another's estimates otherwise.
+TEST(Norm, BitsAreThoseOfPlainArithmetic) {
+  Rng rng(1, Purpose::test, 0, 0);
+  for (int round = 0; round < 1000; ++round) {
+    OneLane<NormKernel, NormLayer> norm{
+        {.width = 8, .activation = Activation::linear, .scale = 0, .shift = 8},
+        {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0},
+        Values(16)};
+    Values x(8);
+    for (float& v : x) v = static_cast<float>(rng.normal());
+    float sum = 0, squares = 0;
+    for (const float v : x) sum += v;
+    const float mean = sum / 8;
+    for (const float v : x) squares += (v - mean) * (v - mean);
+    const float inverse = 1.0f / std::sqrt(squares / 8 + kNormEpsilon);
+    const Values y = norm.run(x, Values(8)).y;
+    for (int i = 0; i < 8; ++i) ASSERT_EQ(y[i], (x[i] - mean) * inverse) << "round " << round;
+  }
 }
 
 }  // namespace
