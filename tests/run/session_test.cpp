@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -472,7 +474,8 @@ TEST_F(SessionTest, AnUnwritableFolderIsAnErrorThatNamesIt) {
   }
 }
 
-// Whoever names a world and nothing else gets an agent that has learnt it, and still knows it at the end.
+// Whoever names a world and nothing else gets an agent that has learnt it, and still knows it at the end:
+// two seeds of three, because now and then one falls back (docs/results.md, over many seeds).
 TEST_F(SessionTest, GeneralSettingsLearn) {
   for (const auto& [world, algorithm, bar] : {std::tuple{"cartpole", Algorithm::dqn, 400.0},
                                               std::tuple{"cartpole", Algorithm::ppo, 475.0},
@@ -482,7 +485,13 @@ TEST_F(SessionTest, GeneralSettingsLearn) {
                                               std::tuple{"mountaincar", Algorithm::dqn, -125.0}}) {
     TrainSpec spec = load_world_spec(world, algorithm);
     spec.evaluation.every = 0;
-    EXPECT_GE(start_run(spec, run_dir(), {}).eval_return_mean, bar) << world;
+    std::array<double, 3> returns;
+    for (std::size_t i = 0; i < returns.size(); ++i) {
+      spec.run.seed = i + 1;
+      returns[i] = start_run(spec, run_dir(), {}).eval_return_mean;
+    }
+    std::ranges::sort(returns);
+    EXPECT_GE(returns[1], bar) << world << ", lowest " << returns[0] << ", highest " << returns[2];
   }
 }
 
