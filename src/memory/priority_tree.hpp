@@ -4,9 +4,9 @@
 // The lowest nodes are the leaves, a cache line of floats each; in the nodes above, each child has the
 // sum of its earlier siblings, in 64-bit numbers (priority_node.hpp). The lowest of these levels, the
 // largest by far, has nodes of one cache line too; the others have two; the root is as wide as it
-// must be, and searched in two steps. A batch of draws descends level by level, not draw by draw, so that its cache misses
-// overlap. A batch of changes climbs leaf by leaf: what was drawn is in the cache. Only the root waits
-// for all of them.
+// must be, and searched in two steps. A batch of draws descends level by level, not draw by draw, so
+// that its cache misses overlap. A batch of changes climbs leaf by leaf: what was drawn is in the cache.
+// Only the root waits for all of them.
 //
 // Priorities are whole numbers of units. Integer sums are exact in any order, so the tree is a pure
 // function of its leaves: it does not drift, however often it is changed, and a tree rebuilt from
