@@ -6,6 +6,7 @@
 #include <immintrin.h>
 #endif
 
+#include <array>
 #include <cstdint>
 
 namespace hotloop::priority_node {
@@ -22,14 +23,16 @@ inline std::int64_t child_of(const std::int64_t* node, std::int64_t bound) {
   const auto below = [node, bounds = _mm256_set1_epi64x(bound)](int first) {
     return _mm256_cmpgt_epi64(bounds, *reinterpret_cast<const __m256i*>(node + first));
   };
-  const auto bits = [](__m256i held) { return static_cast<unsigned>(_mm256_movemask_epi8(held)); };
   unsigned count;
   if constexpr (kChildren == 8) {
-    count = __builtin_popcount(bits(_mm256_packs_epi32(below(0), below(4)))) / 4u;
+    const __m256i held = _mm256_packs_epi32(below(0), below(4));
+    count =
+        __builtin_popcount(static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(held))));
   } else {
     const __m256i half = _mm256_packs_epi32(below(0), below(4));
     const __m256i other = _mm256_packs_epi32(below(8), below(12));
-    count = __builtin_popcount(bits(_mm256_packs_epi16(half, other))) / 2u;
+    const __m256i held = _mm256_packs_epi16(half, other);
+    count = __builtin_popcount(static_cast<unsigned>(_mm256_movemask_epi8(held))) / 2u;
   }
   return static_cast<std::int64_t>(count) - 1;
 #else
@@ -39,12 +42,20 @@ inline std::int64_t child_of(const std::int64_t* node, std::int64_t bound) {
 #endif
 }
 
-// A child grows: so do the sums of all later ones.
-template <int kChildren>
-inline void add(std::int64_t* node, std::int64_t child, std::int64_t difference) {
+// For each of eight children, all bits of the later ones.
+alignas(64) inline constexpr auto kLater = [] {
+  std::array<std::array<std::int64_t, 8>, 8> masks{};
+  for (int child = 0; child < 8; ++child)
+    for (int later = child + 1; later < 8; ++later) masks[child][later] = -1;
+  return masks;
+}();
+
+// One of eight children grows: so do the sums of all later ones.
+inline void add(std::int64_t* node, std::uint64_t child, std::int64_t difference) {
   Words* sums = reinterpret_cast<Words*>(node);
-  for (std::int64_t i = 0; i < kChildren / 4; ++i)
-    sums[i] += difference & (Words{0, 1, 2, 3} + 4 * i > child);
+  const Words* later = reinterpret_cast<const Words*>(kLater[child].data());
+  sums[0] += difference & later[0];
+  sums[1] += difference & later[1];
 }
 
 // A lowest node: sixteen leaves, whole numbers. Four runs of four are summed side by side, one in each

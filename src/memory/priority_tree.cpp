@@ -13,8 +13,8 @@ PriorityTree::PriorityTree(Arena& arena, std::int64_t leaves) : count_(leaves) {
   std::int64_t nodes = nodes_above(leaves, kLeaves);
   leaves_ = arena.take<float>(nodes * kLeaves).data();
   do {
-    nodes = nodes_above(nodes, fan(depth_));
-    levels_[depth_] = arena.take<std::int64_t>(nodes * fan(depth_)).data();
+    nodes = nodes_above(nodes, kFan);
+    levels_[depth_] = arena.take<std::int64_t>(nodes * kFan).data();
     ++depth_;
   } while (nodes > kRoot);
   width_ = width_for(nodes);
@@ -24,21 +24,17 @@ PriorityTree::PriorityTree(Arena& arena, std::int64_t leaves) : count_(leaves) {
 std::size_t PriorityTree::bytes_needed(std::int64_t leaves) {
   std::int64_t nodes = nodes_above(leaves, kLeaves);
   std::size_t bytes = nodes * kLeaves * sizeof(float);
-  int level = 0;
   do {
-    nodes = nodes_above(nodes, fan(level));
-    bytes += nodes * fan(level) * sizeof(std::int64_t);
-    ++level;
+    nodes = nodes_above(nodes, kFan);
+    bytes += nodes * kFan * sizeof(std::int64_t);
   } while (nodes > kRoot);
   return bytes + width_for(nodes) * sizeof(std::int64_t);
 }
 
 inline std::int64_t PriorityTree::climb(std::int64_t node, std::int64_t difference) {
   auto child = static_cast<std::uint64_t>(node);
-  priority_node::add<kLowest>(levels_[0] + child / kLowest * kLowest, child % kLowest, difference);
-  child /= kLowest;
-  for (int level = 1; level < depth_; ++level, child /= kFan)
-    priority_node::add<kFan>(levels_[level] + child / kFan * kFan, child % kFan, difference);
+  for (int level = 0; level < depth_; ++level, child /= kFan)
+    priority_node::add(levels_[level] + child / kFan * kFan, child % kFan, difference);
   return static_cast<std::int64_t>(child);
 }
 
@@ -51,11 +47,11 @@ inline void PriorityTree::grow_root(std::span<const std::int64_t> differences) {
   total_ += sum;
 }
 
-// First the leaves, then the nodes above: the misses of the former overlap.
 void PriorityTree::set(std::span<const std::int64_t> leaves, std::span<const float> priorities) {
   std::array<std::int64_t, kRoot> differences;
   std::fill_n(differences.begin(), width_, 0);
   std::array<std::int64_t, 64> changes;
+  std::array<std::uint64_t, 64> children;  // of the nodes of a level
   for (std::size_t first = 0; first < leaves.size(); first += changes.size()) {
     const std::size_t count = std::min(changes.size(), leaves.size() - first);
     for (std::size_t i = 0; i < count; ++i) {
@@ -63,9 +59,16 @@ void PriorityTree::set(std::span<const std::int64_t> leaves, std::span<const flo
       const auto old = static_cast<std::int64_t>(leaf);
       leaf = priorities[first + i];
       changes[i] = static_cast<std::int64_t>(leaf) - old;
+      children[i] = static_cast<std::uint64_t>(leaves[first + i]) / kLeaves;
     }
-    for (std::size_t i = 0; i < count; ++i)
-      differences[climb(leaves[first + i] / kLeaves, changes[i])] += changes[i];
+    for (int level = 0; level < depth_; ++level) {
+      std::int64_t* sums = levels_[level];
+      for (std::size_t i = 0; i < count; ++i) {
+        priority_node::add(sums + children[i] / kFan * kFan, children[i] % kFan, changes[i]);
+        children[i] /= kFan;
+      }
+    }
+    for (std::size_t i = 0; i < count; ++i) differences[children[i]] += changes[i];
   }
   grow_root(differences);
 }
@@ -91,8 +94,8 @@ void PriorityTree::rebuild() {
   const std::int64_t lowest = nodes_above(count_, kLeaves);
   std::int64_t nodes = lowest;
   for (int level = 0; level < depth_; ++level) {
-    nodes = nodes_above(nodes, fan(level));
-    std::fill_n(levels_[level], nodes * fan(level), 0);
+    nodes = nodes_above(nodes, kFan);
+    std::fill_n(levels_[level], nodes * kFan, 0);
   }
   std::fill_n(root_, width_, 0);
   total_ = 0;
@@ -124,18 +127,15 @@ void PriorityTree::descend(std::span<std::uint64_t> random, std::span<std::int64
     low += width + more;
   }
   const auto ask_for = [&](int level, std::int64_t i) {
-    const std::int64_t* next = levels_[level] + node[i] * fan(level);
-    ask_for_line(next);
-    if (level > 0) ask_for_line(next + kCacheLine / sizeof(*next));
+    ask_for_line(levels_[level] + node[i] * kFan);
   };
   // The root is searched in two steps: every sixteenth sum, then the sixteen from there on.
-  constexpr std::int64_t kPivots = kRoot / kFan;
   alignas(kCacheLine) std::array<std::int64_t, kPivots> pivots;
   for (std::int64_t i = 0; i < kPivots; ++i)
-    pivots[i] = i * kFan < width_ ? root_[i * kFan] : total_;
+    pivots[i] = i * kPivots < width_ ? root_[i * kPivots] : total_;
   for (std::int64_t i = 0; i < count; ++i) {
     node[i] = priority_node::child_of<kPivots>(pivots.data(), static_cast<std::int64_t>(bound[i]));
-    step<kFan>(root_, bound[i], node[i]);
+    step<kPivots>(root_, bound[i], node[i]);
     ask_for(depth_ - 1, i);
   }
   for (int level = depth_ - 1; level > 0; --level) {

@@ -1,12 +1,11 @@
 // A sum tree over flat arrays: draws leaves in proportion to their priorities, as prioritised replay
 // needs (Schaul et al. 2016), and changes whole batches of them.
 //
-// The lowest nodes are the leaves, a cache line of floats each; in the nodes above, each child has the
-// sum of its earlier siblings, in 64-bit numbers (priority_node.hpp). The lowest of these levels, the
-// largest by far, has nodes of one cache line too; the others have two; the root is as wide as it
-// must be, and searched in two steps. A batch of draws descends level by level, not draw by draw, so
-// that its cache misses overlap. A batch of changes climbs leaf by leaf: what was drawn is in the cache.
-// Only the root waits for all of them.
+// Every node is a cache line: a lowest one holds sixteen leaves, in floats; one above, for each of its
+// eight children, the sum of the earlier ones, in 64-bit numbers (priority_node.hpp). Only the root is
+// as wide as it must be, and searched in two steps. A batch of draws descends level by level, not draw
+// by draw, so that its cache misses overlap; a batch of changes climbs in the same way, and the root
+// waits for all of them.
 //
 // Priorities are whole numbers of units. Integer sums are exact in any order, so the tree is a pure
 // function of its leaves: it does not drift, however often it is changed, and a tree rebuilt from
@@ -73,17 +72,18 @@ class PriorityTree {
 
  private:
   static constexpr std::int64_t kLeaves = 16;  // in a lowest node
-  static constexpr std::int64_t kLowest = 8;   // children of a node above those
-  static constexpr std::int64_t kFan = 16;     // ... and of one still higher
-  static constexpr std::int64_t kRoot = 128;   // at most
+  static constexpr std::int64_t kFan = 8;      // children of a node above
+  static constexpr std::int64_t kPivots = 16;  // of the root, and children from one to the next
+  static constexpr std::int64_t kRoot = kPivots * kPivots;
   // Draws that have left level 0 before the first of them looks at its leaves: the misses of the two
   // and those that `found` asks for overlap.
   static constexpr std::size_t kLag = 6;
-  static constexpr std::int64_t fan(int level) { return level == 0 ? kLowest : kFan; }
   static constexpr std::int64_t nodes_above(std::int64_t count, std::int64_t fan) {
     return (count + fan - 1) / fan;
   }
-  static std::int64_t width_for(std::int64_t nodes) { return nodes_above(nodes, kFan) * kFan; }
+  static std::int64_t width_for(std::int64_t nodes) {
+    return nodes_above(nodes, kPivots) * kPivots;
+  }
 
   // One level down for one draw: `bound` is its point within the node, plus 1.
   template <int kChildren>
@@ -100,19 +100,30 @@ class PriorityTree {
   template <auto kLeafOf, class Found>
   void find_leaves(std::span<std::uint64_t> bounds, std::span<std::int64_t> leaves,
                    std::span<float> priorities, Found&& found) const {
-    const std::size_t count = bounds.size();
-    for (std::size_t i = 0; i < count + kLag; ++i) {
-      if (i < count) {
-        step<kLowest>(levels_[0], bounds[i], leaves[i]);
-        ask_for_line(leaves_ + leaves[i] * kLeaves);
-      }
-      if (i < kLag) continue;
-      std::int64_t& leaf = leaves[i - kLag];
-      const float* node = leaves_ + leaf * kLeaves;
-      const std::int64_t child = kLeafOf(node, static_cast<std::int64_t>(bounds[i - kLag]));
-      leaf = leaf * kLeaves + child;
-      priorities[i - kLag] = node[priority_node::position(child)];
-      found(leaf);
+    const auto ask_for_leaves = [&](std::size_t i) { ask_for_line(leaves_ + leaves[i] * kLeaves); };
+    const auto find = [&](std::size_t i) {
+      const float* node = leaves_ + leaves[i] * kLeaves;
+      const std::int64_t child = kLeafOf(node, static_cast<std::int64_t>(bounds[i]));
+      leaves[i] = leaves[i] * kLeaves + child;
+      priorities[i] = node[priority_node::position(child)];
+    };
+    const std::size_t lead = std::min(kLag, bounds.size());
+    for (std::size_t i = 0; i < lead; ++i) {
+      step<kFan>(levels_[0], bounds[i], leaves[i]);
+      ask_for_leaves(i);
+    }
+    // A request for a line cannot retire before its page is found: those that stand together wait
+    // together.
+    std::size_t i = 0;
+    for (; i + lead < bounds.size(); ++i) {
+      step<kFan>(levels_[0], bounds[i + lead], leaves[i + lead]);
+      find(i);
+      ask_for_leaves(i + lead);
+      found(leaves[i]);
+    }
+    for (; i < bounds.size(); ++i) {
+      find(i);
+      found(leaves[i]);
     }
   }
   // The sum of a lowest node has changed; gives the child of the root that has changed with it.
@@ -123,9 +134,9 @@ class PriorityTree {
   std::int64_t total_ = 0;
   int depth_ = 0;                           // levels between root and leaves, at least one
   float* leaves_ = nullptr;                 // [nodes, 4, 4]
-  std::array<std::int64_t*, 16> levels_{};  // [nodes, fan(level)] each; 0 is the lowest
+  std::array<std::int64_t*, 16> levels_{};  // [nodes, kFan] each; 0 is the lowest
   std::int64_t* root_ = nullptr;            // [width]
-  std::int64_t width_ = 0;                  // a multiple of kFan
+  std::int64_t width_ = 0;                  // a multiple of kPivots
 };
 
 }  // namespace hotloop

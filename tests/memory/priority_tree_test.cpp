@@ -72,7 +72,7 @@ void compare_with_twin(std::int64_t count, std::int64_t largest, Rng& rng) {
 TEST(PriorityTree, EqualsItsSlowTwin) {
   Rng rng(1, Purpose::test, 1, 0);
   for (const std::int64_t count :
-       {1, 2, 7, 8, 9, 63, 64, 65, 500, 2048, 4097, 8192, 8193, 16'384, 16'385, 140'000}) {
+       {1, 2, 7, 8, 9, 63, 64, 65, 500, 2048, 4097, 32'768, 32'769, 140'000, 262'145}) {
     Arena arena;
     const std::int64_t narrow = static_cast<std::int64_t>(priority_node::kNarrow) - 8;
     compare_with_twin(count, narrow, rng);
@@ -147,7 +147,7 @@ TEST(PriorityTree, DoesNotDrift) {
 
 // For sizes with one to three levels between root and leaves; what was there before must not matter.
 TEST(PriorityTree, IsRebuiltFromItsLeaves) {
-  for (const std::int64_t count : {1, 1000, 20'000, 300'000}) {
+  for (const std::int64_t count : {1, 1000, 40'000, 300'000}) {
     Arena arena;
     PriorityTree tree(arena, count), rebuilt(arena, count);
     Rng rng(1, Purpose::test, 5, 0);
@@ -199,9 +199,8 @@ TEST(PriorityTree, BytesAreWhatItTakes) {
     PriorityTree tree(arena, leaves);
     EXPECT_EQ(arena.bytes(), PriorityTree::bytes_needed(leaves));
   }
-  // 4 for the leaf, 8 for 16 of them, 8 for 16 * 8, 8 for 16 * 8 * 16, ...
-  EXPECT_NEAR(PriorityTree::bytes_needed(1'000'000) / 1e6, 4 + 8 / 16.0 + 8 / 128.0 * 16 / 15,
-              0.001);
+  // 4 for the leaf, 8 for 16 of them, 8 for 16 * 8, 8 for 16 * 8 * 8, ...
+  EXPECT_NEAR(PriorityTree::bytes_needed(1'000'000) / 1e6, 4 + 8 / 16.0 * 8 / 7, 0.001);
   EXPECT_EQ(PriorityTree::bytes_needed(0), 0);
 }
 
