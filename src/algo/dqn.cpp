@@ -34,6 +34,16 @@ Dqn::Dqn(const Structure& structure, Initialiser init, const QOptions& options,
   if (options.accumulate > 1) accumulated_ = arena_.take<float>(structure.storage);
 }
 
+std::size_t Dqn::bytes_needed(const Structure& structure, const QOptions& options) {
+  constexpr std::size_t kCopies = 4;  // online, target, two moments
+  const std::size_t parameters = structure.storage * sizeof(float);
+  const auto shards = static_cast<std::size_t>((options.batch + Shard::kRows - 1) / Shard::kRows);
+  const int rows = std::min(Shard::kRows, options.batch);
+  return kCopies * parameters +
+         shards * (parameters + Workspace::bytes_needed(structure, rows, Use::training) +
+                   Workspace::bytes_needed(structure, rows, Use::inference));
+}
+
 UpdateReport Dqn::update(std::span<const Batch> batches, double learning_rate, std::uint64_t index,
                          ThreadTeam& team, const Hints& hints) {
   const bool fixed_targets = has_target() && !options_.double_q && !network_.is_noisy();

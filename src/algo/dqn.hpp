@@ -28,6 +28,9 @@ class Dqn {
       const OptimiserOptions& optimiser, std::uint64_t seed, int envs,
       const InputScale* scale = nullptr);
 
+  // About what a learner takes: parameters, moments and target, and what each shard of a batch has.
+  static std::size_t bytes_needed(const Structure& structure, const QOptions& options);
+
   struct Hints {
     // Neither the batches nor the target network have changed since the last update: what the target
     // network says about s' is not computed anew where it must be the same.

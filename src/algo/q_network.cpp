@@ -161,6 +161,7 @@ Probe QNetwork::probe(const float* rows, int count) {
       second = std::max(second, std::min(best, value));
       best = std::max(best, value);
     }
+    result.best_q += static_cast<double>(best) / count;
     if (head_.actions > 1) result.action_gap += static_cast<double>(best - second) / count;
   }
   return result;

@@ -32,6 +32,7 @@ struct ActionValues {
 struct Probe {
   double largest_q = 0;   // max |Q(s, a)|
   double action_gap = 0;  // mean of best minus second best Q(s, a)
+  double best_q = 0;      // mean of max_a Q(s, a)
 };
 
 class QNetwork : public LearntNetwork {

@@ -33,16 +33,17 @@ struct Progress {
 
 struct Schedule {
   ScheduleKind kind = ScheduleKind::constant;
-  double from = 0;         // value at 0
+  double from = 0;         // value at first
   double to = 0;           // value from `over` on, step: the least; not of constant, linear_to_zero
   std::int64_t over = 1;   // of what is counted; not of constant and step
   double factor = 1;       // step: multiplies the value ...
   std::int64_t every = 1;  // step: ... whenever this many of what is counted have passed
+  std::int64_t after = 0;  // so many of what is counted pass before it begins to change
   Count count = Count::steps;
 
   bool operator==(const Schedule&) const = default;
   double at(const Progress& progress) const {
-    const std::int64_t now = progress.in(count);
+    const std::int64_t now = std::max<std::int64_t>(0, progress.in(count) - after);
     const double share = std::clamp(static_cast<double>(now) / static_cast<double>(over), 0.0, 1.0);
     switch (kind) {
       case ScheduleKind::constant:

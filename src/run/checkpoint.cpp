@@ -37,7 +37,7 @@ Json to_state(const Trainer& trainer, const RunRecord& r) {
           {"window_sums",
            {number(w.returns), number(w.loss), number(w.mean_q), number(w.gradient_norm),
             number(w.entropy), number(w.kl), number(w.clipped)}},
-          {"largest_reward", trainer.largest_reward()},
+          {"rewards", {trainer.rewards().least, trainer.rewards().most}},
           {"seconds", r.seconds},
           {"group_seconds", numbers(r.group_seconds)},
           {"greedy", {number(r.greedy_return), number(r.greedy_deviation)}},
@@ -54,6 +54,13 @@ Json to_state(const Trainer& trainer, const RunRecord& r) {
           {"episode_bytes", r.episode_bytes},
           {"health", {r.health.bad, r.health.raised, r.health.had_endings}},
           {"warnings", r.health.warnings}};
+}
+
+// Older ones know only how large rewards were, not of which sign.
+RewardRange rewards_of(const Json& state) {
+  if (state.contains("rewards")) return {state["rewards"].at(0), state["rewards"].at(1)};
+  const double largest = state.at("largest_reward");
+  return {-largest, largest};
 }
 
 // The part of a spec that decides how training goes. How long to run, how to save and how to
@@ -156,7 +163,7 @@ void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& recor
                    .kl = sums[5],
                    .clipped = sums[6],
                    .updates = window_counts[1]},
-                  state.at("largest_reward"));
+                  rewards_of(state));
   record.seconds = state.at("seconds");
   if (state.contains("group_seconds")) {  // older ones do not say
     const Json& groups = state.at("group_seconds");

@@ -8,7 +8,7 @@
 namespace hotloop {
 namespace {
 
-enum Sign { kDiverging, kNoGap, kNoEndings, kTargetLag, kGradient, kSigns };
+enum Sign { kDiverging, kNoGap, kNoEndings, kTargetLag, kGradient, kPressed, kSigns };
 
 // Bounds found on healthy and on failing runs of the classic worlds; docs/algorithms.md has the figures.
 constexpr double kMostOfBound = 1.25;
@@ -16,40 +16,53 @@ constexpr double kLeastGap = 2e-5;       // of the largest |Q|
 constexpr double kFewestEndings = 2e-4;  // one transition in 5,000
 constexpr double kMostLag = 0.5;
 constexpr double kMostGradient = 1e4;
+constexpr double kEdge = 0.02;  // of the support of a distribution
 
 std::string describe(Sign sign, const Health& h, const TrainSpec& spec) {
+  const bool dqn = spec.algorithm == Algorithm::dqn, has_target = dqn && spec.q.target_every > 0;
   switch (sign) {
     case kDiverging:
       return fmt::format(
           "values are diverging: {:.3g} where no policy can earn more than {:.3g} (largest reward "
           "/ "
           "(1 - gamma)). Try {}a smaller optimiser.learning_rate{}",
-          h.largest_q, h.q_bound,
-          spec.algorithm == Algorithm::dqn && !spec.q.double_q ? "algo.double, " : "",
-          spec.algorithm == Algorithm::dqn ? " or a larger algo.target.every" : "");
+          h.largest_q, h.q_bound, has_target && !spec.q.double_q ? "algo.double, " : "",
+          !dqn         ? ""
+          : has_target ? " or a larger algo.target.every"
+                       : " or a target network (algo.target.every)");
     case kNoGap:
       return fmt::format(
           "the network hardly tells actions apart: best and second best differ by {:.2g} where "
-          "values reach {:.3g}. Try algo.n_step, a smaller algo.gamma or a larger network",
-          h.action_gap, h.largest_q);
+          "values reach {:.3g}. Try {}, a smaller algo.gamma or a larger network",
+          h.action_gap, h.largest_q, dqn ? "a larger algo.n_step" : "a larger algo.lambda");
     case kNoEndings:
       return fmt::format(
           "the memory has run out of episodes that ended by themselves: {:.2g} % of its "
           "transitions "
           "did. What leads to an end may be forgotten, and the policy with it; try algo.n_step, a "
-          "larger algo.target.every, or a higher final algo.epsilon",
-          100 * h.terminal_share);
+          "larger algo.target.every, or a higher final {}",
+          100 * h.terminal_share,
+          spec.q.explore == Explore::boltzmann ? "algo.temperature" : "algo.epsilon");
     case kTargetLag:
       return fmt::format(
           "the target network is {:.2g} times the online network's size away from it; try a "
           "smaller algo.target.every or a smaller optimiser.learning_rate",
           h.target_lag);
+    case kPressed:
+      return fmt::format(
+          "values lie at an end of what the c51 head can say ({}: {:g}), but rewards may add up to "
+          "{:.3g}: give it a wider support",
+          h.beyond > 0 ? "algo.v_max" : "algo.v_min", h.beyond > 0 ? spec.q.v_max : spec.q.v_min,
+          h.beyond);
     default:
       return fmt::format(
           "the mean gradient norm is {:.3g}; try {}a smaller optimiser.learning_rate{}",
           h.gradient_norm, spec.optimiser.clip_norm > 0 ? "" : "optimiser.clip_norm 10, ",
-          spec.algorithm == Algorithm::ppo ? ", or algo.normalise.rewards"
-                                           : ", or algo.loss huber");
+          spec.q.loss == Loss::mse && spec.algorithm != Algorithm::ppo &&
+                  spec.q.head == HeadKind::scalar
+              ? ", or algo.loss huber"
+          : spec.q.normalise_rewards ? ""
+                                     : ", or algo.normalise.rewards");
   }
 }
 
@@ -58,12 +71,18 @@ std::string describe(Sign sign, const Health& h, const TrainSpec& spec) {
 Health examine(Trainer& trainer) {
   const Signs signs = trainer.learner().signs(trainer.counters());
   const QOptions& q = trainer.spec().q;
-  double bound = kNone;
-  if (q.gamma < 1) {
-    bound = trainer.largest_reward() * trainer.learner().reward_factor() / (1 - q.gamma);
+  const RewardRange rewards = trainer.rewards();
+  const double scale = q.gamma < 1 ? trainer.learner().reward_factor() / (1 - q.gamma) : kNone;
+  double bound = rewards.largest() * scale;
+  double beyond = 0;
+  if (q.head == HeadKind::c51) {
+    const double margin = kEdge * (q.v_max - q.v_min), value = signs.probe.best_q;
+    const double most = rewards.most * scale, least = rewards.least * scale;
+    if (value > q.v_max - margin && most > q.v_max + margin) beyond = most;
+    if (value < q.v_min + margin && least < q.v_min - margin) beyond = least;
+    // A distribution starts around the middle of its support, and can never leave it.
+    bound = std::max({std::abs(q.v_min), std::abs(q.v_max), bound});
   }
-  // A distribution starts around the middle of its support, and can never leave it.
-  if (q.head == HeadKind::c51) bound = std::max({std::abs(q.v_min), std::abs(q.v_max), bound});
   const Window& window = trainer.window();
   return {.largest_q = signs.probe.largest_q,
           .q_bound = bound,
@@ -72,7 +91,8 @@ Health examine(Trainer& trainer) {
           .target_lag = signs.target_lag,
           .gradient_norm = window.updates > 0
                                ? window.gradient_norm / static_cast<double>(window.updates)
-                               : kNone};
+                               : kNone,
+          .beyond = beyond};
 }
 
 std::uint32_t bad_signs(const Health& h, const TrainSpec& spec) {
@@ -85,6 +105,7 @@ std::uint32_t bad_signs(const Health& h, const TrainSpec& spec) {
   mark(kNoEndings, spec.algorithm == Algorithm::dqn && h.terminal_share < kFewestEndings);
   mark(kTargetLag, h.target_lag > kMostLag);
   mark(kGradient, h.gradient_norm > kMostGradient);
+  mark(kPressed, h.beyond != 0);
   return bad;
 }
 

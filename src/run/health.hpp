@@ -9,6 +9,8 @@
 //   target_lag      |online - target| / |online| just before the target network follows. Large, the
 //                   targets belong to another network.
 //   gradient_norm   mean over the updates since the last row, before clipping.
+//   beyond          c51: the values of the probe lie, on average, at an end of the support, although
+//                   rewards may add up to this, beyond that end: returns there cannot be told apart.
 //
 // A sign must be bad in two rows in a row before a warning is raised, and is raised once per run.
 #pragma once
@@ -30,6 +32,7 @@ struct Health {
   double terminal_share = kNone;
   double target_lag = kNone;
   double gradient_norm = kNone;  // NaN if there was no update
+  double beyond = 0;             // 0 if they do not
 };
 
 Health examine(Trainer& trainer);

@@ -35,6 +35,12 @@ struct Counters {
   Progress progress() const { return {env_steps, updates, episodes}; }
 };
 
+// The rewards so far, and 0.
+struct RewardRange {
+  double least = 0, most = 0;
+  double largest() const { return std::max(-least, most); }
+};
+
 // Sums since the last time somebody read and cleared them.
 struct Window {
   double returns = 0;

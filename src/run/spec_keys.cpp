@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace hotloop {
 namespace {
 
@@ -25,12 +27,32 @@ std::string Range::text(std::string_view name) const {
   return result == name ? "any finite number" : result;
 }
 
+std::string key_elsewhere(std::span<const Key> keys, std::string_view leaf) {
+  static constexpr std::pair<std::string_view, std::string_view> kForeign[] = {
+      {"lr", "optimiser.learning_rate"}, {"tau", "algo.target.blend"},
+      {"polyak", "algo.target.blend"},   {"buffer_size", "replay.capacity"},
+      {"num_envs", "env.count"},         {"n_envs", "env.count"},
+      {"total_timesteps", "run.steps"},  {"max_grad_norm", "optimiser.clip_norm"}};
+  for (const auto& [name, path] : kForeign) {
+    if (name == leaf) return std::string(path);
+  }
+  std::string joined;
+  for (const Key& key : keys) {
+    if (key.leaf() == leaf) return std::string(key.path);
+    if (leaf.find('_') == std::string_view::npos) continue;
+    std::string flat(key.path);
+    std::replace(flat.begin(), flat.end(), '.', '_');
+    if (flat.ends_with(fmt::format("_{}", leaf))) joined = key.path;
+  }
+  return joined;
+}
+
 bool schedule_has(ScheduleKind kind, std::string_view key) {
   const bool is_step = kind == ScheduleKind::step;
   if (key == "to") return kind != ScheduleKind::linear_to_zero;
   if (key == "over") return !is_step;
   if (key == "factor" || key == "every") return is_step;
-  return true;  // kind, from, count
+  return true;  // kind, from, after, count
 }
 
 std::vector<Key> spec_keys(TrainSpec& s) {
@@ -151,10 +173,10 @@ std::vector<Key> spec_keys(TrainSpec& s) {
        "rewards by the running deviation of the discounted return", "", "`false`, ppo `true`"},
 
       {"replay.capacity", &q.replay_capacity, {1, 4'000'000'000},
-       "transitions kept, all environments together; at least `algo.batch` and `env.count`, "
+       "transitions kept, all environments together; at least `env.count` and `algo.batch` times `algo.accumulate`, "
        "rounded down to a multiple of `env.count`"},
       {"replay.newest", &q.newest, {},
-       "the newest transition of every environment is in every batch (Zhang & Sutton 2017)"},
+       "the newest transition of every environment is in every draw, at its end (Zhang & Sutton 2017)"},
       {"replay.prioritised", &q.prioritised, {},
        "draws in proportion to priority, with importance weights (Schaul et al. 2016)"},
       {"replay.alpha", &q.priority_alpha, kShare, "priority = (size of the error + epsilon) ^ alpha"},
@@ -173,7 +195,7 @@ std::vector<Key> spec_keys(TrainSpec& s) {
        "after every hidden layer; the output is linear", "", "`relu`, ppo `tanh`"},
       {"net.init", choice(s.net.init, kInitialiserNames), {},
        "how weights start; biases start at zero, except with `pytorch` and `small_world` (for graphs "
-       "only), which draw them like their weights", "", "`pytorch`, ppo `orthogonal`"},
+       "only), which draw them like their weights; noisy layers start as their paper says", "", "`pytorch`, ppo `orthogonal`"},
       {"net.layer_norm", &s.net.layer_norm, {}, "normalise every hidden layer before its activation; not the convolutions"},
       {"net.dueling", &s.net.dueling, {},
        "Q = V + A - mean A from the last hidden layer (Wang et al. 2016)"},
@@ -218,7 +240,7 @@ std::vector<Key> spec_keys(TrainSpec& s) {
       {"optimiser.momentum", &o.momentum, kDecay, "sgd, rmsprop"},
       {"optimiser.epsilon", &o.epsilon, {0, 1, true}, "added to the root of the second moment"},
       {"optimiser.weight_decay", &o.weight_decay, {0, 1e6},
-       "adamw: decoupled; others: added to the gradient"},
+       "adamw: decoupled; others: added to the gradient", "", "`0`, adamw `0.01`"},
 
       {"evaluation.every", &e.every, {0, kMany},
        "env steps between greedy evaluations; 0 = only at the end"},

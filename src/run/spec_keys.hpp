@@ -62,12 +62,17 @@ struct Key {
 // The keys in the order in which they are written, pointing into `spec`.
 std::vector<Key> spec_keys(TrainSpec& spec);
 
+// The path of the key that is meant by `leaf` if it is the right one in the wrong place, two parts written
+// as one word, or another program's name for it; else empty.
+std::string key_elsewhere(std::span<const Key> keys, std::string_view leaf);
+
 // The keys of a schedule that is not a plain number; its range applies to from and to.
-inline constexpr std::array<std::string_view, 7> kScheduleKeys = {"kind",   "from",  "to",   "over",
-                                                                  "factor", "every", "count"};
+inline constexpr std::array<std::string_view, 8> kScheduleKeys = {
+    "kind", "from", "to", "over", "factor", "every", "after", "count"};
 inline constexpr Range kSchedulePeriod = {1, 1e15};
 inline constexpr Range kScheduleFactor = {0, 1e6};
-// Whether schedules of this kind have that key. `count` may always be left out.
+inline constexpr Range kScheduleBegin = {0, 1e15};
+// Whether schedules of this kind have that key. `after` and `count` may always be left out.
 bool schedule_has(ScheduleKind kind, std::string_view key);
 inline constexpr std::size_t kMostHiddenLayers = 32;  // of branches too, and of layers in each
 

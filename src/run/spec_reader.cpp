@@ -440,13 +440,10 @@ class SpecReader {
                        leaf.substr(dot + 1)));
     }
     const std::vector<std::string_view> names(siblings.begin(), siblings.end());
-    std::string near = nearest(leaf, names);
-    if (!near.empty()) {
-      near = prefix + near;
-    } else {  // perhaps the right key in the wrong place
-      for (const Key& key : keys_) {
-        if (key.leaf() == leaf) near = key.path;
-      }
+    std::string near = key_elsewhere(keys_, leaf);
+    if (near.empty()) {
+      const std::string sibling = nearest(leaf, names);
+      if (!sibling.empty()) near = prefix + sibling;
     }
     if (near.empty() && parent == "env") {  // or an option of the environment
       const std::string option = nearest(leaf, env_option_names(env_name()));
@@ -503,6 +500,7 @@ class SpecReader {
     part("over", &to.over, kSchedulePeriod, needed("over"));
     part("factor", &to.factor, kScheduleFactor, needed("factor"));
     part("every", &to.every, kSchedulePeriod, needed("every"));
+    part("after", &to.after, kScheduleBegin, false);
     part("count", choice(to.count, kCountNames), {}, false);
   }
 
@@ -527,6 +525,8 @@ class SpecReader {
       graph.file.clear();
     }
     if (spec_.run.episodes > 0) otherwise("run.steps", spec_.run.steps, kNoLimit);
+    if (spec_.optimiser.kind == OptimiserKind::adamw)
+      otherwise("optimiser.weight_decay", spec_.optimiser.weight_decay, 0.01f);
     const auto epsilon = entries_.lower_bound("algo.epsilon");
     const bool has_epsilon =
         epsilon != entries_.end() && epsilon->first.starts_with("algo.epsilon");

@@ -28,14 +28,13 @@ class Checker {
     check_ppo();
     check_network();
     check_graph();
-    if (q_.explore == Explore::boltzmann && q_.explore_steps > 1)
-      blame("algo.explore_steps", "belongs to algo.explore: epsilon_greedy");
+    check_exploration();
     check_schedule("algo.epsilon", q_.epsilon);
     check_schedule("algo.temperature", q_.temperature);
     check_schedule("replay.beta", q_.beta);
     check_schedule("optimiser.learning_rate", q_.learning_rate);
-    check_growth("algo.epsilon", q_.epsilon);
-    check_growth("replay.beta", q_.beta);
+    if (q_.learning_rate == constant(0))
+      blame("optimiser.learning_rate", "0: the run would never learn");
     const Schedule& t = q_.temperature;
     const bool stops = t.kind == ScheduleKind::step && t.factor == 0;
     if (t.kind == ScheduleKind::linear_to_zero || stops) {
@@ -88,11 +87,7 @@ class Checker {
               "does not go with a forest: the parents of nodes are indices, not measurements");
       }
     }
-    if (spec_.net.dueling_hidden.empty()) return;
-    if (!spec_.net.dueling) {
-      blame("net.dueling_hidden", "needs net.dueling: true; there are no two streams without it");
-    }
-    if (spec_.net.layer_norm) {
+    if (spec_.net.dueling && !spec_.net.dueling_hidden.empty() && spec_.net.layer_norm) {
       blame("net.dueling_hidden", "does not go together with net.layer_norm; choose one of them");
     }
   }
@@ -123,7 +118,7 @@ class Checker {
     if (q_.train_every % envs != 0) {
       blame("algo.train_every",
             fmt::format("{} is not a multiple of env.count ({}); nearest: {}", q_.train_every, envs,
-                        (q_.train_every / envs + 1) * envs));
+                        std::max<std::int64_t>(1, (q_.train_every + envs / 2) / envs) * envs));
     }
     if (q_.train_offset >= q_.train_every || q_.train_offset % envs != 0) {
       blame("algo.train_offset",
@@ -281,15 +276,21 @@ class Checker {
     }
   }
 
-  // A share that a step schedule multiplies must not leave [0, 1].
-  void check_growth(std::string_view path, const Schedule& schedule) {
-    if (schedule.kind == ScheduleKind::step && schedule.factor > 1) {
-      blame(path, fmt::format("a factor of {} leaves the range; allowed: 0 <= factor <= 1",
-                              schedule.factor));
+  void check_exploration() {
+    const bool acts_greedily = q_.explore == Explore::epsilon_greedy && q_.epsilon == constant(0);
+    const bool noisy = spec_.net.noisy != Noisy::none && spec_.net.noisy_sigma > 0;
+    if (spec_.algorithm != Algorithm::ppo && acts_greedily && !noisy) {
+      blame("algo.epsilon",
+            "0, and no noisy layers: nothing would explore; give it a value above 0, or net.noisy");
     }
   }
 
   void check_schedule(std::string_view path, const Schedule& schedule) {
+    if (schedule.kind == ScheduleKind::step && schedule.factor > 1) {
+      blame(path, fmt::format("a factor of {} leaves the range sooner or later; allowed: 0 <= "
+                              "factor <= 1",
+                              schedule.factor));
+    }
     if (schedule.kind == ScheduleKind::exponential && !(schedule.from > 0 && schedule.to > 0)) {
       blame(path, fmt::format("an exponential schedule from {} to {} is impossible; both ends must "
                               "be above 0",

@@ -50,6 +50,7 @@ struct ValueText {
     add("over", value->over);
     add("factor", value->factor);
     add("every", value->every);
+    if (value->after != 0) text += fmt::format(", after: {}", value->after);
     if (value->count != Count::steps) {
       text += fmt::format(", count: {}", kCountNames[static_cast<std::size_t>(value->count)]);
     }
@@ -117,6 +118,11 @@ std::string to_yaml(const TrainSpec& spec) {
   std::string result;
   std::string open;  // group of the line before
   for (const Key& key : spec_keys(copy)) {
+    // On-policy these follow from others, and would stand in the way of changing them.
+    if (spec.algorithm != Algorithm::dqn &&
+        (key.path == "algo.updates_per_step" || key.path == "algo.train_every")) {
+      continue;
+    }
     // Print the headings between the last group and this key's.
     std::size_t begin = 0;
     int depth = 0;

@@ -8,6 +8,7 @@
 
 #include <hotloop/error.hpp>
 
+#include "algo/dqn.hpp"
 #include "core/system.hpp"
 #include "memory/staged_steps.hpp"
 
@@ -94,9 +95,21 @@ void check_feasible(const TrainSpec& spec) {
   }
   check_reward_parts(spec, env);
   check_box_keys(spec, env);
+  if (spec.evaluation.stop_when_solved && std::isnan(solved_threshold(spec.evaluation, env))) {
+    throw UsageError(
+        fmt::format("evaluation.stop_when_solved: needs evaluation.threshold; {} does not say when "
+                    "it is solved",
+                    spec.env));
+  }
   const double available = static_cast<double>(memory_bytes());
   const MemoryNeed need = memory_need(spec);  // throws if the network does not fit the environment
   if (need.experience + need.network <= kMostOfMemory * available) return;
+  if (spec.algorithm == Algorithm::dqn && need.network > need.experience) {
+    throw UsageError(fmt::format(
+        "net.hidden: the network, with its gradients and optimiser in batches of {} (algo.batch), "
+        "needs {:.1f} GiB, but this process can have {:.1f} GiB of memory",
+        spec.q.batch, need.network / 0x1p30, available / 0x1p30));
+  }
   if (spec.algorithm != Algorithm::dqn) {
     throw UsageError(fmt::format(
         "{}: {} vector steps of {} environments need {:.1f} GiB, and the network in batches of {} "
@@ -111,7 +124,7 @@ void check_feasible(const TrainSpec& spec) {
                   "process can have {:.1f} GiB of memory; "
                   "at most {} fit",
                   shape.capacity, bytes, need.experience / 0x1p30, available / 0x1p30,
-                  static_cast<std::int64_t>(kMostOfMemory * available / bytes)));
+                  static_cast<std::int64_t>((kMostOfMemory * available - need.network) / bytes)));
 }
 
 MemoryNeed memory_need(const TrainSpec& spec) {
@@ -121,9 +134,10 @@ MemoryNeed memory_need(const TrainSpec& spec) {
     const double staged = spec.q.pipelined ? StagedSteps::bytes_per_transition(
                                                  shape.obs, shape.masks ? shape.actions : 0)
                                            : 0;
-    return {.experience =
-                Replay::bytes_per_transition(shape) * static_cast<double>(shape.capacity) +
-                staged * static_cast<double>(round_length(spec) * spec.envs)};
+    return {
+        .experience = Replay::bytes_per_transition(shape) * static_cast<double>(shape.capacity) +
+                      staged * static_cast<double>(round_length(spec) * spec.envs),
+        .network = static_cast<double>(Dqn::bytes_needed(structure, spec.q))};
   }
   return {.experience = static_cast<double>(Rollout::bytes_needed(rollout_shape(spec))),
           .network =
@@ -241,8 +255,9 @@ void Trainer::collect(ThreadTeam& team) {
 
   counters_.env_steps += spec_.envs;
   counters_.episodes += static_cast<std::int64_t>(env_.finished().size());
-  for (const float reward : env_.rewards()) {
-    largest_reward_ = std::max(largest_reward_, std::abs(static_cast<double>(reward)));
+  for (const double reward : env_.rewards()) {
+    rewards_.least = std::min(rewards_.least, reward);
+    rewards_.most = std::max(rewards_.most, reward);
   }
   for (const Episode& episode : env_.finished()) {
     window_.returns += episode.total_return;

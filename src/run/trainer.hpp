@@ -45,7 +45,7 @@ class Trainer {
   const TrainSpec& spec() const { return spec_; }
   const Counters& counters() const { return counters_; }
   double now(const Schedule& schedule) const { return schedule.at(counters_.progress()); }
-  double largest_reward() const { return largest_reward_; }  // max |r| so far
+  RewardRange rewards() const { return rewards_; }
   EpisodeLog& episodes() { return episodes_; }
   const EpisodeLog& episodes() const { return episodes_; }
   // Those that ended in the latest round, in the order in which they did; none unless run.episode_log.
@@ -60,10 +60,10 @@ class Trainer {
   const BatchEnv& env() const { return env_; }
   ThreadTeam& team() { return team_; }
 
-  void restore(const Counters& counters, const Window& window, double largest_reward) {
+  void restore(const Counters& counters, const Window& window, const RewardRange& rewards) {
     counters_ = counters;
     window_ = window;
-    largest_reward_ = largest_reward;
+    rewards_ = rewards;
   }
 
  private:
@@ -86,7 +86,7 @@ class Trainer {
   Window window_;
   EpisodeLog episodes_;
   std::vector<FinishedEpisode> finished_;  // of a round; never grows beyond what was reserved
-  double largest_reward_ = 0;
+  RewardRange rewards_;
 };
 
 // The mean return that counts as solved; NaN if neither spec nor environment says.

@@ -39,6 +39,20 @@ TEST(Schedule, StepCountsUpdates) {
   EXPECT_NEAR(step.at({5000, 79'744}), 4.85e-6, 1e-8);
 }
 
+// SLM-Lab's Atari runs: 1 -> 0.01 between the frames 10,000 and 1,000,000.
+TEST(Schedule, BeginsLate) {
+  Schedule epsilon = linear(1, 0.01, 990'000);
+  epsilon.after = 10'000;
+  EXPECT_EQ(epsilon.at({0, 0}), 1);
+  EXPECT_EQ(epsilon.at({10'000, 0}), 1);
+  EXPECT_DOUBLE_EQ(epsilon.at({505'000, 0}), 0.505);
+  EXPECT_NEAR(epsilon.at({1'000'000, 0}), 0.01, 1e-15);
+  const Schedule step{
+      .kind = ScheduleKind::step, .from = 1, .factor = 0.5, .every = 10, .after = 5};
+  EXPECT_EQ(step.at({14, 0}), 1);
+  EXPECT_EQ(step.at({15, 0}), 0.5);
+}
+
 // Snake's exploration falls by half a per cent with each finished episode and reaches its floor with
 // the 919th (check 9c of its specification).
 TEST(Schedule, StepsCountEpisodesAndStopAtTheirFloor) {

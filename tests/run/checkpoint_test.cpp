@@ -91,7 +91,7 @@ TEST_F(CheckpointTest, EveryNumberComesBackInItsPlace) {
                          .updates = 29};
   const std::vector<float> best = {1, 2, 3};
   Trainer saved(small_spec());
-  saved.restore(counters, window, 31.5);
+  saved.restore(counters, window, {-30.5, 31.5});
   const std::string path = save_checkpoint(folder_.string(), saved, distinct_record(), best);
 
   Trainer loaded(small_spec());
@@ -100,7 +100,8 @@ TEST_F(CheckpointTest, EveryNumberComesBackInItsPlace) {
   load_checkpoint(path, loaded, record, loaded_best);
   expect_equal(record, distinct_record());
   EXPECT_EQ(loaded_best, best);
-  EXPECT_EQ(loaded.largest_reward(), 31.5);
+  EXPECT_EQ(loaded.rewards().least, -30.5);
+  EXPECT_EQ(loaded.rewards().most, 31.5);
   EXPECT_EQ(loaded.counters().env_steps, counters.env_steps);
   EXPECT_EQ(loaded.counters().updates, counters.updates);
   EXPECT_EQ(loaded.counters().episodes, counters.episodes);
@@ -121,7 +122,7 @@ TEST_F(CheckpointTest, EveryNumberComesBackInItsPlace) {
 // Before the first evaluation there is nothing to say, and no zeros are made of that.
 TEST_F(CheckpointTest, WhatIsNotKnownStaysUnknown) {
   Trainer saved(small_spec());
-  saved.restore({.env_steps = 8}, {.entropy = kNone, .kl = kNone, .clipped = kNone}, 0);
+  saved.restore({.env_steps = 8}, {.entropy = kNone, .kl = kNone, .clipped = kNone}, {});
   const std::string path = save_checkpoint(folder_.string(), saved, {}, {});
   Trainer loaded(small_spec());
   RunRecord record = distinct_record();

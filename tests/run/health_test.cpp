@@ -57,6 +57,69 @@ TEST(Health, EachBadSignIsSaidInWordsOnceAfterTwoRows) {
               }).starts_with("at env step 700: the mean gradient norm is 1e+06"));
 }
 
+// What is advised can be done: nothing that the spec has already, or that it would refuse.
+TEST(Health, AdviceFitsTheSpec) {
+  const auto words = [](TrainSpec spec, auto spoil) {
+    HealthRecord record;
+    Health bad = healthy();
+    watch(bad, spec, 700, record);
+    spoil(bad);
+    watch(bad, spec, 700, record);
+    const std::vector<std::string> raised = watch(bad, spec, 700, record);
+    return raised.empty() ? std::string("nothing") : raised[0];
+  };
+  const auto says = [](const std::string& text, const char* key) {
+    return text.find(key) != std::string::npos;
+  };
+  const auto steep = [](Health& h) { h.gradient_norm = 1e6; };
+  const auto diverging = [](Health& h) { h.largest_q = 240; };
+  const auto endless = [](Health& h) { h.terminal_share = 0; };
+  TrainSpec spec = small_spec();
+  spec.q.loss = Loss::mse;
+  EXPECT_TRUE(says(words(spec, steep), "algo.loss huber"));
+  spec.q.head = HeadKind::c51;  // has a loss of its own
+  EXPECT_FALSE(says(words(spec, steep), "algo.loss"));
+  spec = small_spec();
+  spec.q.loss = Loss::huber;
+  EXPECT_FALSE(says(words(spec, steep), "algo.loss"));
+  EXPECT_TRUE(says(words(spec, diverging), "algo.double"));
+  spec.q.target_every = 0;  // Double needs a target network
+  EXPECT_FALSE(says(words(spec, diverging), "algo.double"));
+  EXPECT_TRUE(says(words(spec, endless), "algo.epsilon"));
+  spec.q.explore = Explore::boltzmann;
+  EXPECT_FALSE(says(words(spec, endless), "algo.epsilon"));
+}
+
+// CartPole's rewards are 1, so that values head for 100 with gamma .99. A support that ends at 5, or at 0,
+// cannot say so; one that is wide enough, or whose lower end no reward leads to, is not warned about.
+TEST(Health, ASupportThatIsTooNarrowIsFound) {
+  const auto warnings = [](double v_min, double v_max) {
+    TrainSpec spec = small_spec();
+    spec.q.head = HeadKind::c51;
+    spec.q.v_min = v_min;
+    spec.q.v_max = v_max;
+    spec.q.updates_per_step = 1;
+    spec.run.steps = 6000;
+    Trainer trainer(spec);
+    HealthRecord record;
+    while (!trainer.done()) {
+      trainer.round();
+      if (trainer.counters().env_steps % 400 == 0) {
+        watch(examine(trainer), spec, trainer.counters().env_steps, record);
+        trainer.window() = {};
+      }
+    }
+    std::string all;
+    for (const std::string& warning : record.warnings) all += warning;
+    return all;
+  };
+  EXPECT_NE(warnings(-5, 5).find("(algo.v_max: 5), but rewards may add up to 100"),
+            std::string::npos);
+  EXPECT_NE(warnings(-100, 0).find("algo.v_max: 0"), std::string::npos);
+  EXPECT_EQ(warnings(-100, 100).find("c51"), std::string::npos);
+  EXPECT_EQ(warnings(0, 110).find("c51"), std::string::npos);
+}
+
 TEST(Health, EpisodesThatNeverEndByThemselvesAreNotMissed) {
   HealthRecord record;
   Health h = healthy();

@@ -23,7 +23,7 @@ class MetricsTest : public testing::Test {
 
   // The row written when the run has come so far and its window holds these sums.
   Json row(const Counters& counters, const Window& window, double seconds) {
-    trainer_.restore(counters, window, 1);
+    trainer_.restore(counters, window, {0, 1});
     record_.seconds = seconds;
     log_.write(trainer_, record_);
     return Json::parse(log_.latest());

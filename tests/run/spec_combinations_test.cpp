@@ -18,10 +18,10 @@ TEST(Spec, EveryKindOfScheduleHasItsOwnParts) {
   EXPECT_EQ(
       second_line("optimiser: {learning_rate: {kind: step, from: 1, to: 0, over: 5}}"),
       "2: optimiser.learning_rate.over: does not belong here; a schedule of kind step has kind, "
-      "from, to, factor, every, count");
+      "from, to, factor, every, after, count");
   EXPECT_EQ(second_line("optimiser: {learning_rate: {kind: step, from: 1, factor: 0.5}}"),
             "2: optimiser.learning_rate.every: missing; a schedule of kind step has kind, from, "
-            "to, factor, every, count");
+            "to, factor, every, after, count");
   // Epsilon's default is linear: going to zero keeps its start and its length.
   const Schedule epsilon =
       read("env: {name: cartpole}\nalgo: {epsilon: {kind: linear_to_zero}}").q.epsilon;
@@ -106,8 +106,19 @@ TEST(Spec, CombinationsThatMakeNoSenseAreRefused) {
   EXPECT_NE(refused({"algo.name=pqn", "algo.rollout=64", "algo.batch=64", "run.steps=63"})
                 .find("would never learn; a round has 64 env steps (algo.rollout times env.count)"),
             std::string::npos);
-  EXPECT_NE(refused({"algo.explore=boltzmann", "algo.explore_steps=4"}).find("epsilon_greedy"),
+  EXPECT_NE(refused({"algo.epsilon=0"}).find("nothing would explore"), std::string::npos);
+  EXPECT_NE(refused({"net.noisy=all", "net.noisy_sigma=0"}).find("nothing would explore"),
             std::string::npos);
+  EXPECT_EQ(refused({"net.noisy=head", "algo.epsilon=0"}), "accepted");
+  EXPECT_EQ(refused({"algo.explore=boltzmann"}), "accepted");
+  EXPECT_NE(refused({"optimiser.learning_rate=0"}).find("would never learn"), std::string::npos);
+  for (const char* grows : {"algo.temperature", "optimiser.learning_rate", "replay.beta"}) {
+    EXPECT_NE(refused({std::string(grows) + "={kind: step, from: 0.5, factor: 1.5, every: 9}",
+                       "algo.explore=boltzmann", "replay.prioritised=true"})
+                  .find("leaves the range"),
+              std::string::npos)
+        << grows;
+  }
   EXPECT_NE(refused({"algo.head=c51", "algo.v_min=5", "algo.v_max=5"}).find("not below algo.v_max"),
             std::string::npos);
   EXPECT_EQ(refused({"algo.repeats=2", "algo.train_every=50", "algo.updates_per_step=0.28"}),
@@ -116,7 +127,6 @@ TEST(Spec, CombinationsThatMakeNoSenseAreRefused) {
   EXPECT_NE(
       refused({"algo.head=c51", "algo.v_min=100", "algo.v_max=100.0000001"}).find("too close"),
       std::string::npos);
-  EXPECT_NE(refused({"net.dueling_hidden=[8]"}).find("needs net.dueling: true"), std::string::npos);
   EXPECT_NE(refused({"net.dueling=true", "net.dueling_hidden=[8]", "net.layer_norm=true"})
                 .find("does not go together with net.layer_norm"),
             std::string::npos);

@@ -42,6 +42,32 @@ TEST(SpecOverride, MistakesAreNamed) {
       << "in a file the full form is needed";
 }
 
+TEST(SpecOverride, KeysAreFoundInOtherPlacesAndByOtherNames) {
+  const auto meant = [](const std::string& key) {
+    const std::string text = complaint("env: {name: cartpole}", {key + "=1"});
+    const std::string before = "did you mean ";
+    const std::size_t at = text.find(before);
+    return at == std::string::npos
+               ? text
+               : text.substr(at + before.size(), text.find('?', at) - at - before.size());
+  };
+  EXPECT_EQ(meant("algo.learning_rate"), "optimiser.learning_rate");  // not algo.learning_starts
+  EXPECT_EQ(meant("algo.target_every"), "algo.target.every");         // not algo.train_every
+  EXPECT_EQ(meant("algo.lr"), "optimiser.learning_rate");
+  EXPECT_EQ(meant("algo.tau"), "algo.target.blend");
+  EXPECT_EQ(meant("algo.buffer_size"), "replay.capacity");
+  EXPECT_EQ(meant("algo.learning_start"), "algo.learning_starts");
+  EXPECT_EQ(meant("run.step"), "run.steps");
+}
+
+// What follows from other keys is not written: it would stand in the way of changing them.
+TEST(SpecOverride, AResolvedSpecCanBeVaried) {
+  const TrainSpec pqn = read("env: {name: cartpole, count: 8}\nalgo: {name: pqn, batch: 64}");
+  const TrainSpec varied = read(to_yaml(pqn), {"algo.batch=128", "env.count=16", "algo.epochs=3"});
+  EXPECT_EQ(varied.q.updates_per_step, 3.0 / 128);
+  EXPECT_EQ(varied.q.train_every, 16 * varied.q.rollout);
+}
+
 TEST(SpecOverride, UnknownEnvironmentsAreNamedWhereTheyStand) {
   EXPECT_TRUE(complaint("run: {seed: 3}\nenv:\n  name: carpole")
                   .starts_with("3: env.name: unknown environment carpole; did you mean cartpole?"));
@@ -73,6 +99,7 @@ TEST(SpecOverride, WhatHasNoEffectIsRefused) {
   EXPECT_EQ(because("net.graph.degree=8"), "net.graph.kind is none");
   EXPECT_EQ(because("net.noisy_sigma=1"), "net.noisy is none");
   EXPECT_EQ(because("net.policy_gain=1"), "it belongs to algo.name: ppo");
+  EXPECT_EQ(because("net.dueling_hidden=[8]"), "net.dueling is false");
   EXPECT_EQ(because("optimiser.momentum=0.9"), "adam and adamw have beta1 instead");
   EXPECT_EQ(because("optimiser.decay=0.9"), "only rmsprop has it");
   const auto both = [&](const std::string& other, const std::string& override) {
@@ -88,6 +115,10 @@ TEST(SpecOverride, WhatHasNoEffectIsRefused) {
   EXPECT_NE(both("algo.target.every=0", "algo.target.blend=0.1"), "accepted");
   EXPECT_NE(both("algo.explore=boltzmann", "algo.epsilon=0.1"), "accepted");
   EXPECT_EQ(both("algo.explore=boltzmann", "algo.temperature=8"), "accepted");
+  EXPECT_NE(both("algo.explore=boltzmann", "algo.explore_steps=4"), "accepted");
+  EXPECT_NE(both("net.noisy=all", "algo.explore_steps=4"), "accepted") << "epsilon is 0 then";
+  EXPECT_NE(both("net.noisy=all", "net.init=he"), "accepted");
+  EXPECT_EQ(both("net.noisy=head", "net.init=he"), "accepted");
   EXPECT_EQ(both("net.graph.kind=small_world", "net.graph.degree=8"), "accepted");
   EXPECT_NE(both("net.graph.kind=small_world", "net.hidden=[8]"), "accepted");
   EXPECT_EQ(both("net.graph.kind=none", "net.hidden=[8]"), "accepted");
@@ -96,6 +127,9 @@ TEST(SpecOverride, WhatHasNoEffectIsRefused) {
   EXPECT_NE(both("optimiser.name=sgd", "optimiser.epsilon=0.1"), "accepted");
   EXPECT_NE(both("optimiser.name=rmsprop", "optimiser.beta2=0.9"), "accepted");
   EXPECT_EQ(complaint(dqn + "replay: {beta: 0.3}\nalgo: {rollout: 8}"), "accepted");
+  EXPECT_EQ(complaint(dqn + "algo: {explore: boltzmann, explore_steps: 4}\n" +
+                      "net: {dueling_hidden: [8]}"),
+            "accepted");
 }
 
 }  // namespace

@@ -51,7 +51,8 @@ struct Bits {
   std::string operator()(const Schedule* x) const {
     return std::to_string(static_cast<int>(x->kind)) + " " + (*this)(&x->from) + " " +
            (*this)(&x->to) + " " + std::to_string(x->over) + " " + (*this)(&x->factor) + " " +
-           std::to_string(x->every) + " " + std::to_string(static_cast<int>(x->count));
+           std::to_string(x->every) + " " + std::to_string(x->after) + " " +
+           std::to_string(static_cast<int>(x->count));
   }
   std::string operator()(const EnvOptions* x) const {
     std::string result;
@@ -123,6 +124,7 @@ struct Randomise {
     if (schedule_has(kind, "over")) x->over = 1 + rng.below(1'000'000);
     if (schedule_has(kind, "factor")) x->factor = 0.001 + 0.999 * rng.uniform();
     if (schedule_has(kind, "every")) x->every = 1 + rng.below(1'000'000);
+    x->after = rng.below(2) * rng.below(1'000'000);
     x->count = static_cast<Count>(rng.below(3));
   }
   void operator()(EnvOptions* x) const {
@@ -224,9 +226,8 @@ TEST(Spec, WrittenSpecsAreReadBackToTheBit) {
     spec.q.repeats = 1;
     spec.q.accumulate = 1;
     spec.q.newest = spec.q.newest && spec.envs < spec.q.batch;
-    if (spec.q.explore == Explore::boltzmann) spec.q.explore_steps = 1;
     spec.q.target_every += 1;
-    if (!spec.net.dueling || spec.net.layer_norm) spec.net.dueling_hidden.clear();
+    if (spec.net.layer_norm) spec.net.dueling_hidden.clear();
     if (!spec.net.branches.empty()) spec.net.channels.clear();
     spec.net.graph.file.clear();  // would be read, and become edges
     if (i % 2 == 0) {
@@ -310,7 +311,7 @@ TEST(Spec, UnknownKeysNameTheNearest) {
       "2: replay.zzz: unknown key; allowed: capacity, newest, prioritised, alpha, epsilon, beta");
   EXPECT_EQ(second_line("algo: {epsilon: {form: 1}}"),
             "2: algo.epsilon.form: unknown key; did you mean algo.epsilon.from? (allowed: kind, "
-            "from, to, over, factor, every, count)");
+            "from, to, over, factor, every, after, count)");
   EXPECT_EQ(second_line("algo.batch: 5"),
             "2: algo.batch: in a file keys are nested; write algo: {batch: ...}");
 }
@@ -413,7 +414,7 @@ TEST(Spec, SchedulesTakeWhatIsLeftOutFromTheirDefault) {
   EXPECT_EQ(
       second_line("optimiser: {learning_rate: {kind: cosine, from: 1, to: 0}}"),
       "2: optimiser.learning_rate.over: missing; a schedule of kind cosine has kind, from, to, "
-      "over, count");
+      "over, after, count");
   const Schedule rate = read(
                             "env: {name: cartpole}\noptimiser: {learning_rate: {kind: cosine, "
                             "from: 1, to: 0, over: 9}}")
@@ -427,6 +428,10 @@ TEST(Spec, SchedulesTakeWhatIsLeftOutFromTheirDefault) {
 TEST(Spec, RelationsBetweenKeysAreChecked) {
   EXPECT_EQ(complaint("env: {name: cartpole, count: 8}\nalgo: {train_every: 12}"),
             "2: algo.train_every: 12 is not a multiple of env.count (8); nearest: 16");
+  EXPECT_EQ(complaint("env: {name: cartpole, count: 8}\nalgo: {train_every: 9}"),
+            "2: algo.train_every: 9 is not a multiple of env.count (8); nearest: 8");
+  EXPECT_EQ(complaint("env: {name: cartpole, count: 8}\nalgo: {train_every: 3}"),
+            "2: algo.train_every: 3 is not a multiple of env.count (8); nearest: 8");
   EXPECT_EQ(second_line("replay: {capacity: 63}"),
             "2: replay.capacity: 63 is less than algo.batch (64)");
   EXPECT_EQ(complaint("env: {name: cartpole, count: 7}\nreplay: {capacity: 64}"),

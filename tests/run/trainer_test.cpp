@@ -251,7 +251,9 @@ TEST(Trainer, TheLargestRewardMayBeALoss) {
   spec.env = "acrobot";
   Trainer trainer(spec);
   trainer.round();
-  EXPECT_EQ(trainer.largest_reward(), 1);
+  EXPECT_EQ(trainer.rewards().least, -1);
+  EXPECT_EQ(trainer.rewards().most, 0);
+  EXPECT_EQ(trainer.rewards().largest(), 1);
 }
 
 TEST(Trainer, MaskedActionsAreNeverTaken) {
