@@ -195,7 +195,8 @@ std::vector<Key> spec_keys(TrainSpec& s) {
        "after every hidden layer; the output is linear", "", "`relu`, ppo `tanh`"},
       {"net.init", choice(s.net.init, kInitialiserNames), {},
        "how weights start; biases start at zero, except with `pytorch` and `small_world` (for graphs "
-       "only), which draw them like their weights; noisy layers start as their paper says", "", "`pytorch`, ppo `orthogonal`"},
+       "only), which draw them like their weights. Noisy layers start as their paper says; a graph has `he` for "
+       "`orthogonal`", "", "`pytorch`, ppo `orthogonal`"},
       {"net.layer_norm", &s.net.layer_norm, {}, "normalise every hidden layer before its activation; not the convolutions"},
       {"net.dueling", &s.net.dueling, {},
        "Q = V + A - mean A from the last hidden layer (Wang et al. 2016)"},

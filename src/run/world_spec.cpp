@@ -37,6 +37,14 @@ TrainSpec load_world_spec(const std::string& env, std::optional<Algorithm> algor
   if (is_world_file(env)) env_registry().forget(env);  // it may have been changed since
   const EnvSpec facts = *find_env(env).spec;
   const Algorithm chosen = algorithm.value_or(facts.actions > 0 ? Algorithm::dqn : Algorithm::ppo);
+  for (const std::string& override_text : overrides) {
+    if (override_text.starts_with("algo.name=")) {
+      throw UsageError(fmt::format(
+          "--set {}: general settings differ from algorithm to algorithm; choose one by --algo, "
+          "allowed: {}",
+          override_text, join(kAlgorithmNames)));
+    }
+  }
   std::vector<std::string> all = {"env.name=" + yaml_quoted(env),
                                   "name=" + yaml_quoted(fs::path(env).stem().string())};
   all.insert(all.end(), overrides.begin(), overrides.end());

@@ -41,6 +41,39 @@ TEST(WorldSpec, OverridesApplyAfterThem) {
   EXPECT_EQ(spec.q.batch, 3);
 }
 
+TEST(WorldSpec, ItsAlgorithmIsNotAnOverride) {
+  const std::vector<std::string> overrides = {"algo.name=pqn"};
+  try {
+    load_world_spec("cartpole", {}, overrides);
+    FAIL() << "accepted";
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("choose one by --algo"), std::string::npos);
+  }
+}
+
+TEST(WorldSpec, WhatNoMachineHasRoomForIsRefusedBeforehand) {
+  const auto refused = [](const std::vector<std::string>& overrides) -> std::string {
+    try {
+      check_feasible(load_world_spec("cartpole", Algorithm::dqn, overrides));
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  std::string wide = "16384";
+  for (int layer = 1; layer < 32; ++layer) wide += ", 16384";  // 8 billion parameters
+  EXPECT_TRUE(refused({"net.hidden=[" + wide + "]"}).starts_with("net.hidden: the network, with"));
+  EXPECT_TRUE(refused({"replay.capacity=4000000000"}).starts_with("replay.capacity: 4000000000"));
+}
+
+TEST(WorldSpec, SolvedNeedsAThreshold) {
+  std::vector<std::string> overrides = {"evaluation.stop_when_solved=true"};
+  EXPECT_NO_THROW(check_feasible(load_world_spec("cartpole", {}, overrides)));
+  EXPECT_THROW(check_feasible(load_world_spec("snake", {}, overrides)), UsageError);
+  overrides.push_back("evaluation.threshold=20");
+  EXPECT_NO_THROW(check_feasible(load_world_spec("snake", {}, overrides)));
+}
+
 TEST(WorldSpec, AnAlgorithmIsForWorldsOnly) {
   EXPECT_EQ(refusal("cartpole", "dqn"), "");
   EXPECT_EQ(refusal("cartpole_dqn", ""), "");
