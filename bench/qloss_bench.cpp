@@ -27,6 +27,7 @@ std::vector<Variant> family() {
   return {{"target"},
           {"vanilla", {.target_every = 0}},
           {"double", {.double_q = true}},
+          {"munchausen", {.munchausen = 0.9}},
           {"dueling", {}, {.dueling = true}},
           {"n-step", {.n_step = 3}},
           {"per", {.prioritised = true}},

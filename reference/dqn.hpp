@@ -2,6 +2,9 @@
 // it first. Tests and benchmarks only.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include "algo/dqn.hpp"
@@ -53,9 +56,17 @@ struct Dqn {
       const int next_action = greedy_action(
           head, options.double_q ? forward<T>(net, chooser, next).y.back() : next_outputs, mask);
       const Trace<T> trace = forward<T>(net, chooser, s);
-      const RowLoss<T> row =
-          row_loss<T>(head, options.loss, trace.y.back(), batch.actions[i], next_outputs,
-                      next_action, batch.rewards[i], batch.discounts[i]);
+      T reward = batch.rewards[i];
+      std::vector<T> next_values = next_outputs;
+      int chosen = next_action;
+      if (options.munchausen > 0) {
+        const std::uint8_t* here = batch.mask == nullptr ? nullptr : batch.mask + i * head.actions;
+        reward += bonus(forward<T>(net, valuer, s).y.back(), here, batch.actions[i]);
+        next_values = {soft_value(next_outputs, mask)};
+        chosen = 0;
+      }
+      const RowLoss<T> row = row_loss<T>(head, options.loss, trace.y.back(), batch.actions[i],
+                                         next_values, chosen, reward, batch.discounts[i]);
       const T weight = batch.weights == nullptr ? T(1) : T(batch.weights[i]);
       loss += weight * row.loss / batch.size;
       std::vector<T> dy = row.gradient;
@@ -64,6 +75,35 @@ struct Dqn {
     }
     if (size > 0) noise_gradient<T>(net, online_noise, gradient);
     return loss;
+  }
+
+  // Munchausen, as the paper writes it: pi = softmax(q / tau) over the allowed actions.
+  std::vector<T> soft_policy(const std::vector<T>& q, const std::uint8_t* mask) const {
+    std::vector<T> pi(q.size());
+    T most = -std::numeric_limits<T>::infinity(), sum = 0;
+    for (std::size_t b = 0; b < q.size(); ++b) {
+      if (mask == nullptr || mask[b] != 0) most = std::max(most, q[b]);
+    }
+    for (std::size_t b = 0; b < q.size(); ++b) {
+      if (mask == nullptr || mask[b] != 0)
+        pi[b] = std::exp((q[b] - most) / T(options.munchausen_temperature));
+      sum += pi[b];
+    }
+    for (T& p : pi) p /= sum;
+    return pi;
+  }
+  T soft_value(const std::vector<T>& q, const std::uint8_t* mask) const {
+    const std::vector<T> pi = soft_policy(q, mask);
+    T sum = 0;
+    for (std::size_t b = 0; b < q.size(); ++b) {
+      if (pi[b] > 0) sum += pi[b] * (q[b] - T(options.munchausen_temperature) * std::log(pi[b]));
+    }
+    return sum;
+  }
+  T bonus(const std::vector<T>& q, const std::uint8_t* mask, int action) const {
+    const T pi = soft_policy(q, mask)[action];
+    const T scaled = T(options.munchausen_temperature) * std::log(pi);  // -infinity if pi is 0
+    return T(options.munchausen) * std::clamp(scaled, T(options.munchausen_clip), T(0));
   }
 
   T update(const Batch& batch, T rate, std::uint64_t index = 0) {

@@ -16,7 +16,7 @@ struct Transition {
   std::int32_t action;
   float reward;
   bool terminated, truncated;
-  std::vector<std::uint8_t> next_mask;
+  std::vector<std::uint8_t> mask, next_mask;
 };
 
 // What an update learns from: a transition and what followed it, up to n steps.
@@ -24,7 +24,7 @@ struct Window {
   std::vector<float> obs, next_obs;
   std::int32_t action;
   double reward, discount;
-  std::vector<std::uint8_t> next_mask;
+  std::vector<std::uint8_t> mask, next_mask;
 };
 
 class Replay {
@@ -32,7 +32,10 @@ class Replay {
   explicit Replay(const ReplayShape& shape)
       : shape_(shape), capacity_(shape.capacity / shape.lanes * shape.lanes) {}
 
-  void begin(std::span<const float> obs) { current_.assign(obs.begin(), obs.end()); }
+  void begin(std::span<const float> obs, std::span<const std::uint8_t> mask = {}) {
+    current_.assign(obs.begin(), obs.end());
+    current_mask_.assign(mask.begin(), mask.end());
+  }
 
   void push(const Transitions& t) {
     for (int n = 0; n < shape_.lanes; ++n) {
@@ -46,10 +49,11 @@ class Replay {
       queue_.push_back({row(std::span<const float>(current_), shape_.obs),
                         row(cut ? t.final_obs : t.next_obs, shape_.obs), t.actions[n], t.rewards[n],
                         t.terminated[n] != 0, cut,
+                        row(std::span<const std::uint8_t>(current_mask_), shape_.actions),
                         row(cut ? t.final_mask : t.next_mask, shape_.actions)});
       if (static_cast<std::int64_t>(queue_.size()) > capacity_) queue_.pop_front();
     }
-    current_.assign(t.next_obs.begin(), t.next_obs.end());
+    begin(t.next_obs, t.next_mask);
   }
 
   std::size_t size() const { return queue_.size(); }
@@ -57,7 +61,7 @@ class Replay {
 
   // The next transition of a lane lies `lanes` further on.
   Window window(std::size_t index) const {
-    Window w{queue_[index].obs, {}, queue_[index].action, 0, 0, {}};
+    Window w{queue_[index].obs, {}, queue_[index].action, 0, 0, queue_[index].mask, {}};
     for (int k = 0; k < shape_.steps && index < queue_.size(); ++k, index += shape_.lanes) {
       const Transition& t = queue_[index];
       w.reward += std::pow(shape_.gamma, k) * t.reward;
@@ -76,6 +80,7 @@ class Replay {
   ReplayShape shape_;
   std::int64_t capacity_;
   std::vector<float> current_;
+  std::vector<std::uint8_t> current_mask_;
   std::deque<Transition> queue_;
 };
 

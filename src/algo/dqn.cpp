@@ -10,6 +10,9 @@ namespace hotloop {
 Dqn::Dqn(const Structure& structure, Initialiser init, const QOptions& options,
          const OptimiserOptions& optimiser, std::uint64_t seed, int envs, const InputScale* scale)
     : options_(options),
+      munchausen_{static_cast<float>(options.munchausen),
+                  static_cast<float>(options.munchausen_temperature),
+                  static_cast<float>(options.munchausen_clip)},
       network_(structure, make_head(options, structure.outputs / make_head(options, 1).atoms), init,
                optimiser, seed, envs, scale),
       online_noise_(network_.make_noisy()),
@@ -23,12 +26,16 @@ Dqn::Dqn(const Structure& structure, Initialiser init, const QOptions& options,
       std::max(values_scratch(network_.head()), loss_scratch(network_.head()));
   for (int first = 0; first < options.batch; first += Shard::kRows) {
     const int rows = std::min(Shard::kRows, options.batch - first);
+    const auto lanes = static_cast<std::size_t>(block_count(rows)) * kLanes;
+    const std::size_t soft = options.munchausen > 0 ? lanes : 0;
     shards_.push_back(
         {{.first = first, .rows = rows, .gradient = arena_.take<float>(structure.storage)},
          LossSums{},
          Workspace(structure, rows, Use::training),
          Workspace(structure, rows, Use::inference),
-         arena_.take<std::int32_t>(static_cast<std::size_t>(block_count(rows)) * kLanes),
+         arena_.take<std::int32_t>(lanes),
+         arena_.take<float>(soft),
+         arena_.take<float>(soft),
          arena_.take<float>(scratch)});
   }
   if (options.accumulate > 1) accumulated_ = arena_.take<float>(structure.storage);
@@ -89,6 +96,7 @@ UpdateReport Dqn::update(std::span<const Batch> batches, double learning_rate, s
 // Q_target(s', .) into shard.next, and a* = argmax_a Q(s', a) by the network that chooses.
 void Dqn::value_next_states(const Batch& batch, Shard& shard) const {
   mark(Phase::learn_target);
+  if (options_.munchausen > 0) return value_softly(batch, shard);
   const Plan& plan = network_.plan();
   const QHead& head = network_.head();
   const float* rows =
@@ -107,6 +115,32 @@ void Dqn::value_next_states(const Batch& batch, Shard& shard) const {
   if (options_.double_q) forward(plan, target_now_, rows, shard.rows, shard.next, network_.scale());
 }
 
+// What Munchausen adds to the rewards, and V(s').
+void Dqn::value_softly(const Batch& batch, Shard& shard) const {
+  const Plan& plan = network_.plan();
+  const int actions = network_.head().actions;
+  // Q_target of rows, over the allowed actions, block by block.
+  const auto value = [&](const float* rows, const std::uint8_t* masks, auto&& use) {
+    rows += static_cast<std::size_t>(shard.first) * plan.structure().inputs;
+    forward(plan, target_now_, rows, shard.rows, shard.next, network_.scale());
+    for (int block = 0; block < block_count(shard.rows); ++block) {
+      const int lane = block * kLanes, count = std::min(kLanes, shard.rows - lane);
+      const std::size_t row = static_cast<std::size_t>(shard.first) + lane;
+      const float* q =
+          allowed_values(shard.next.outputs(block), actions, count,
+                         masks == nullptr ? nullptr : masks + row * actions, shard.scratch.data());
+      use(q, lane, count, block_width(shard.rows, block));
+    }
+  };
+  value(batch.obs, batch.mask, [&](const float* q, int lane, int count, int width) {
+    munchausen_bonus(munchausen_, actions, count, width, q, batch.actions + shard.first + lane,
+                     &shard.bonus[lane]);
+  });
+  value(batch.next_obs, batch.next_mask, [&](const float* q, int lane, int, int width) {
+    soft_values(actions, width, munchausen_.temperature, q, &shard.next_values[lane]);
+  });
+}
+
 void Dqn::compute_loss(const Batch& batch, Shard& shard, bool keep_next,
                        std::span<float> errors) const {
   const Plan& plan = network_.plan();
@@ -118,8 +152,9 @@ void Dqn::compute_loss(const Batch& batch, Shard& shard, bool keep_next,
 
   mark(Phase::learn_loss);
   shard.sums = {};
+  const bool soft = !shard.bonus.empty();
   for (int block = 0; block < block_count(shard.rows); ++block) {
-    const int row = shard.first + block * kLanes;
+    const int lane = block * kLanes, row = shard.first + lane;
     const LossSums sums =
         q_loss(network_.head(), options_.loss,
                {.rows = std::min(kLanes, shard.rows - block * kLanes),
@@ -128,8 +163,10 @@ void Dqn::compute_loss(const Batch& batch, Shard& shard, bool keep_next,
                 .rewards = batch.rewards + row,
                 .discounts = batch.discounts + row,
                 .weights = batch.weights == nullptr ? nullptr : batch.weights + row,
-                .next_actions = &shard.next_actions[static_cast<std::size_t>(block) * kLanes],
+                .next_actions = &shard.next_actions[lane],
                 .next = shard.next.outputs(block),
+                .next_values = soft ? &shard.next_values[lane] : nullptr,
+                .bonus = soft ? &shard.bonus[lane] : nullptr,
                 .outputs = shard.s.outputs(block),
                 .reward_factor = reward_factor_,
                 .share = 1.0f / static_cast<float>(batch.size),

@@ -5,7 +5,7 @@
 //   L = mean w loss(y - Q(s, a))   w = importance weight (Schaul et al. 2016), 1 without priorities
 //
 // A truncated episode bootstraps from its final observation. Two forward passes per update, one more
-// with Double. Without a target network Q_target is Q. Distributional heads replace y and L
+// with Double or with Munchausen, which replaces y (munchausen.hpp). Without a target network Q_target is Q. Distributional heads replace y and L
 // (q_loss.hpp); dueling, noisy and normalising layers are the network's business (src/net).
 #pragma once
 
@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "algo/munchausen.hpp"
 #include "algo/q_loss.hpp"
 #include "algo/q_network.hpp"
 #include "core/arena.hpp"
@@ -74,14 +75,17 @@ class Dqn {
     Workspace s;     // online network at s
     Workspace next;  // target network at s'; with Double, the online network was there before it
     std::span<std::int32_t> next_actions;  // [blocks * kLanes] a*
+    std::span<float> next_values, bonus;   // [blocks * kLanes] of Munchausen, else empty
     std::span<float> scratch;
   };
 
   void value_next_states(const Batch& batch, Shard& shard) const;
+  void value_softly(const Batch& batch, Shard& shard) const;
   void compute_loss(const Batch& batch, Shard& shard, bool keep_next,
                     std::span<float> errors) const;
 
   QOptions options_;
+  Munchausen munchausen_;
   QNetwork network_;
   Arena arena_;
   std::span<float> target_;  // flat parameters

@@ -17,8 +17,11 @@ LossSums scalar_loss(Loss loss, const LossBlock& block) {
   LossSums sums;
   for (int row = 0; row < block.rows; ++row) {
     float y = block.rewards[row] * block.reward_factor;
+    if (block.bonus != nullptr) y += block.bonus[row];
     if (block.discounts[row] != 0) {
-      y += block.discounts[row] * block.next[block.next_actions[row] * kLanes + row];
+      y += block.discounts[row] * (block.next_values != nullptr
+                                       ? block.next_values[row]
+                                       : block.next[block.next_actions[row] * kLanes + row]);
     }
     const int taken = block.actions[row] * kLanes + row;
     const float q = block.outputs[taken];

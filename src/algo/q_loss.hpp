@@ -7,7 +7,8 @@
 //             L = sum_i mean_j |tau_i - [u_ij < 0]| huber(u_ij)                  (Dabney et al. 2018)
 //
 // d is gamma to the number of steps taken, 0 where the episode terminated; a* is the caller's choice
-// (the maximum of the target network, or Double's). Weights, if any, multiply each transition's loss.
+// (the maximum of the target network, or Double's). Munchausen's targets (munchausen.hpp) come as a bonus
+// and values of s'. Weights, if any, multiply each transition's loss.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,8 @@ struct LossBlock {
   const float* weights = nullptr;              // [rows] or null
   const std::int32_t* next_actions = nullptr;  // [rows] a*
   const float* next = nullptr;                 // outputs at s', [actions * atoms][kLanes]
+  const float* next_values = nullptr;          // [rows] in place of Q'(s', a*), or null
+  const float* bonus = nullptr;                // [rows] added to the rewards, or null
   const float* outputs = nullptr;              // outputs at s
   float reward_factor = 1;                     // rewards are multiplied by this
   float share = 1;                             // of one transition in the mean: 1 / batch

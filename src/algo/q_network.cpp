@@ -142,10 +142,12 @@ void QNetwork::act_block(int block, int envs, std::span<const float> obs,
   }
 }
 
-Probe QNetwork::probe(const float* rows, int count) {
+Probe QNetwork::probe(const float* rows, int count, const std::uint8_t* mask) {
   count = std::min(count, kProbeRows);
   forward(plan(), online(), rows, count, probing_, scale());
+  constexpr float kLowest = -std::numeric_limits<float>::infinity();
   Probe result;
+  int choices = 0;  // rows with two actions or more
   const float* q = nullptr;
   for (int row = 0; row < count; ++row) {
     const int lane = row % kLanes;
@@ -153,17 +155,20 @@ Probe QNetwork::probe(const float* rows, int count) {
       q = action_values(head_, probing_.outputs(row / kLanes), block_width(count, row / kLanes),
                         scratch_.data());
     }
-    float best = -std::numeric_limits<float>::infinity();
-    float second = best;
+    float best = kLowest, second = kLowest;
     for (int a = 0; a < head_.actions; ++a) {
+      if (mask != nullptr && mask[row * head_.actions + a] == 0) continue;
       const float value = q[a * kLanes + lane];
       result.largest_q = std::max(result.largest_q, std::abs(static_cast<double>(value)));
       second = std::max(second, std::min(best, value));
       best = std::max(best, value);
     }
     result.best_q += static_cast<double>(best) / count;
-    if (head_.actions > 1) result.action_gap += static_cast<double>(best - second) / count;
+    if (second == kLowest) continue;
+    result.action_gap += static_cast<double>(best - second);
+    ++choices;
   }
+  if (choices > 0) result.action_gap /= choices;
   return result;
 }
 

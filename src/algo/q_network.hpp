@@ -31,7 +31,7 @@ struct ActionValues {
 // What the network thinks of some states, for the watch over its health.
 struct Probe {
   double largest_q = 0;   // max |Q(s, a)|
-  double action_gap = 0;  // mean of best minus second best Q(s, a)
+  double action_gap = 0;  // mean of best minus second best Q(s, a), where there are two
   double best_q = 0;      // mean of max_a Q(s, a)
 };
 
@@ -64,8 +64,9 @@ class QNetwork : public LearntNetwork {
   std::span<const float> with_noise(std::span<const float> parameters, std::uint32_t lane,
                                     std::uint64_t step, Noisy& noisy) const;
 
-  // Over the first kProbeRows of rows [count, D], every action allowed, without noise.
-  Probe probe(const float* rows, int count);
+  // Over the first kProbeRows of rows [count, D] and the actions that mask [count, A] allows (null =
+  // all), without noise.
+  Probe probe(const float* rows, int count, const std::uint8_t* mask = nullptr);
 
   const QHead& head() const { return head_; }
   bool is_noisy() const { return noise_size(structure()) > 0; }

@@ -56,6 +56,9 @@ struct QOptions {
   Count target_count = Count::steps;
   double target_blend = 1;  // 1 = hard copy; below, the online share of a Polyak blend
 
+  double munchausen = 0;  // share of the log-policy that is added to rewards; 0 = none
+  double munchausen_temperature = 0.03, munchausen_clip = -1;
+
   bool truncation_ends = false;  // a cut episode counts as one that ended: nothing is bootstrapped
 
   // What is remembered (dqn).

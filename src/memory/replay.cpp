@@ -54,6 +54,7 @@ Replay::Replay(const ReplayShape& shape, std::int64_t draws)
   batch_rewards_ = arena_.take<float>(draws);
   batch_discounts_ = arena_.take<float>(draws);
   batch_actions_ = arena_.take<std::int32_t>(draws);
+  batch_mask_ = arena_.take<std::uint8_t>(draws * a);
   batch_next_mask_ = arena_.take<std::uint8_t>(draws * a);
   powers_ = arena_.take<double>(shape.steps + 1);
   powers_[0] = 1;
@@ -130,6 +131,7 @@ Batch Replay::batch(int index) const {
           .rewards = batch_rewards_.data() + first,
           .discounts = batch_discounts_.data() + first,
           .weights = shape_.prioritised ? batch_weights_.data() + first : nullptr,
+          .mask = shape_.masks ? batch_mask_.data() + first * shape_.actions : nullptr,
           .next_mask = shape_.masks ? batch_next_mask_.data() + first * shape_.actions : nullptr};
 }
 

@@ -176,7 +176,7 @@ class Replay {
   std::span<std::int64_t> places_;  // slot * N + lane
   std::span<float> batch_obs_, batch_next_obs_, batch_rewards_, batch_discounts_;
   std::span<std::int32_t> batch_actions_;
-  std::span<std::uint8_t> batch_next_mask_;
+  std::span<std::uint8_t> batch_mask_, batch_next_mask_;
   // Only if prioritised, [draws]. Floats are padded to whole vectors, so that no number is computed
   // by another instruction, with other last bits, because of its place in the batch.
   std::span<std::uint64_t> random_;

@@ -104,7 +104,9 @@ void Replay::gather(std::int64_t draws) {
     batch_actions_[i] = static_cast<std::int32_t>(taken.action);
     batch_rewards_[i] = reward;
     batch_discounts_[i] = last.end == kTerminated ? 0.0f : discount;
-    if (shape_.masks) std::copy_n(next_mask + next * a, a, &batch_next_mask_[i * a]);
+    if (!shape_.masks) continue;
+    std::copy_n(&mask_[start * a], a, &batch_mask_[i * a]);
+    std::copy_n(next_mask + next * a, a, &batch_next_mask_[i * a]);
   }
 }
 

@@ -29,6 +29,7 @@ struct Batch {
   const float* rewards = nullptr;           // [B] sum of gamma^k r_{t+k} over k < m
   const float* discounts = nullptr;         // [B] gamma^m; 0 where the window ended by termination
   const float* weights = nullptr;           // [B] importance weights; null = all alike
+  const std::uint8_t* mask = nullptr;       // [B, A] or null
   const std::uint8_t* next_mask = nullptr;  // [B, A] or null
 };
 

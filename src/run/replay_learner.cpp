@@ -30,6 +30,7 @@ Batch part(Batch batch, const ReplayShape& shape, int first, int size) {
   batch.rewards += first;
   batch.discounts += first;
   if (batch.weights != nullptr) batch.weights += first;
+  if (batch.mask != nullptr) batch.mask += static_cast<std::size_t>(first) * shape.actions;
   if (batch.next_mask != nullptr)
     batch.next_mask += static_cast<std::size_t>(first) * shape.actions;
   return batch;
@@ -152,7 +153,7 @@ Signs ReplayLearner::signs(const Counters& counters) {
   const int rows =
       static_cast<int>(std::min<std::int64_t>(draw_size(spec_.q), QNetwork::kProbeRows));
   replay_.sample(1, rows, ~spec_.run.seed, static_cast<std::uint64_t>(counters.env_steps));
-  signs.probe = network().probe(replay_.batch(0).obs, rows);
+  signs.probe = network().probe(replay_.batch(0).obs, rows, replay_.batch(0).mask);
   signs.terminal_share =
       static_cast<double>(replay_.terminals()) / static_cast<double>(replay_.size());
   signs.target_lag = std::isnan(lag_) ? target_lag() : lag_;

@@ -105,7 +105,8 @@ Signs RolloutLearner::signs(const Counters&) {
   const int rows = std::min(spec_.envs * spec_.q.rollout, QNetwork::kProbeRows);
   const std::span<const std::uint8_t> terminated = rollout_.terminated();
   const auto ended = std::count(terminated.begin(), terminated.end(), 1);
-  return {.probe = network().probe(rollout_.obs().data(), rows),
+  return {.probe = network().probe(rollout_.obs().data(), rows,
+                                   rollout_.mask().empty() ? nullptr : rollout_.mask().data()),
           .terminal_share = static_cast<double>(ended) / static_cast<double>(terminated.size()),
           .target_lag = std::nan("")};
 }

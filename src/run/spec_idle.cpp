@@ -30,6 +30,7 @@ std::string_view idle_because(const TrainSpec& spec, std::string_view path) {
        {"algo.loss"}},
       {q.head == HeadKind::scalar, "algo.head is scalar", {"algo.atoms"}},
       {q.head != HeadKind::c51, "algo.head is not c51", {"algo.v_min", "algo.v_max"}},
+      {q.munchausen == 0, "algo.munchausen is 0", {"algo.munchausen_"}},
       {q.target_every == 0,
        "there is no target network (algo.target.every is 0)",
        {"algo.target.count", "algo.target.blend"}},

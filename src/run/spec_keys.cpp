@@ -120,6 +120,14 @@ std::vector<Key> spec_keys(TrainSpec& s) {
       {"algo.target.blend", &q.target_blend, {0, 1, true},
        "share of the online network in the target: 1 is a hard copy, less a Polyak blend"},
 
+      {"algo.munchausen", &q.munchausen, kShare,
+       "dqn: this times the scaled log-policy is added to rewards, and next states are valued by the soft "
+       "policy (Vieillard et al. 2020, who have 0.9); 0 = off"},
+      {"algo.munchausen_temperature", &q.munchausen_temperature, {0, 1e6, true},
+       "munchausen: the policy is softmax(Q / this)"},
+      {"algo.munchausen_clip", &q.munchausen_clip, {-1e6, 0},
+       "munchausen: the scaled log-policy counts as no less than this"},
+
       {"algo.truncation_ends", &q.truncation_ends, {},
        "dqn: learn from an episode cut by its time limit as if it had ended there; biased, and common"},
 
@@ -197,7 +205,8 @@ std::vector<Key> spec_keys(TrainSpec& s) {
        "how weights start; biases start at zero, except with `pytorch` and `small_world` (for graphs "
        "only), which draw them like their weights. Noisy layers start as their paper says; a graph has `he` for "
        "`orthogonal`", "", "`pytorch`, ppo `orthogonal`"},
-      {"net.layer_norm", &s.net.layer_norm, {}, "normalise every hidden layer before its activation; not the convolutions"},
+      {"net.layer_norm", &s.net.layer_norm, {}, "normalise every hidden layer before its activation; not the convolutions", "",
+       "`false`, pqn `true`"},
       {"net.dueling", &s.net.dueling, {},
        "Q = V + A - mean A from the last hidden layer (Wang et al. 2016)"},
       {"net.dueling_hidden", &s.net.dueling_hidden, {1, 16'384},

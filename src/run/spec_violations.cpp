@@ -141,6 +141,7 @@ class Checker {
           "needs a target network: without one (algo.target.every: 0) the network that chooses is "
           "the network that values");
     }
+    if (q_.munchausen > 0) check_munchausen();
     if (const QHead head = make_head(q_, 1); head.kind == HeadKind::c51) {
       const float largest = std::max(std::abs(head.v_min), std::abs(head.v_max));
       if (!(q_.v_min < q_.v_max) || !(head.spacing() > 1e-6f * largest)) {
@@ -182,6 +183,18 @@ class Checker {
               usable < q_.replay_capacity ? " (rounded down)" : "", q_.batch,
               q_.accumulate > 1 ? fmt::format(" times algo.accumulate ({})", q_.accumulate) : ""));
     }
+  }
+
+  void check_munchausen() {
+    const auto clashes = [&](bool given, std::string_view why) {
+      if (given) blame("algo.munchausen", std::string(why));
+    };
+    clashes(q_.head != HeadKind::scalar, "is for algo.head: scalar");
+    clashes(q_.target_every == 0, "needs a target network (algo.target.every above 0)");
+    clashes(q_.double_q, "does not go with algo.double: its targets have no maximum to choose");
+    clashes(
+        q_.n_step > 1,
+        "does not go with algo.n_step: every reward of a window would need a policy of its own");
   }
 
   void check_ppo() {
@@ -242,6 +255,7 @@ class Checker {
     };
     only_dqn(q_.target_every != 0, "algo.target.every");
     only_dqn(q_.double_q, "algo.double");
+    only_dqn(q_.munchausen > 0, "algo.munchausen");
     only_dqn(q_.n_step != 1, "algo.n_step");
     only_dqn(q_.head != HeadKind::scalar, "algo.head");
     only_dqn(q_.repeats != 1, "algo.repeats");

@@ -147,6 +147,7 @@ std::string describe_algorithm(const TrainSpec& spec) {
   };
   add(q.target_every == 0 && spec.algorithm == Algorithm::dqn, "vanilla");
   add(q.double_q, "double");
+  add(q.munchausen > 0, "munchausen");
   add(spec.net.dueling, "dueling");
   add(spec.net.noisy != Noisy::none, "noisy");
   add(q.n_step > 1, fmt::format("{}-step", q.n_step));

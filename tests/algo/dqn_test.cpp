@@ -14,7 +14,7 @@ namespace {
 struct OwnedBatch {
   std::vector<float> obs, next_obs, rewards, discounts;
   std::vector<std::int32_t> actions;
-  std::vector<std::uint8_t> next_mask{};
+  std::vector<std::uint8_t> next_mask{}, mask{};
   std::vector<float> weights{};
 
   Batch view() const {
@@ -25,6 +25,7 @@ struct OwnedBatch {
             .rewards = rewards.data(),
             .discounts = discounts.data(),
             .weights = weights.empty() ? nullptr : weights.data(),
+            .mask = mask.empty() ? nullptr : mask.data(),
             .next_mask = next_mask.empty() ? nullptr : next_mask.data()};
   }
 };
@@ -42,8 +43,10 @@ OwnedBatch random_batch(int size, int inputs, int actions, Rng& rng, bool masks 
     b.actions.push_back(static_cast<std::int32_t>(rng.below(actions)));
     if (weights) b.weights.push_back(static_cast<float>(rng.uniform(0.1, 1)));
     if (!masks) continue;
-    for (int a = 0; a < actions; ++a)
+    for (int a = 0; a < actions; ++a) {
       b.next_mask.push_back(static_cast<std::uint8_t>(rng.below(2)));
+      b.mask.push_back(b.actions[i] == a ? 1 : static_cast<std::uint8_t>(rng.below(2)));
+    }
     b.next_mask[i * actions + rng.below(actions)] = 1;
   }
   return b;
@@ -121,6 +124,30 @@ TEST(Dqn, WorkedNumbersWithDouble) {
                         {0.066667, -1.166667, 2.666667}, errors);
   WorkedExample().check({.loss = Loss::huber, .double_q = true}, 1.585,
                         {0.033333, -0.333333, 0.333333}, errors);
+}
+
+// By hand, at temperature 1. The target network says 0, 0 of every s, so that log pi = -ln 2 = -0.693147, and
+// 0.9 of it is -0.623832. V(s') = 5 + ln(1 + e^-4) = 5.018150 and 2.5 + ln(1 + e^-0.5) = 2.974077. So y =
+// 1 - 0.623832 + 0.9 * 5.018150 = 4.892503, 2.052837, and -1.623832 where the episode ended.
+TEST(Dqn, WorkedNumbersOfMunchausen) {
+  QOptions options{.loss = Loss::mse, .munchausen = 0.9, .munchausen_temperature = 1};
+  WorkedExample().check(options, 10.719233, {-1.928335, -1.035225, 3.082555},
+                        {2.8925025, 1.5528368, -4.6238325});
+  options.munchausen_clip = -0.5;  // cuts -0.693147 off: the bonus is -0.45
+  WorkedExample example;
+  Dqn clipped = example.make(options);
+  clipped.update(example.batch.view(), 0, example.team);
+  EXPECT_NEAR(clipped.errors()[0], 3.066335, 1e-6);
+  EXPECT_NEAR(clipped.errors()[2], 4.45, 1e-6);
+}
+
+// As the temperature falls, V(s') becomes the maximum.
+TEST(Dqn, MunchausenWithoutItsBonusIsDqnAtTemperatureZero) {
+  WorkedExample example;
+  Dqn soft = example.make({.loss = Loss::mse, .munchausen = 1e-30, .munchausen_temperature = 1e-3});
+  soft.update(example.batch.view(), 0, example.team);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_NEAR(soft.errors()[i], std::vector<double>({3.5, 1.75, 4})[i], 1e-6);
 }
 
 // Importance weights multiply each row's loss and gradient: (.5 * 12.25 + .25 * 3.0625 + 16) / 3 by
@@ -237,6 +264,7 @@ TEST(Dqn, StaysWithItsSlowTwinOverAThousandUpdates) {
       {"vanilla", {.loss = Loss::huber, .target_every = 0}},
       {"double", {.loss = Loss::mse, .double_q = true}},
       {"dueling", {.loss = Loss::huber, .double_q = true}, true},
+      {"munchausen", {.loss = Loss::huber, .munchausen = 0.9, .munchausen_temperature = 0.3}},
       {"layer norm", {.loss = Loss::huber}, false, true},
       {"c51", {.double_q = true, .head = HeadKind::c51, .atoms = 9, .v_min = -5, .v_max = 5}, true},
       {"quantile", {.head = HeadKind::quantile, .atoms = 7}},

@@ -202,6 +202,12 @@ TEST(QNetwork, ProbeFindsTheLargestValueAndTheGap) {
   const Probe probe = network.probe(rows.data(), 3);
   EXPECT_NEAR(probe.largest_q, 9, 1e-6);
   EXPECT_NEAR(probe.action_gap, (2 + 0.5 + 1) / 3, 1e-6);
+  EXPECT_NEAR(probe.best_q, (4 - 2.5 + 5) / 3, 1e-6);
+  const std::vector<std::uint8_t> mask = {1, 0, 1, 1, 0, 0, 0, 1, 1};
+  const Probe allowed = network.probe(rows.data(), 3, mask.data());
+  EXPECT_NEAR(allowed.largest_q, 9, 1e-6);
+  EXPECT_NEAR(allowed.action_gap, (1 + 4) / 2.0, 1e-6);  // the second row has no choice
+  EXPECT_NEAR(allowed.best_q, (2 - 9 + 5) / 3.0, 1e-6);
 }
 
 }  // namespace

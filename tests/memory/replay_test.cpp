@@ -15,6 +15,10 @@ void expect_row(const Batch& batch, int i, const ReplayShape& shape, const refer
   const int d = shape.obs, a = shape.actions;
   ASSERT_EQ(std::vector<float>(batch.obs + i * d, batch.obs + (i + 1) * d), w.obs);
   ASSERT_EQ(batch.actions[i], w.action);
+  ASSERT_EQ(batch.mask != nullptr, shape.masks);
+  if (shape.masks) {
+    ASSERT_EQ(std::vector<std::uint8_t>(batch.mask + i * a, batch.mask + (i + 1) * a), w.mask);
+  }
   ASSERT_FLOAT_EQ(batch.rewards[i], static_cast<float>(w.reward));
   ASSERT_FLOAT_EQ(batch.discounts[i], static_cast<float>(w.discount));
   if (w.discount == 0) return;  // s' has no value there, and is not read
@@ -32,7 +36,7 @@ void compare_with_twin(const ReplayShape& shape, int steps, std::uint32_t lane) 
   Replay fast(shape, 4 * 8);
   reference::Replay slow(shape);
   fast.begin(play.obs, play.mask);
-  slow.begin(play.obs);
+  slow.begin(play.obs, play.mask);
   for (int t = 0; t < steps; ++t) {
     const Transitions step = play.step();
     fast.push(step);

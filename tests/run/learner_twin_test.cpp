@@ -182,7 +182,7 @@ TEST_P(ReplayTwin, EqualsAPlainLoop) {
         parts.push_back({q.batch, all.obs + first * kObs, all.next_obs + first * kObs,
                          all.actions + first, all.rewards + first, all.discounts + first,
                          all.weights == nullptr ? nullptr : all.weights + first,
-                         all.next_mask + first * kActions});
+                         all.mask + first * kActions, all.next_mask + first * kActions});
       }
       for (int repeat = 0; repeat < q.repeats; ++repeat) {
         now.updates = twin.updates;
@@ -245,6 +245,18 @@ INSTANTIATE_TEST_SUITE_P(
                              [](TrainSpec& s) {
                                s.q.repeats = 2;
                                s.q.target_every = 0;
+                             }},
+                    TwinCase{"repeats_munchausen",
+                             [](TrainSpec& s) {
+                               s.q.repeats = 2;
+                               s.q.munchausen = 0.9;
+                             }},
+                    TwinCase{"munchausen_parts",
+                             [](TrainSpec& s) {
+                               s.q.munchausen = 0.5;
+                               s.q.munchausen_temperature = 0.4;
+                               s.q.accumulate = 2;
+                               s.q.prioritised = true;
                              }},
                     TwinCase{"repeats_parts",
                              [](TrainSpec& s) {

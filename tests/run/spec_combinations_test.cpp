@@ -106,6 +106,13 @@ TEST(Spec, CombinationsThatMakeNoSenseAreRefused) {
   EXPECT_NE(refused({"algo.name=pqn", "algo.rollout=64", "algo.batch=64", "run.steps=63"})
                 .find("would never learn; a round has 64 env steps (algo.rollout times env.count)"),
             std::string::npos);
+  for (const char* other :
+       {"algo.head=quantile", "algo.target.every=0", "algo.double=true", "algo.n_step=3"}) {
+    EXPECT_NE(refused({"algo.munchausen=0.9", other}).find("algo.munchausen: "), std::string::npos)
+        << other;
+  }
+  EXPECT_EQ(refused({"algo.munchausen=0.9", "algo.munchausen_clip=-2"}), "accepted");
+  EXPECT_NE(refused({"algo.munchausen_clip=-2"}).find("algo.munchausen is 0"), std::string::npos);
   EXPECT_NE(refused({"algo.epsilon=0"}).find("nothing would explore"), std::string::npos);
   EXPECT_NE(refused({"net.noisy=all", "net.noisy_sigma=0"}).find("nothing would explore"),
             std::string::npos);

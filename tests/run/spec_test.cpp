@@ -243,6 +243,8 @@ TEST(Spec, WrittenSpecsAreReadBackToTheBit) {
     } else if (spec.net.init == Initialiser::small_world) {
       spec.net.init = Initialiser::he;
     }
+    if (i % 4 != 0 || spec.q.double_q || spec.q.n_step > 1 || spec.q.head != HeadKind::scalar)
+      spec.q.munchausen = 0;
     if (spec.q.v_min > spec.q.v_max) std::swap(spec.q.v_min, spec.q.v_max);
     spec.q.temperature = i % 2 == 0 ? linear(5, 0.5, 4000) : constant(0.1);
     for (Schedule* schedule : {&spec.q.epsilon, &spec.q.beta, &spec.q.learning_rate}) {
@@ -278,7 +280,8 @@ TEST(Spec, WritesOneReadableLinePerKey) {
       "name: \"x\"\nabout: \"\"\nenv:\n  name: \"cartpole\"\n  count: 1\n  options: {}\nalgo:\n"))
       << text;
   EXPECT_NE(
-      text.find("  target:\n    every: 500\n    count: steps\n    blend: 1\n  truncation_ends: "
+      text.find("  target:\n    every: 500\n    count: steps\n    blend: 1\n  munchausen: 0\n  "
+                "munchausen_temperature: 0.03\n  munchausen_clip: -1\n  truncation_ends: "
                 "false\n  explore: "
                 "epsilon_greedy\n  epsilon: {kind: linear, from: 1, to: 0.05, over: 10000}\n"),
       std::string::npos)
@@ -291,7 +294,8 @@ TEST(Spec, UnknownKeysNameTheNearest) {
       second_line("algo: {batchsize: 5}"),
       "2: algo.batchsize: unknown key; did you mean algo.batch? (allowed: name, gamma, loss, "
       "batch, learning_starts, updates_per_step, train_every, train_offset, repeats, "
-      "accumulate, pipelined, double, n_step, head, atoms, v_min, v_max, target, truncation_ends, "
+      "accumulate, pipelined, double, n_step, head, atoms, v_min, v_max, target, munchausen, "
+      "munchausen_temperature, munchausen_clip, truncation_ends, "
       "explore, epsilon, explore_steps, "
       "temperature, rollout, epochs, lambda, clip, value_clip, value_weight, part_weights, "
       "entropy, entropy_floor, entropy_floor_weight, target_kl, advantages, squash, deviation, "

@@ -47,6 +47,7 @@ inline std::vector<Variant> variants() {
       {"vanilla", [](TrainSpec& s) { s.q.target_every = 0; }},
       {"polyak", [](TrainSpec& s) { s.q.target_blend = 0.1; }},
       {"double", [](TrainSpec& s) { s.q.double_q = true; }},
+      {"munchausen", [](TrainSpec& s) { s.q.munchausen = 0.9; }},
       {"dueling", [](TrainSpec& s) { s.net.dueling = true; }},
       {"streams",
        [](TrainSpec& s) {
