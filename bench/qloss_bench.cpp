@@ -91,7 +91,7 @@ void add_capacities(const Shape& shape, Json& rows) {
                                                     NetOptions{}, capacity);
     measurement.add("uniform", [uniform] { uniform->update(); });
     measurement.add("per", [per] { per->update(); });
-    const auto times = measurement.run(31, 0.01);
+    const auto times = measurement.run(101, 0.01);
     const double uniform_us = times.at("uniform").median_us;
     const double per_us = times.at("per").median_us;
     rows.push_back({{"name", "per"},
