@@ -129,13 +129,14 @@ void PriorityTree::descend(std::span<std::uint64_t> random, std::span<std::int64
   const auto ask_for = [&](int level, std::int64_t i) {
     ask_for_line(levels_[level] + node[i] * kFan);
   };
-  // The root is searched in two steps: every sixteenth sum, then the sixteen from there on.
-  alignas(kCacheLine) std::array<std::int64_t, kPivots> pivots;
-  for (std::int64_t i = 0; i < kPivots; ++i)
-    pivots[i] = i * kPivots < width_ ? root_[i * kPivots] : total_;
+  // Draws ascend: the stretch of the root that holds one is that of the draw before it, or a later one.
+  const std::int64_t last = width_ / kStretch - 1;
+  std::int64_t stretch = 0;
   for (std::int64_t i = 0; i < count; ++i) {
-    node[i] = priority_node::child_of<kPivots>(pivots.data(), static_cast<std::int64_t>(bound[i]));
-    step<kPivots>(root_, bound[i], node[i]);
+    const auto here = static_cast<std::int64_t>(bound[i]);
+    while (stretch < last && root_[(stretch + 1) * kStretch] < here) ++stretch;
+    node[i] = stretch;
+    step<kStretch>(root_, bound[i], node[i]);
     ask_for(depth_ - 1, i);
   }
   for (int level = depth_ - 1; level > 0; --level) {

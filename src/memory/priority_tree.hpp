@@ -3,7 +3,7 @@
 //
 // Every node is a cache line: a lowest one holds sixteen leaves, in floats; one above, for each of its
 // eight children, the sum of the earlier ones, in 64-bit numbers (priority_node.hpp). Only the root is
-// as wide as it must be, and searched in two steps. A batch of draws descends level by level, not draw
+// as wide as it must be, and searched by stretches. A batch of draws descends level by level, not draw
 // by draw, so that its cache misses overlap; a batch of changes climbs in the same way, and the root
 // waits for all of them.
 //
@@ -71,10 +71,10 @@ class PriorityTree {
   void rebuild();
 
  private:
-  static constexpr std::int64_t kLeaves = 16;  // in a lowest node
-  static constexpr std::int64_t kFan = 8;      // children of a node above
-  static constexpr std::int64_t kPivots = 16;  // of the root, and children from one to the next
-  static constexpr std::int64_t kRoot = kPivots * kPivots;
+  static constexpr std::int64_t kLeaves = 16;   // in a lowest node
+  static constexpr std::int64_t kFan = 8;       // children of a node above
+  static constexpr std::int64_t kStretch = 16;  // children of the root that are searched at once
+  static constexpr std::int64_t kRoot = 256;    // children of the root, at most
   // Draws that have left level 0 before the first of them looks at its leaves: the misses of the two
   // and those that `found` asks for overlap.
   static constexpr std::size_t kLag = 6;
@@ -82,7 +82,7 @@ class PriorityTree {
     return (count + fan - 1) / fan;
   }
   static std::int64_t width_for(std::int64_t nodes) {
-    return nodes_above(nodes, kPivots) * kPivots;
+    return nodes_above(nodes, kStretch) * kStretch;
   }
 
   // One level down for one draw: `bound` is its point within the node, plus 1.
@@ -136,7 +136,7 @@ class PriorityTree {
   float* leaves_ = nullptr;                 // [nodes, 4, 4]
   std::array<std::int64_t*, 16> levels_{};  // [nodes, kFan] each; 0 is the lowest
   std::int64_t* root_ = nullptr;            // [width]
-  std::int64_t width_ = 0;                  // a multiple of kPivots
+  std::int64_t width_ = 0;                  // a multiple of kStretch
 };
 
 }  // namespace hotloop
