@@ -5,8 +5,9 @@
 //   L = mean w loss(y - Q(s, a))   w = importance weight (Schaul et al. 2016), 1 without priorities
 //
 // A truncated episode bootstraps from its final observation. Two forward passes per update, one more
-// with Double or with Munchausen, which replaces y (munchausen.hpp). Without a target network Q_target is Q. Distributional heads replace y and L
-// (q_loss.hpp); dueling, noisy and normalising layers are the network's business (src/net).
+// with Double or with Munchausen, which replaces y (munchausen.hpp). Without a target network Q_target
+// is Q. Distributional heads replace y and L (q_loss.hpp); dueling, noisy and normalising layers are the
+// network's business (src/net).
 #pragma once
 
 #include <cstdint>

@@ -20,28 +20,33 @@ constexpr double kEdge = 0.02;  // of the support of a distribution
 
 std::string describe(Sign sign, const Health& h, const TrainSpec& spec) {
   const bool dqn = spec.algorithm == Algorithm::dqn, has_target = dqn && spec.q.target_every > 0;
+  const bool munchausen = spec.q.munchausen > 0;  // takes neither Double nor several steps
   switch (sign) {
     case kDiverging:
       return fmt::format(
           "values are diverging: {:.3g} where no policy can earn more than {:.3g} (largest reward "
           "/ "
           "(1 - gamma)). Try {}a smaller optimiser.learning_rate{}",
-          h.largest_q, h.q_bound, has_target && !spec.q.double_q ? "algo.double, " : "",
+          h.largest_q, h.q_bound,
+          has_target && !spec.q.double_q && !munchausen ? "algo.double, " : "",
           !dqn         ? ""
           : has_target ? " or a larger algo.target.every"
                        : " or a target network (algo.target.every)");
     case kNoGap:
       return fmt::format(
           "the network hardly tells actions apart: best and second best differ by {:.2g} where "
-          "values reach {:.3g}. Try {}, a smaller algo.gamma or a larger network",
-          h.action_gap, h.largest_q, dqn ? "a larger algo.n_step" : "a larger algo.lambda");
+          "values reach {:.3g}. Try {}a smaller algo.gamma or a larger network",
+          h.action_gap, h.largest_q,
+          munchausen ? ""
+          : dqn      ? "a larger algo.n_step, "
+                     : "a larger algo.lambda, ");
     case kNoEndings:
       return fmt::format(
           "the memory has run out of episodes that ended by themselves: {:.2g} % of its "
           "transitions "
-          "did. What leads to an end may be forgotten, and the policy with it; try algo.n_step, a "
+          "did. What leads to an end may be forgotten, and the policy with it; try {}a "
           "larger algo.target.every, or a higher final {}",
-          100 * h.terminal_share,
+          100 * h.terminal_share, munchausen ? "" : "a larger algo.n_step, ",
           spec.q.explore == Explore::boltzmann ? "algo.temperature" : "algo.epsilon");
     case kTargetLag:
       return fmt::format(

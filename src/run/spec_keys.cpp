@@ -134,7 +134,8 @@ std::vector<Key> spec_keys(TrainSpec& s) {
       {"algo.explore", choice(q.explore, kExploreNames), {},
        "random actions now and then, or all by softmax(Q / temperature); a draw per environment"},
       {.path = "algo.epsilon", .field = &q.epsilon, .range = kShare,
-       .about = "epsilon_greedy: probability of a random action; with noisy layers 0 unless given; not of ppo",
+       .about = "epsilon_greedy: probability of a random action; with noisy layers 0 unless given; not of "
+       "ppo",
        .default_text = "`{kind: linear, from: 1, to: 0.05, over: 10000}`"},
       {"algo.explore_steps", &q.explore_steps, {1, 1'000'000},
        "epsilon_greedy: vector steps for which an environment that explores keeps its random action; more "
@@ -181,7 +182,8 @@ std::vector<Key> spec_keys(TrainSpec& s) {
        "rewards by the running deviation of the discounted return", "", "`false`, ppo `true`"},
 
       {"replay.capacity", &q.replay_capacity, {1, 4'000'000'000},
-       "transitions kept, all environments together; at least `env.count` and `algo.batch` times `algo.accumulate`, "
+       "transitions kept, all environments together; at least `env.count` and `algo.batch` times "
+       "`algo.accumulate`, "
        "rounded down to a multiple of `env.count`"},
       {"replay.newest", &q.newest, {},
        "the newest transition of every environment is in every draw, at its end (Zhang & Sutton 2017)"},
@@ -203,9 +205,10 @@ std::vector<Key> spec_keys(TrainSpec& s) {
        "after every hidden layer; the output is linear", "", "`relu`, ppo `tanh`"},
       {"net.init", choice(s.net.init, kInitialiserNames), {},
        "how weights start; biases start at zero, except with `pytorch` and `small_world` (for graphs "
-       "only), which draw them like their weights. Noisy layers start as their paper says; a graph has `he` for "
-       "`orthogonal`", "", "`pytorch`, ppo `orthogonal`"},
-      {"net.layer_norm", &s.net.layer_norm, {}, "normalise every hidden layer before its activation; not the convolutions", "",
+       "only), which draw them like their weights. Noisy layers start as their paper says; a "
+       "graph has `he` for `orthogonal`", "", "`pytorch`, ppo `orthogonal`"},
+      {"net.layer_norm", &s.net.layer_norm, {},
+       "normalise every hidden layer before its activation; not the convolutions", "",
        "`false`, pqn `true`"},
       {"net.dueling", &s.net.dueling, {},
        "Q = V + A - mean A from the last hidden layer (Wang et al. 2016)"},

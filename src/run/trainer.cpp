@@ -119,12 +119,12 @@ void check_feasible(const TrainSpec& spec) {
   }
   const ReplayShape shape = replay_shape(spec);
   const double bytes = Replay::bytes_per_transition(shape);
-  throw UsageError(
-      fmt::format("replay.capacity: {} transitions of {:.1f} bytes need {:.1f} GiB, but this "
-                  "process can have {:.1f} GiB of memory; "
-                  "at most {} fit",
-                  shape.capacity, bytes, need.experience / 0x1p30, available / 0x1p30,
-                  static_cast<std::int64_t>((kMostOfMemory * available - need.network) / bytes)));
+  throw UsageError(fmt::format(
+      "replay.capacity: {} transitions of {:.1f} bytes need {:.1f} GiB, but this "
+      "process can have {:.1f} GiB of memory; "
+      "at most {} fit",
+      shape.capacity, bytes, need.experience / 0x1p30, available / 0x1p30,
+      static_cast<std::int64_t>(std::max(0.0, kMostOfMemory * available - need.network) / bytes)));
 }
 
 MemoryNeed memory_need(const TrainSpec& spec) {
