@@ -30,10 +30,6 @@ struct BenchLearner {
   Dqn dqn;
   Replay replay;
   std::uint64_t updates = 0;
-  std::function<void()> reprioritise = [this] {
-    replay.set_priorities(0, dqn.errors());
-    replay.draw_ahead(options.batch, 1, updates);
-  };
 
   // q.batch transitions in an update.
   BenchLearner(const Structure& structure, const QOptions& q, std::int64_t capacity);
@@ -46,8 +42,8 @@ struct BenchLearner {
   // Draw, gather, learn, and hand back the priorities if there are any, in the order of a learner.
   void update() {
     const Batch batch = draw();
-    dqn.update({&batch, 1}, 1e-4, updates, team,
-               {.after_loss = options.prioritised ? &reprioritise : nullptr});
+    dqn.update({&batch, 1}, 1e-4, updates, team);
+    if (options.prioritised) replay.set_priorities(0, dqn.errors());
   }
 };
 

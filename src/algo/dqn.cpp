@@ -69,16 +69,9 @@ UpdateReport Dqn::update(std::span<const Batch> batches, double learning_rate, s
     const int shards = static_cast<int>(shards_.size());
     team.run(shards, [&](int first, int last, int) {
       const FlushDenormals flush;
-      for (int i = first; i < last; ++i) compute_loss(batch, shards_[i], keep_next, errors);
-    });
-    if (hints.after_loss != nullptr && b + 1 == batches.size()) {
-      mark(Phase::memory_draw);
-      (*hints.after_loss)();
-    }
-    mark(Phase::learn_backward);
-    team.run(shards, [&](int first, int last, int) {
-      const FlushDenormals flush;
       for (int i = first; i < last; ++i) {
+        compute_loss(batch, shards_[i], keep_next, errors);
+        mark(Phase::learn_backward);
         backward(network_.plan(), online_now_, shards_[i].rows, shards_[i].s, shards_[i].gradient);
       }
     });

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -37,9 +36,6 @@ class Dqn {
     // Neither the batches nor the target network have changed since the last update: what the target
     // network says about s' is not computed anew where it must be the same.
     bool again = false;
-    // Called as soon as errors() are known, while the gradient is still to be computed; the batches are
-    // not read any more from then on.
-    const std::function<void()>* after_loss = nullptr;
   };
 
   // One gradient update: the mean gradient of the batches, one optimiser step. The parameters change

@@ -13,32 +13,31 @@ namespace hotloop::priority_node {
 
 using Words = std::int64_t __attribute__((vector_size(32), may_alias));
 
-// An inner node: for each child the sum of all children before it, so the first is 0. The child that
-// point `bound - 1` falls into is the last one whose sum is below the bound. (The vector unit knows
-// "less" but not "less or equal".) Comparisons are packed into the bits of one word and counted there.
+// An inner node: for each child the sum of all children before it, so the first is 0. Of the children
+// whose sum is below the bound, the last is the one that point `bound - 1` falls into; this counts
+// them. (The vector unit knows "less" but not "less or equal".) Comparisons are packed into the bits of
+// one word and counted there.
 template <int kChildren>
-inline std::int64_t child_of(const std::int64_t* node, std::int64_t bound) {
+inline std::uint64_t count_below(const std::int64_t* node, std::int64_t bound) {
   static_assert(kChildren == 8 || kChildren == 16);
 #ifdef __AVX2__
   const auto below = [node, bounds = _mm256_set1_epi64x(bound)](int first) {
     return _mm256_cmpgt_epi64(bounds, *reinterpret_cast<const __m256i*>(node + first));
   };
-  unsigned count;
+  const __m256i eight = _mm256_packs_epi32(below(0), below(4));
+  unsigned held;
   if constexpr (kChildren == 8) {
-    const __m256i held = _mm256_packs_epi32(below(0), below(4));
-    count =
-        __builtin_popcount(static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(held))));
+    held = static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(eight)));
   } else {
-    const __m256i half = _mm256_packs_epi32(below(0), below(4));
-    const __m256i other = _mm256_packs_epi32(below(8), below(12));
-    const __m256i held = _mm256_packs_epi16(half, other);
-    count = __builtin_popcount(static_cast<unsigned>(_mm256_movemask_epi8(held))) / 2u;
+    const __m256i others = _mm256_packs_epi32(below(8), below(12));
+    const __m256i all = _mm256_packs_epi16(eight, others);
+    held = static_cast<unsigned>(_mm256_movemask_epi8(all)) & 0x55555555;  // each has two bits
   }
-  return static_cast<std::int64_t>(count) - 1;
+  return static_cast<std::uint64_t>(__builtin_popcountll(held));
 #else
-  std::int64_t child = -1;
-  for (int i = 0; i < kChildren; ++i) child += node[i] < bound;
-  return child;
+  std::uint64_t count = 0;
+  for (int i = 0; i < kChildren; ++i) count += node[i] < bound;
+  return count;
 #endif
 }
 
@@ -58,10 +57,27 @@ inline void add(std::int64_t* node, std::uint64_t child, std::int64_t difference
   sums[1] += difference & later[1];
 }
 
+// A node of whole vectors, all of whose children may have grown: the sum of each grows by what the
+// earlier ones have grown by. Gives what all have grown by.
+inline std::int64_t grow(std::int64_t* node, const std::int64_t* growth, std::int64_t children) {
+  const Words zero{};
+  Words before{};
+  for (std::int64_t i = 0; i < children; i += 4) {
+    const Words own = *reinterpret_cast<const Words*>(growth + i);
+    const Words pairs = own + __builtin_shufflevector(own, zero, 4, 0, 4, 2);
+    const Words sums = pairs + __builtin_shufflevector(pairs, zero, 4, 4, 1, 1);
+    *reinterpret_cast<Words*>(node + i) += before + sums - own;
+    before += __builtin_shufflevector(sums, sums, 3, 3, 3, 3);
+  }
+  return before[0];
+}
+
 // A lowest node: sixteen leaves, whole numbers. Four runs of four are summed side by side, one in each
 // lane, so the leaves lie like a transposed matrix: run 0 has the positions 0, 4, 8, 12.
+inline constexpr std::array<std::uint8_t, 16> kPosition = {0, 4, 8,  12, 1, 5, 9,  13,
+                                                           2, 6, 10, 14, 3, 7, 11, 15};
 inline std::int64_t position(std::int64_t leaf) {
-  return (leaf & ~std::int64_t{15}) | (leaf & 3) << 2 | (leaf >> 2 & 3);
+  return (leaf & ~std::int64_t{15}) + kPosition[leaf & 15];
 }
 
 // Four floats as doubles. GCC does not see by itself that one instruction does it.
@@ -80,7 +96,7 @@ inline constexpr float kNarrow = 0x1p27f;
 // The leaf that point `bound - 1` falls into: the number of leaves with which the sum so far is still
 // below the bound. What came before a run is taken off the bound instead of being added to each of the
 // run's sums. This one is right for any leaves: their sums are below 2^53, which doubles add exactly.
-inline std::int64_t leaf_of(const float* node, std::int64_t bound) {
+inline std::uint64_t leaf_of(const float* node, std::int64_t bound) {
   const Doubles first = widen(node);
   const Doubles second = first + widen(node + 4);
   const Doubles third = second + widen(node + 8);
@@ -91,11 +107,11 @@ inline std::int64_t leaf_of(const float* node, std::int64_t bound) {
                          __builtin_shufflevector(run, zero, 4, 4, 4, 0);
   const Doubles left = static_cast<double>(bound) - before;
   const Words held = (first < left) + (second < left) + (third < left) + (run < left);
-  return -(held[0] + held[1] + held[2] + held[3]);
+  return static_cast<std::uint64_t>(-(held[0] + held[1] + held[2] + held[3]));
 }
 
 // The same for leaves below kNarrow.
-inline std::int64_t narrow_leaf_of(const float* node, std::int64_t bound) {
+inline std::uint64_t narrow_leaf_of(const float* node, std::int64_t bound) {
 #ifdef __AVX2__
   const auto row = [node](int i) { return _mm_cvttps_epi32(_mm_load_ps(node + 4 * i)); };
   const __m128i first = row(0);
@@ -109,7 +125,8 @@ inline std::int64_t narrow_leaf_of(const float* node, std::int64_t bound) {
   const __m128i below =
       _mm_packs_epi16(_mm_packs_epi32(_mm_cmpgt_epi32(left, first), _mm_cmpgt_epi32(left, second)),
                       _mm_packs_epi32(_mm_cmpgt_epi32(left, third), _mm_cmpgt_epi32(left, run)));
-  return static_cast<unsigned>(__builtin_popcount(_mm_movemask_epi8(below)));
+  const auto held = static_cast<unsigned>(_mm_movemask_epi8(below));
+  return static_cast<std::uint64_t>(__builtin_popcountll(held));
 #else
   return leaf_of(node, bound);
 #endif

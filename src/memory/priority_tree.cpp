@@ -1,6 +1,8 @@
 #include "memory/priority_tree.hpp"
 
 #include <cassert>
+#include <limits>
+#include <utility>
 
 namespace hotloop {
 namespace {
@@ -10,6 +12,7 @@ __extension__ using Wide = unsigned __int128;
 }  // namespace
 
 PriorityTree::PriorityTree(Arena& arena, std::int64_t leaves) : count_(leaves) {
+  if (leaves == 0) return;
   std::int64_t nodes = nodes_above(leaves, kLeaves);
   leaves_ = arena.take<float>(nodes * kLeaves).data();
   do {
@@ -18,64 +21,66 @@ PriorityTree::PriorityTree(Arena& arena, std::int64_t leaves) : count_(leaves) {
     ++depth_;
   } while (nodes > kRoot);
   width_ = width_for(nodes);
-  root_ = arena.take<std::int64_t>(width_).data();
+  assert(depth_ <= kDeepest);
+  root_ = arena.take<std::int64_t>(width_ + kFan).data();
+  root_[width_] = std::numeric_limits<std::int64_t>::max();
+  growth_ = arena.take<std::int64_t>(width_).data();
 }
 
 std::size_t PriorityTree::bytes_needed(std::int64_t leaves) {
+  if (leaves == 0) return 0;
   std::int64_t nodes = nodes_above(leaves, kLeaves);
   std::size_t bytes = nodes * kLeaves * sizeof(float);
   do {
     nodes = nodes_above(nodes, kFan);
     bytes += nodes * kFan * sizeof(std::int64_t);
   } while (nodes > kRoot);
-  return bytes + width_for(nodes) * sizeof(std::int64_t);
+  return bytes + (2 * width_for(nodes) + kFan) * sizeof(std::int64_t);
 }
 
-inline std::int64_t PriorityTree::climb(std::int64_t node, std::int64_t difference) {
+// A change of a lowest node's sum, on its way up.
+inline void PriorityTree::climb(std::int64_t node, std::int64_t difference) {
   auto child = static_cast<std::uint64_t>(node);
   for (int level = 0; level < depth_; ++level, child /= kFan)
     priority_node::add(levels_[level] + child / kFan * kFan, child % kFan, difference);
-  return static_cast<std::int64_t>(child);
+  growth_[child] += difference;
 }
 
-inline void PriorityTree::grow_root(std::span<const std::int64_t> differences) {
-  std::int64_t sum = 0;
-  for (std::int64_t i = 0; i < width_; ++i) {
-    root_[i] += sum;
-    sum += differences[i];
+void PriorityTree::grow_root() {
+  total_ += priority_node::grow(root_, growth_, width_);
+  std::fill_n(growth_, width_, 0);
+}
+
+// The compiler knows the number of levels, and unrolls the way up.
+template <int kDepth>
+inline void PriorityTree::set_below_root(std::span<const std::int64_t> leaves,
+                                         std::span<const float> priorities) {
+  float* const lowest = leaves_;
+  std::int64_t* const growth = growth_;
+  std::array<std::int64_t*, kDepth> levels;
+  std::copy_n(levels_.begin(), kDepth, levels.begin());
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    float& leaf = lowest[priority_node::position(leaves[i])];
+    const float priority = priorities[i];
+    const std::int64_t difference =
+        static_cast<std::int64_t>(priority) - static_cast<std::int64_t>(leaf);
+    leaf = priority;
+    auto child = static_cast<std::uint64_t>(leaves[i]) / kLeaves;
+    for (int level = 0; level < kDepth; ++level, child /= kFan)
+      priority_node::add(levels[level] + child / kFan * kFan, child % kFan, difference);
+    growth[child] += difference;
   }
-  total_ += sum;
 }
 
 void PriorityTree::set(std::span<const std::int64_t> leaves, std::span<const float> priorities) {
-  std::array<std::int64_t, kRoot> differences;
-  std::fill_n(differences.begin(), width_, 0);
-  std::array<std::int64_t, 64> changes;
-  std::array<std::uint64_t, 64> children;  // of the nodes of a level
-  for (std::size_t first = 0; first < leaves.size(); first += changes.size()) {
-    const std::size_t count = std::min(changes.size(), leaves.size() - first);
-    for (std::size_t i = 0; i < count; ++i) {
-      float& leaf = leaves_[priority_node::position(leaves[first + i])];
-      const auto old = static_cast<std::int64_t>(leaf);
-      leaf = priorities[first + i];
-      changes[i] = static_cast<std::int64_t>(leaf) - old;
-      children[i] = static_cast<std::uint64_t>(leaves[first + i]) / kLeaves;
-    }
-    for (int level = 0; level < depth_; ++level) {
-      std::int64_t* sums = levels_[level];
-      for (std::size_t i = 0; i < count; ++i) {
-        priority_node::add(sums + children[i] / kFan * kFan, children[i] % kFan, changes[i]);
-        children[i] /= kFan;
-      }
-    }
-    for (std::size_t i = 0; i < count; ++i) differences[children[i]] += changes[i];
+  [&]<int... kAbove>(std::integer_sequence<int, kAbove...>) {
+    ((depth_ == 1 + kAbove ? set_below_root<1 + kAbove>(leaves, priorities) : void()), ...);
   }
-  grow_root(differences);
+  (std::make_integer_sequence<int, kDeepest>());
+  grow_root();
 }
 
 void PriorityTree::fill(std::int64_t first, std::int64_t count, float priority) {
-  std::array<std::int64_t, kRoot> differences;
-  std::fill_n(differences.begin(), width_, 0);
   const std::int64_t end = first + count;
   while (first < end) {
     const std::int64_t node = first / kLeaves, node_end = std::min(end, (node + 1) * kLeaves);
@@ -85,9 +90,9 @@ void PriorityTree::fill(std::int64_t first, std::int64_t count, float priority) 
       difference -= static_cast<std::int64_t>(leaf);
       leaf = priority;
     }
-    if (difference != 0) differences[climb(node, difference)] += difference;
+    if (difference != 0) climb(node, difference);
   }
-  grow_root(differences);
+  grow_root();
 }
 
 void PriorityTree::rebuild() {
@@ -99,50 +104,48 @@ void PriorityTree::rebuild() {
   }
   std::fill_n(root_, width_, 0);
   total_ = 0;
-  std::array<std::int64_t, kRoot> sums{};
   for (std::int64_t node = 0; node < lowest; ++node) {
     std::int64_t sum = 0;
     for (std::int64_t i = 0; i < kLeaves; ++i)
       sum += static_cast<std::int64_t>(leaves_[node * kLeaves + i]);
-    sums[climb(node, sum)] += sum;
+    climb(node, sum);
   }
-  grow_root(sums);
+  grow_root();
 }
 
 void PriorityTree::descend(std::span<std::uint64_t> random, std::span<std::int64_t> nodes) const {
   const auto count = static_cast<std::int64_t>(random.size());
   if (count == 0) return;
   assert(total_ > 0);
-  const auto width = static_cast<std::uint64_t>(total_ / count);
-  const std::int64_t rest = total_ % count;
-  std::uint64_t low = 1;
-  std::int64_t carry = 0;
-  std::uint64_t* __restrict bound = random.data();
-  std::int64_t* __restrict node = nodes.data();
-  for (std::int64_t i = 0; i < count; ++i) {
-    carry += rest;
-    const bool more = carry >= count;
-    carry -= more ? count : 0;
-    bound[i] = low + static_cast<std::uint64_t>(Wide{bound[i]} * (width + more) >> 64);
-    low += width + more;
-  }
-  const auto ask_for = [&](int level, std::int64_t i) {
-    ask_for_line(levels_[level] + node[i] * kFan);
-  };
+  const Points points{random.data(), nodes.data()};
+  // Strata are as wide as total / count, rounded down, or wider by 1: by what the remainders add up to.
+  const std::int64_t wider = total_ / count + 1, rest = total_ % count;
+  std::int64_t low = 1, carry = 0;
   // Draws ascend: the stretch of the root that holds one is that of the draw before it, or a later one.
-  const std::int64_t last = width_ / kStretch - 1;
+  const std::int64_t* const root = root_;
+  const std::int64_t* const top = levels_[depth_ - 1];
   std::int64_t stretch = 0;
   for (std::int64_t i = 0; i < count; ++i) {
-    const auto here = static_cast<std::int64_t>(bound[i]);
-    while (stretch < last && root_[(stretch + 1) * kStretch] < here) ++stretch;
-    node[i] = stretch;
-    step<kStretch>(root_, bound[i], node[i]);
-    ask_for(depth_ - 1, i);
+    carry += rest - count;
+    const std::int64_t narrow = carry >> 63;  // all bits, or none
+    carry += count & narrow;
+    const std::int64_t width = wider + narrow;
+    const Wide within = Wide{points.bounds[i]} * static_cast<std::uint64_t>(width) >> 64;
+    const std::int64_t bound = low + static_cast<std::int64_t>(within);
+    low += width;
+    while (root[stretch + kStretch] < bound) stretch += kStretch;
+    const std::uint64_t below = priority_node::count_below<kStretch>(root + stretch, bound);
+    const std::int64_t node = stretch - 1 + static_cast<std::int64_t>(below);
+    points.put(i, {bound - root[node], node});
+    ask_for_line(top + node * kFan);
   }
   for (int level = depth_ - 1; level > 0; --level) {
+    const std::int64_t* const sums = levels_[level];
+    const std::int64_t* const next = levels_[level - 1];
     for (std::int64_t i = 0; i < count; ++i) {
-      step<kFan>(levels_[level], bound[i], node[i]);
-      ask_for(level - 1, i);
+      const Point p = step_down(sums, points.at(i));
+      points.put(i, p);
+      ask_for_line(next + p.node * kFan);
     }
   }
 }

@@ -4,7 +4,7 @@
 // Every node is a cache line: a lowest one holds sixteen leaves, in floats; one above, for each of its
 // eight children, the sum of the earlier ones, in 64-bit numbers (priority_node.hpp). Only the root is
 // as wide as it must be, and searched by stretches. A batch of draws descends level by level, not draw
-// by draw, so that its cache misses overlap; a batch of changes climbs in the same way, and the root
+// by draw, so that its cache misses overlap; of a batch of changes each climbs by itself, and the root
 // waits for all of them.
 //
 // Priorities are whole numbers of units. Integer sums are exact in any order, so the tree is a pure
@@ -59,8 +59,8 @@ class PriorityTree {
             std::span<float> priorities, float largest, Found&& found) const {
     descend(random, leaves);
     largest < priority_node::kNarrow
-        ? find_leaves<priority_node::narrow_leaf_of>(random, leaves, priorities, found)
-        : find_leaves<priority_node::leaf_of>(random, leaves, priorities, found);
+        ? find_leaves<priority_node::narrow_leaf_of>(random, leaves, priorities.data(), found)
+        : find_leaves<priority_node::leaf_of>(random, leaves, priorities.data(), found);
   }
 
   // For checkpoints: the nodes of the first `count` leaves, as they lie in memory. After changing them,
@@ -75,9 +75,10 @@ class PriorityTree {
   static constexpr std::int64_t kFan = 8;       // children of a node above
   static constexpr std::int64_t kStretch = 16;  // children of the root that are searched at once
   static constexpr std::int64_t kRoot = 256;    // children of the root, at most
+  static constexpr int kDeepest = 10;           // levels: more leaves than any memory holds
   // Draws that have left level 0 before the first of them looks at its leaves: the misses of the two
   // and those that `found` asks for overlap.
-  static constexpr std::size_t kLag = 6;
+  static constexpr std::int64_t kLag = 10;
   static constexpr std::int64_t nodes_above(std::int64_t count, std::int64_t fan) {
     return (count + fan - 1) / fan;
   }
@@ -85,58 +86,73 @@ class PriorityTree {
     return nodes_above(nodes, kStretch) * kStretch;
   }
 
-  // One level down for one draw: `bound` is its point within the node, plus 1.
-  template <int kChildren>
-  static void step(const std::int64_t* level, std::uint64_t& bound, std::int64_t& node) {
-    const std::int64_t* sums = level + node * kChildren;
-    const std::int64_t child =
-        priority_node::child_of<kChildren>(sums, static_cast<std::int64_t>(bound));
-    bound -= static_cast<std::uint64_t>(sums[child]);
-    node = node * kChildren + child;
+  // Where a draw is: at point `bound - 1` of a node.
+  struct Point {
+    std::int64_t bound;
+    std::int64_t node;
+  };
+  static Point step_down(const std::int64_t* level, Point from) {
+    const std::int64_t* sums = level + from.node * kFan;
+    const std::uint64_t below = priority_node::count_below<kFan>(sums, from.bound);
+    return {from.bound - (sums - 1)[below],
+            from.node * kFan - 1 + static_cast<std::int64_t>(below)};
   }
+  // The draws' bounds and nodes, side by side.
+  struct Points {
+    std::uint64_t* __restrict bounds;
+    std::int64_t* __restrict nodes;
+
+    Point at(std::int64_t i) const { return {static_cast<std::int64_t>(bounds[i]), nodes[i]}; }
+    void put(std::int64_t i, Point p) const {
+      bounds[i] = static_cast<std::uint64_t>(p.bound);
+      nodes[i] = p.node;
+    }
+  };
   // Random numbers become bounds, and descend from the root to the nodes of level 0.
   void descend(std::span<std::uint64_t> random, std::span<std::int64_t> nodes) const;
   // ... from there to the leaves.
   template <auto kLeafOf, class Found>
   void find_leaves(std::span<std::uint64_t> bounds, std::span<std::int64_t> leaves,
-                   std::span<float> priorities, Found&& found) const {
-    const auto ask_for_leaves = [&](std::size_t i) { ask_for_line(leaves_ + leaves[i] * kLeaves); };
-    const auto find = [&](std::size_t i) {
-      const float* node = leaves_ + leaves[i] * kLeaves;
-      const std::int64_t child = kLeafOf(node, static_cast<std::int64_t>(bounds[i]));
-      leaves[i] = leaves[i] * kLeaves + child;
-      priorities[i] = node[priority_node::position(child)];
+                   float* __restrict priorities, Found&& found) const {
+    const Points points{bounds.data(), leaves.data()};
+    const std::int64_t* const sums = levels_[0];
+    const float* const lowest = leaves_;
+    const auto enter = [=](std::int64_t i) {
+      const Point p = step_down(sums, points.at(i));
+      points.put(i, p);
+      ask_for_line(lowest + p.node * kLeaves);
     };
-    const std::size_t lead = std::min(kLag, bounds.size());
-    for (std::size_t i = 0; i < lead; ++i) {
-      step<kFan>(levels_[0], bounds[i], leaves[i]);
-      ask_for_leaves(i);
-    }
-    // A request for a line cannot retire before its page is found: those that stand together wait
-    // together.
-    std::size_t i = 0;
-    for (; i + lead < bounds.size(); ++i) {
-      step<kFan>(levels_[0], bounds[i + lead], leaves[i + lead]);
+    const auto find = [=, &found](std::int64_t i) {
+      const Point p = points.at(i);
+      const float* node = lowest + p.node * kLeaves;
+      const std::uint64_t child = kLeafOf(node, p.bound);
+      const std::int64_t leaf = p.node * kLeaves + static_cast<std::int64_t>(child);
+      priorities[i] = node[priority_node::kPosition[child]];
+      points.nodes[i] = leaf;
+      found(leaf);
+    };
+    const auto count = static_cast<std::int64_t>(bounds.size());
+    const std::int64_t lead = std::min(kLag, count);
+    for (std::int64_t i = 0; i < lead; ++i) enter(i);
+    for (std::int64_t i = 0; i < count - lead; ++i) {
+      enter(i + lead);
       find(i);
-      ask_for_leaves(i + lead);
-      found(leaves[i]);
     }
-    for (; i < bounds.size(); ++i) {
-      find(i);
-      found(leaves[i]);
-    }
+    for (std::int64_t i = count - lead; i < count; ++i) find(i);
   }
-  // The sum of a lowest node has changed; gives the child of the root that has changed with it.
-  std::int64_t climb(std::int64_t node, std::int64_t difference);
-  void grow_root(std::span<const std::int64_t> differences);  // [kRoot]
+  void climb(std::int64_t node, std::int64_t difference);
+  template <int kDepth>
+  void set_below_root(std::span<const std::int64_t> leaves, std::span<const float> priorities);
+  void grow_root();
 
   std::int64_t count_;
   std::int64_t total_ = 0;
-  int depth_ = 0;                           // levels between root and leaves, at least one
-  float* leaves_ = nullptr;                 // [nodes, 4, 4]
-  std::array<std::int64_t*, 16> levels_{};  // [nodes, kFan] each; 0 is the lowest
-  std::int64_t* root_ = nullptr;            // [width]
-  std::int64_t width_ = 0;                  // a multiple of kStretch
+  int depth_ = 0;                                 // levels between root and leaves, at least one
+  float* leaves_ = nullptr;                       // [nodes, 4, 4]
+  std::array<std::int64_t*, kDeepest> levels_{};  // [nodes, kFan] each; 0 is the lowest
+  std::int64_t* root_ = nullptr;    // [width], and a line with a sum that no draw passes
+  std::int64_t* growth_ = nullptr;  // [width] of the root's children, while leaves change; else 0
+  std::int64_t width_ = 0;          // a multiple of kStretch
 };
 
 }  // namespace hotloop

@@ -72,11 +72,6 @@ class Replay {
   void sample(int batches, int size, std::uint64_t seed, std::uint64_t first, double beta = 1);
   Batch batch(int index) const;  // of the last sample
 
-  // Prioritised only: draws what the next `sample` with the same size, seed and stream will gather, and
-  // asks for its cache lines, so that they arrive while other work is done. Nothing may change in
-  // between. Call it after `set_priorities`; it changes no result.
-  void draw_ahead(int size, std::uint64_t seed, std::uint64_t stream);
-
   // New priorities for batch `index` of the last sample, after which nothing may have been pushed;
   // errors [B] are |delta| >= 0. Of a transition that was drawn twice, the last error counts.
   void set_priorities(int index, std::span<const float> errors);
@@ -141,8 +136,6 @@ class Replay {
   void forget(std::int64_t slot);
   // For one step the compiler drops the walk along the window.
   template <bool kOneStep>
-  void draw_prioritised(int size, std::uint64_t seed, std::uint64_t stream);
-  template <bool kOneStep>
   void sample_windows(int batches, int size, std::uint64_t seed, std::uint64_t first, double beta);
   template <bool kOneStep>
   void prefetch(std::int64_t place) const;
@@ -163,7 +156,6 @@ class Replay {
   float largest_priority_ = PriorityTree::kOne;  // given so far, in units of the tree
   int batch_size_ = 0;
   std::int64_t sampled_at_ = 0;  // `pushed_` at the last sample
-  bool drawn_ahead_ = false;
   Arena arena_;
   PriorityTree tree_;                   // [ring, N], or none
   std::span<float> obs_;                // [ring, N, D]

@@ -39,7 +39,7 @@ void Replay::weigh(double beta) {
 }
 
 void Replay::set_priorities([[maybe_unused]] int index, std::span<const float> errors) {
-  assert(shape_.prioritised && index == 0 && sampled_at_ == pushed_ && !drawn_ahead_);
+  assert(shape_.prioritised && index == 0 && sampled_at_ == pushed_);
   assert(static_cast<int>(errors.size()) == batch_size_);
   constexpr float kWhole = 0x1p23f;  // floats from here on have no fraction
   const auto epsilon = static_cast<float>(shape_.priority_epsilon);

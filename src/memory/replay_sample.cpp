@@ -1,5 +1,6 @@
 // Replay::sample: places first, with a prefetch each; then the gather, which finds its cache lines on
-// the way.
+// the way. A processor drops requests when it has more than a few dozen under way, so the gather asks
+// again for what it will need soon: a line that is there costs next to nothing.
 #include <algorithm>
 #include <cassert>
 #include <cstring>
@@ -11,6 +12,8 @@
 
 namespace hotloop {
 namespace {
+
+constexpr std::int64_t kAhead = 8;  // transitions between asking again and gathering
 
 // Rows are short: four floats at a time beats a call of memcpy.
 inline void copy_row(const float* from, std::int64_t count, float* to) {
@@ -27,8 +30,9 @@ inline void Replay::prefetch(std::int64_t place) const {
   const std::int64_t n = shape_.lanes;
   const std::int64_t d = shape_.obs;
   const int steps = kOneStep ? 1 : shape_.steps;
-  ask_for_line(obs_.data() + place * d);
-  ask_for_line(obs_.data() + (place + steps * n) * d);
+  const float* row = obs_.data() + place * d;
+  ask_for_line(row);
+  ask_for_line(row + steps * n * d);
   // A long window is read in order; its first words are enough to set it going.
   for (int k = 0; k < std::min(steps, 8); ++k) ask_for_line(outcomes_.data() + place + k * n);
 }
@@ -48,10 +52,7 @@ void Replay::draw_uniformly(Rng rng, std::span<std::int64_t> places) const {
 // Fills the first `drawn` places; the others stand already.
 template <bool kOneStep>
 void Replay::draw_by_priority(std::uint64_t seed, std::uint64_t stream, std::int64_t drawn) {
-  for (std::int64_t i = drawn; i < batch_size_; ++i) {
-    priorities_[i] = tree_[places_[i]];
-    prefetch<kOneStep>(places_[i]);
-  }
+  for (std::int64_t i = drawn; i < batch_size_; ++i) priorities_[i] = tree_[places_[i]];
   const std::span<std::uint64_t> random = random_.first(drawn);
   random_words(seed, Purpose::replay, 0, stream, random);
   tree_.draw(random, places_, priorities_, largest_priority_,
@@ -71,6 +72,7 @@ void Replay::gather(std::int64_t draws) {
   const auto gamma = static_cast<float>(shape_.gamma);
 
   for (std::int64_t i = 0; i < draws; ++i) {
+    if (i + kAhead < draws) prefetch<kOneStep>(places_[i + kAhead]);
     const std::int64_t start = places_[i];
     const Outcome taken = unpack(outcomes_[start]);
     Outcome last = taken;  // of the window
@@ -116,42 +118,25 @@ void Replay::sample_windows(int batches, int size, std::uint64_t seed, std::uint
   const std::int64_t n = shape_.lanes;
   const std::int64_t drawn = shape_.newest ? std::max<std::int64_t>(0, size - n) : size;
   const std::int64_t newest = (pushed_ - 1) % ring_ * n;  // place of its first lane
-  if (shape_.prioritised) {
-    if (!drawn_ahead_) draw_prioritised<kOneStep>(size, seed, first);
-    drawn_ahead_ = false;
-    weigh(beta);
-  }
-  for (int k = 0; k < batches && !shape_.prioritised; ++k) {
+  for (int k = 0; k < batches; ++k) {
     const std::span<std::int64_t> places = places_.subspan(std::int64_t{k} * size, size);
     for (std::int64_t i = drawn; i < size; ++i) places[i] = newest + i - drawn;
-    draw_uniformly<kOneStep>(Rng(seed, Purpose::replay, 0, first + k), places.first(drawn));
+    if (shape_.prioritised) {
+      draw_by_priority<kOneStep>(seed, first + k, drawn);
+      weigh(beta);
+      for (const std::int64_t place : places) prefetch<kOneStep>(place);
+    } else {
+      draw_uniformly<kOneStep>(Rng(seed, Purpose::replay, 0, first + k), places.first(drawn));
+    }
   }
   mark(Phase::memory_gather);
   gather<kOneStep>(std::int64_t{batches} * size);
-}
-
-template <bool kOneStep>
-void Replay::draw_prioritised(int size, std::uint64_t seed, std::uint64_t stream) {
-  const std::int64_t n = shape_.lanes;
-  const std::int64_t drawn = shape_.newest ? std::max<std::int64_t>(0, size - n) : size;
-  const std::int64_t newest = (pushed_ - 1) % ring_ * n;  // place of its first lane
-  batch_size_ = size;
-  for (std::int64_t i = drawn; i < size; ++i) places_[i] = newest + i - drawn;
-  draw_by_priority<kOneStep>(seed, stream, drawn);
-}
-
-void Replay::draw_ahead(int size, std::uint64_t seed, std::uint64_t stream) {
-  assert(shape_.prioritised && sampled_at_ == pushed_);
-  shape_.steps == 1 ? draw_prioritised<true>(size, seed, stream)
-                    : draw_prioritised<false>(size, seed, stream);
-  drawn_ahead_ = true;
 }
 
 void Replay::sample(int batches, int size, std::uint64_t seed, std::uint64_t first, double beta) {
   assert(std::int64_t{batches} * size <= static_cast<std::int64_t>(places_.size()));
   assert(stored_slots() > 0);
   assert(batches == 1 || !shape_.prioritised);
-  assert(!drawn_ahead_ || (sampled_at_ == pushed_ && batch_size_ == size));
   batch_size_ = size;
   sampled_at_ = pushed_;
   shape_.steps == 1 ? sample_windows<true>(batches, size, seed, first, beta)

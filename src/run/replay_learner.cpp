@@ -47,12 +47,6 @@ ReplayLearner::ReplayLearner(const TrainSpec& spec)
       batches_(spec.q.accumulate),
       ended_(spec.envs),
       never_(spec.envs),
-      reprioritise_([this] {
-        replay_.set_priorities(0, dqn_.errors());
-        if (next_draw_ < 0) return;
-        replay_.draw_ahead(static_cast<int>(draw_size(spec_.q)), spec_.run.seed,
-                           static_cast<std::uint64_t>(next_draw_));
-      }),
       lag_(std::nan("")) {}
 
 void ReplayLearner::begin(std::span<const float> obs, std::span<const std::uint8_t> mask) {
@@ -108,13 +102,11 @@ void ReplayLearner::learn(Training training) {
     replay_.sample(draws, static_cast<int>(draw_size(q)), spec_.run.seed, c.batches,
                    q.beta.at(c.progress()));
     owed -= std::int64_t{draws} * q.repeats;
-    next_draw_ = owed >= q.repeats ? c.batches + draws : -1;
     for (int draw = 0; draw < draws; ++draw) update(draw, training);
   }
 }
 
-// The updates on one draw. Priorities are handed back, and the next draw of this event is made, before
-// the last gradient: the memory answers while the network computes.
+// The updates on one draw, then its new priorities.
 void ReplayLearner::update(int draw, Training& training) {
   Counters& c = training.counters;
   const QOptions& q = spec_.q;
@@ -125,14 +117,16 @@ void ReplayLearner::update(int draw, Training& training) {
   for (int repeat = 0; repeat < q.repeats; ++repeat) {
     const bool again = c.target_updates == target_then;
     target_then = c.target_updates;
-    const bool last = repeat + 1 == q.repeats;
-    const UpdateReport report = dqn_.update(
-        batches_, learning_rate(c), static_cast<std::uint64_t>(c.updates), training.team,
-        {.again = again, .after_loss = q.prioritised && last ? &reprioritise_ : nullptr});
+    const UpdateReport report =
+        dqn_.update(batches_, learning_rate(c), static_cast<std::uint64_t>(c.updates),
+                    training.team, {.again = again});
     record(report, training);
     if (q.target_count == Count::updates) follow(c.updates - 1, c.updates, c);
   }
   ++c.batches;
+  if (!q.prioritised) return;
+  mark(Phase::memory_draw);
+  replay_.set_priorities(0, dqn_.errors());
 }
 
 // Lets the target network follow, as often as a multiple of its period lies in (before, now]; copies of

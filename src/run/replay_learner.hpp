@@ -1,7 +1,6 @@
 // The DQN family: learns from transitions drawn out of a replay memory.
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "algo/dqn.hpp"
@@ -38,9 +37,7 @@ class ReplayLearner final : public LearnerBase {
   Replay replay_;
   std::vector<Batch> batches_;               // [accumulate] the parts of one draw
   std::vector<std::uint8_t> ended_, never_;  // [N] flags, if truncation_ends
-  std::int64_t next_draw_ = -1;              // after the one at hand, in this event; -1 = none
-  std::function<void()> reprioritise_;
-  std::int64_t held_updates_ = -1;  // made when the policy was held; -1 = it is not
+  std::int64_t held_updates_ = -1;           // made when the policy was held; -1 = it is not
   double lag_;  // of the target, when it first followed since somebody asked; or NaN
 };
 

@@ -199,8 +199,9 @@ TEST(PriorityTree, BytesAreWhatItTakes) {
     PriorityTree tree(arena, leaves);
     EXPECT_EQ(arena.bytes(), PriorityTree::bytes_needed(leaves));
   }
-  // 4 for the leaf, 8 for 16 of them, 8 for 16 * 8, 8 for 16 * 8 * 8, ...
-  EXPECT_NEAR(PriorityTree::bytes_needed(1'000'000) / 1e6, 4 + 8 / 16.0 * 8 / 7, 0.001);
+  // 4 for the leaf, 8 for 16 of them, 8 for 16 * 8, 8 for 16 * 8 * 8; and 16 for the root's 128 children.
+  EXPECT_NEAR(PriorityTree::bytes_needed(1'000'000) / 1e6,
+              4 + 8 / 16.0 * (1 + 1 / 8.0 + 1 / 64.0) + 16 * 128 / 1e6, 0.001);
   EXPECT_EQ(PriorityTree::bytes_needed(0), 0);
 }
 
