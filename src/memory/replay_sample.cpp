@@ -124,6 +124,7 @@ void Replay::sample_windows(int batches, int size, std::uint64_t seed, std::uint
     if (shape_.prioritised) {
       draw_by_priority<kOneStep>(seed, first + k, drawn);
       weigh(beta);
+      // Again: the search for leaves asks for more lines than are kept.
       for (const std::int64_t place : places) prefetch<kOneStep>(place);
     } else {
       draw_uniformly<kOneStep>(Rng(seed, Purpose::replay, 0, first + k), places.first(drawn));
