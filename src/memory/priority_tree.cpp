@@ -39,9 +39,9 @@ std::size_t PriorityTree::bytes_needed(std::int64_t leaves) {
 }
 
 // A change of a lowest node's sum, on its way up.
-inline void PriorityTree::climb(std::int64_t node, std::int64_t difference) {
+inline void PriorityTree::climb(int depth, std::int64_t node, std::int64_t difference) {
   auto child = static_cast<std::uint64_t>(node);
-  for (int level = 0; level < depth_; ++level, child /= kFan)
+  for (int level = 0; level < depth; ++level, child /= kFan)
     priority_node::add(levels_[level] + child / kFan * kFan, child % kFan, difference);
   growth_[child] += difference;
 }
@@ -53,30 +53,21 @@ void PriorityTree::grow_root() {
 
 // The compiler knows the number of levels, and unrolls the way up.
 template <int kDepth>
-inline void PriorityTree::set_below_root(std::span<const std::int64_t> leaves,
-                                         std::span<const float> priorities) {
-  float* const lowest = leaves_;
-  std::int64_t* const growth = growth_;
-  std::array<std::int64_t*, kDepth> levels;
-  std::copy_n(levels_.begin(), kDepth, levels.begin());
+void PriorityTree::set_below_root(std::span<const std::int64_t> leaves,
+                                  std::span<const float> priorities) {
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    float& leaf = lowest[priority_node::position(leaves[i])];
-    const float priority = priorities[i];
-    const std::int64_t difference =
-        static_cast<std::int64_t>(priority) - static_cast<std::int64_t>(leaf);
-    leaf = priority;
-    auto child = static_cast<std::uint64_t>(leaves[i]) / kLeaves;
-    for (int level = 0; level < kDepth; ++level, child /= kFan)
-      priority_node::add(levels[level] + child / kFan * kFan, child % kFan, difference);
-    growth[child] += difference;
+    float& leaf = leaves_[priority_node::position(leaves[i])];
+    const auto old = static_cast<std::int64_t>(leaf);
+    leaf = priorities[i];
+    climb(kDepth, leaves[i] / kLeaves, static_cast<std::int64_t>(leaf) - old);
   }
 }
 
 void PriorityTree::set(std::span<const std::int64_t> leaves, std::span<const float> priorities) {
-  [&]<int... kAbove>(std::integer_sequence<int, kAbove...>) {
+  const auto set_below = [&]<int... kAbove>(std::integer_sequence<int, kAbove...>) {
     ((depth_ == 1 + kAbove ? set_below_root<1 + kAbove>(leaves, priorities) : void()), ...);
-  }
-  (std::make_integer_sequence<int, kDeepest>());
+  };
+  set_below(std::make_integer_sequence<int, kDeepest>());
   grow_root();
 }
 
@@ -90,7 +81,7 @@ void PriorityTree::fill(std::int64_t first, std::int64_t count, float priority) 
       difference -= static_cast<std::int64_t>(leaf);
       leaf = priority;
     }
-    if (difference != 0) climb(node, difference);
+    if (difference != 0) climb(depth_, node, difference);
   }
   grow_root();
 }
@@ -108,7 +99,7 @@ void PriorityTree::rebuild() {
     std::int64_t sum = 0;
     for (std::int64_t i = 0; i < kLeaves; ++i)
       sum += static_cast<std::int64_t>(leaves_[node * kLeaves + i]);
-    climb(node, sum);
+    climb(depth_, node, sum);
   }
   grow_root();
 }

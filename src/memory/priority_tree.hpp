@@ -140,7 +140,7 @@ class PriorityTree {
     }
     for (std::int64_t i = count - lead; i < count; ++i) find(i);
   }
-  void climb(std::int64_t node, std::int64_t difference);
+  void climb(int depth, std::int64_t node, std::int64_t difference);
   template <int kDepth>
   void set_below_root(std::span<const std::int64_t> leaves, std::span<const float> priorities);
   void grow_root();
