@@ -105,7 +105,7 @@ void Dqn::value_next_states(const Batch& batch, Shard& shard) const {
                    batch.next_mask == nullptr ? nullptr : batch.next_mask + row * head.actions,
                    &shard.next_actions[static_cast<std::size_t>(block) * kLanes]);
   }
-  if (options_.double_q) forward(plan, target_now_, rows, shard.rows, shard.next, network_.scale());
+  if (options_.double_q) forward_again(plan, target_now_, shard.rows, shard.next);
 }
 
 // What Munchausen adds to the rewards, and V(s').

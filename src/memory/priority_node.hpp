@@ -1,5 +1,7 @@
 // The nodes of a PriorityTree and the searches within them, none with a branch that nobody could
-// predict.
+// predict. A node is one register of 512 bits where the CPU has such; the numbers are whole, so that the
+// width of registers changes nothing but the time. Only priority_tree.cpp, which is compiled for it,
+// includes this.
 #pragma once
 
 #ifdef __AVX2__
@@ -20,7 +22,14 @@ using Words = std::int64_t __attribute__((vector_size(32), may_alias));
 template <int kChildren>
 inline std::uint64_t count_below(const std::int64_t* node, std::int64_t bound) {
   static_assert(kChildren == 8 || kChildren == 16);
-#ifdef __AVX2__
+#if defined(__AVX512F__)
+  const auto below = [node, bounds = _mm512_set1_epi64(bound)](int first) {
+    return unsigned{_mm512_cmplt_epi64_mask(_mm512_load_si512(node + first), bounds)};
+  };
+  unsigned held = below(0);
+  if constexpr (kChildren == 16) held |= below(8) << 8;
+  return static_cast<std::uint64_t>(__builtin_popcountll(held));
+#elif defined(__AVX2__)
   const auto below = [node, bounds = _mm256_set1_epi64x(bound)](int first) {
     return _mm256_cmpgt_epi64(bounds, *reinterpret_cast<const __m256i*>(node + first));
   };
@@ -41,6 +50,31 @@ inline std::uint64_t count_below(const std::int64_t* node, std::int64_t bound) {
 #endif
 }
 
+#if defined(__AVX512F__)
+// One of eight children grows: so do the sums of all later ones.
+inline void add(std::int64_t* node, std::uint64_t child, std::int64_t difference) {
+  const __m512i sums = _mm512_load_si512(node);
+  const auto later = static_cast<__mmask8>(0xfe << child);
+  _mm512_store_si512(node, _mm512_mask_add_epi64(sums, later, sums, _mm512_set1_epi64(difference)));
+}
+
+// A node of whole registers, all of whose children may have grown: the sum of each grows by what the
+// earlier ones have grown by. Gives what all have grown by.
+inline std::int64_t grow(std::int64_t* node, const std::int64_t* growth, std::int64_t children) {
+  const __m512i zero = _mm512_setzero_si512(), last = _mm512_set1_epi64(7);
+  __m512i before = zero;
+  for (std::int64_t i = 0; i < children; i += 8) {
+    const __m512i own = _mm512_load_si512(growth + i);
+    const __m512i pairs = _mm512_add_epi64(own, _mm512_alignr_epi64(own, zero, 7));
+    const __m512i fours = _mm512_add_epi64(pairs, _mm512_alignr_epi64(pairs, zero, 6));
+    const __m512i sums = _mm512_add_epi64(fours, _mm512_alignr_epi64(fours, zero, 4));
+    const __m512i earlier = _mm512_add_epi64(before, _mm512_sub_epi64(sums, own));
+    _mm512_store_si512(node + i, _mm512_add_epi64(_mm512_load_si512(node + i), earlier));
+    before = _mm512_add_epi64(before, _mm512_permutexvar_epi64(last, sums));
+  }
+  return _mm_cvtsi128_si64(_mm512_castsi512_si128(before));
+}
+#else
 // For each of eight children, all bits of the later ones.
 alignas(64) inline constexpr auto kLater = [] {
   std::array<std::array<std::int64_t, 8>, 8> masks{};
@@ -71,14 +105,7 @@ inline std::int64_t grow(std::int64_t* node, const std::int64_t* growth, std::in
   }
   return before[0];
 }
-
-// A lowest node: sixteen leaves, whole numbers. Four runs of four are summed side by side, one in each
-// lane, so the leaves lie like a transposed matrix: run 0 has the positions 0, 4, 8, 12.
-inline constexpr std::array<std::uint8_t, 16> kPosition = {0, 4, 8,  12, 1, 5, 9,  13,
-                                                           2, 6, 10, 14, 3, 7, 11, 15};
-inline std::int64_t position(std::int64_t leaf) {
-  return (leaf & ~std::int64_t{15}) + kPosition[leaf & 15];
-}
+#endif
 
 // Four floats as doubles. GCC does not see by itself that one instruction does it.
 using Doubles = double __attribute__((vector_size(32)));
@@ -90,9 +117,9 @@ inline Doubles widen(const float* values) {
 #endif
 }
 
-// Leaves below this have sums within 31 bits.
-inline constexpr float kNarrow = 0x1p27f;
-
+// A lowest node has sixteen leaves, whole numbers, in four runs of four: run 0 has the positions 0, 4, 8
+// and 12, so that the runs are summed side by side, one in each lane.
+//
 // The leaf that point `bound - 1` falls into: the number of leaves with which the sum so far is still
 // below the bound. What came before a run is taken off the bound instead of being added to each of the
 // run's sums. This one is right for any leaves: their sums are below 2^53, which doubles add exactly.
@@ -110,9 +137,21 @@ inline std::uint64_t leaf_of(const float* node, std::int64_t bound) {
   return static_cast<std::uint64_t>(-(held[0] + held[1] + held[2] + held[3]));
 }
 
-// The same for leaves below kNarrow.
+// The same for leaves whose sum is within 31 bits.
 inline std::uint64_t narrow_leaf_of(const float* node, std::int64_t bound) {
-#ifdef __AVX2__
+#if defined(__AVX512F__)
+  const __m512i zero = _mm512_setzero_si512();
+  const __m512i own = _mm512_cvttps_epi32(_mm512_load_ps(node));
+  const __m512i pairs = _mm512_add_epi32(own, _mm512_alignr_epi32(own, zero, 12));
+  const __m512i sums = _mm512_add_epi32(pairs, _mm512_alignr_epi32(pairs, zero, 8));
+  const __m128i run = _mm512_extracti32x4_epi32(sums, 3);
+  const __m128i one = _mm_slli_si128(run, 4), two = _mm_slli_si128(run, 8),
+                three = _mm_slli_si128(run, 12);
+  const __m128i before = _mm_add_epi32(_mm_add_epi32(one, two), three);
+  const __m128i left = _mm_sub_epi32(_mm_set1_epi32(static_cast<int>(bound)), before);
+  const unsigned held = _mm512_cmplt_epi32_mask(sums, _mm512_broadcast_i32x4(left));
+  return static_cast<std::uint64_t>(__builtin_popcountll(held));
+#elif defined(__AVX2__)
   const auto row = [node](int i) { return _mm_cvttps_epi32(_mm_load_ps(node + 4 * i)); };
   const __m128i first = row(0);
   const __m128i second = _mm_add_epi32(first, row(1));

@@ -4,10 +4,31 @@
 #include <limits>
 #include <utility>
 
+#include "core/prefetch.hpp"
+#include "memory/priority_node.hpp"
+
 namespace hotloop {
 namespace {
 
 __extension__ using Wide = unsigned __int128;
+
+// Where a draw is: at point `bound - 1` of a node.
+struct Point {
+  std::int64_t bound;
+  std::int64_t node;
+};
+
+// The draws' bounds and nodes, side by side.
+struct Points {
+  std::uint64_t* __restrict bounds;
+  std::int64_t* __restrict nodes;
+
+  Point at(std::int64_t i) const { return {static_cast<std::int64_t>(bounds[i]), nodes[i]}; }
+  void put(std::int64_t i, Point p) const {
+    bounds[i] = static_cast<std::uint64_t>(p.bound);
+    nodes[i] = p.node;
+  }
+};
 
 }  // namespace
 
@@ -56,7 +77,7 @@ template <int kDepth>
 void PriorityTree::set_below_root(std::span<const std::int64_t> leaves,
                                   std::span<const float> priorities) {
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    float& leaf = leaves_[priority_node::position(leaves[i])];
+    float& leaf = leaves_[position(leaves[i])];
     const auto old = static_cast<std::int64_t>(leaf);
     leaf = priorities[i];
     climb(kDepth, leaves[i] / kLeaves, static_cast<std::int64_t>(leaf) - old);
@@ -77,7 +98,7 @@ void PriorityTree::fill(std::int64_t first, std::int64_t count, float priority) 
     const std::int64_t node = first / kLeaves, node_end = std::min(end, (node + 1) * kLeaves);
     std::int64_t difference = static_cast<std::int64_t>(priority) * (node_end - first);
     for (; first < node_end; ++first) {
-      float& leaf = leaves_[priority_node::position(first)];
+      float& leaf = leaves_[position(first)];
       difference -= static_cast<std::int64_t>(leaf);
       leaf = priority;
     }
@@ -128,17 +149,55 @@ void PriorityTree::descend(std::span<std::uint64_t> random, std::span<std::int64
     const std::uint64_t below = priority_node::count_below<kStretch>(root + stretch, bound);
     const std::int64_t node = stretch - 1 + static_cast<std::int64_t>(below);
     points.put(i, {bound - root[node], node});
-    ask_for_line(top + node * kFan);
+    ask_for_line_early(top + node * kFan);
   }
-  for (int level = depth_ - 1; level > 0; --level) {
-    const std::int64_t* const sums = levels_[level];
-    const std::int64_t* const next = levels_[level - 1];
+  for (int level = depth_ - 1; level >= 0; --level) {
+    const std::int64_t* const level_sums = levels_[level];
+    const auto* const below_it = level > 0 ? reinterpret_cast<const std::byte*>(levels_[level - 1])
+                                           : reinterpret_cast<const std::byte*>(leaves_);
     for (std::int64_t i = 0; i < count; ++i) {
-      const Point p = step_down(sums, points.at(i));
-      points.put(i, p);
-      ask_for_line(next + p.node * kFan);
+      const Point from = points.at(i);
+      const std::int64_t* sums = level_sums + from.node * kFan;
+      const std::uint64_t below = priority_node::count_below<kFan>(sums, from.bound);
+      const Point to{from.bound - (sums - 1)[below],
+                     from.node * kFan - 1 + static_cast<std::int64_t>(below)};
+      points.put(i, to);
+      ask_for_line_early(below_it + to.node * std::int64_t{kCacheLine});
     }
   }
+}
+
+template <auto kLeafOf>
+void PriorityTree::find_leaves(std::span<const std::uint64_t> bounds,
+                               std::span<std::int64_t> leaves, std::span<float> priorities,
+                               const Companions& companions) const {
+  const std::uint64_t* __restrict bound = bounds.data();
+  std::int64_t* __restrict found = leaves.data();
+  float* __restrict priority = priorities.data();
+  const auto count = static_cast<std::int64_t>(bounds.size());
+  const auto ask = [](const Companion& companion, std::int64_t leaf) {
+    ask_for_line_early(static_cast<const std::byte*>(companion.first) + leaf * companion.bytes);
+  };
+  const auto [one, two, three] = companions;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float* node = leaves_ + found[i] * kLeaves;
+    const std::uint64_t child = kLeafOf(node, static_cast<std::int64_t>(bound[i]));
+    const std::int64_t leaf = found[i] * kLeaves + static_cast<std::int64_t>(child);
+    found[i] = leaf;
+    ask(one, leaf);
+    ask(two, leaf);
+    ask(three, leaf);
+    priority[i] = node[kPosition[child]];
+  }
+}
+
+void PriorityTree::draw(std::span<std::uint64_t> random, std::span<std::int64_t> leaves,
+                        std::span<float> priorities, float largest,
+                        const Companions& companions) const {
+  descend(random, leaves);
+  largest < kNarrow
+      ? find_leaves<priority_node::narrow_leaf_of>(random, leaves, priorities, companions)
+      : find_leaves<priority_node::leaf_of>(random, leaves, priorities, companions);
 }
 
 }  // namespace hotloop

@@ -21,8 +21,6 @@
 #include <span>
 
 #include "core/arena.hpp"
-#include "core/prefetch.hpp"
-#include "memory/priority_node.hpp"
 
 namespace hotloop {
 
@@ -41,7 +39,7 @@ class PriorityTree {
         std::min(kLeaf, std::bit_floor(kAll / static_cast<std::uint64_t>(count_))));
   }
   std::int64_t total() const { return total_; }
-  float operator[](std::int64_t leaf) const { return leaves_[priority_node::position(leaf)]; }
+  float operator[](std::int64_t leaf) const { return leaves_[position(leaf)]; }
 
   // leaf <- priority for each of a batch, whole numbers up to the limit; where a leaf comes twice, the
   // last one counts.
@@ -49,19 +47,23 @@ class PriorityTree {
   // `count` neighbours at once; costs far less than one by one.
   void fill(std::int64_t first, std::int64_t count, float priority);
 
+  // What else there is to read of a leaf that was drawn: leaf i's lies at first + i * bytes.
+  struct Companion {
+    const void* first;
+    std::int64_t bytes;
+  };
+  using Companions = std::array<Companion, 3>;
+
+  // Leaves below this are searched by sums of 31 bits.
+  static constexpr float kNarrow = 0x1p27f;
+
   // B stratified draws, one for each of B random numbers u < 2^64: number k falls into the stratum
   // [total * k / B, total * (k + 1) / B), bounds rounded down, u / 2^64 of the way through it. Gives
-  // the leaves, in ascending order, and their priorities, and calls found(leaf) for each as soon as it
-  // is known. The numbers are used up. The total must be positive, and no leaf above `largest`, which
-  // decides how leaves may be searched, not what is found.
-  template <class Found>
+  // the leaves, in ascending order, and their priorities, and asks for the lines of a leaf's companions
+  // as soon as it is known. The numbers are used up. The total must be positive, and no leaf above
+  // `largest`, which decides how leaves may be searched, not what is found.
   void draw(std::span<std::uint64_t> random, std::span<std::int64_t> leaves,
-            std::span<float> priorities, float largest, Found&& found) const {
-    descend(random, leaves);
-    largest < priority_node::kNarrow
-        ? find_leaves<priority_node::narrow_leaf_of>(random, leaves, priorities.data(), found)
-        : find_leaves<priority_node::leaf_of>(random, leaves, priorities.data(), found);
-  }
+            std::span<float> priorities, float largest, const Companions& companions) const;
 
   // For checkpoints: the nodes of the first `count` leaves, as they lie in memory. After changing them,
   // rebuild: all sums follow from the leaves.
@@ -76,9 +78,6 @@ class PriorityTree {
   static constexpr std::int64_t kStretch = 16;  // children of the root that are searched at once
   static constexpr std::int64_t kRoot = 256;    // children of the root, at most
   static constexpr int kDeepest = 10;           // levels: more leaves than any memory holds
-  // Draws that have left level 0 before the first of them looks at its leaves: the misses of the two
-  // and those that `found` asks for overlap.
-  static constexpr std::int64_t kLag = 10;
   static constexpr std::int64_t nodes_above(std::int64_t count, std::int64_t fan) {
     return (count + fan - 1) / fan;
   }
@@ -86,60 +85,19 @@ class PriorityTree {
     return nodes_above(nodes, kStretch) * kStretch;
   }
 
-  // Where a draw is: at point `bound - 1` of a node.
-  struct Point {
-    std::int64_t bound;
-    std::int64_t node;
-  };
-  static Point step_down(const std::int64_t* level, Point from) {
-    const std::int64_t* sums = level + from.node * kFan;
-    const std::uint64_t below = priority_node::count_below<kFan>(sums, from.bound);
-    return {from.bound - (sums - 1)[below],
-            from.node * kFan - 1 + static_cast<std::int64_t>(below)};
+  // Where the leaves of a lowest node lie: like a transposed matrix (priority_node.hpp).
+  static constexpr std::array<std::uint8_t, kLeaves> kPosition = {0, 4, 8,  12, 1, 5, 9,  13,
+                                                                  2, 6, 10, 14, 3, 7, 11, 15};
+  static std::int64_t position(std::int64_t leaf) {
+    return (leaf & ~(kLeaves - 1)) + kPosition[leaf & (kLeaves - 1)];
   }
-  // The draws' bounds and nodes, side by side.
-  struct Points {
-    std::uint64_t* __restrict bounds;
-    std::int64_t* __restrict nodes;
 
-    Point at(std::int64_t i) const { return {static_cast<std::int64_t>(bounds[i]), nodes[i]}; }
-    void put(std::int64_t i, Point p) const {
-      bounds[i] = static_cast<std::uint64_t>(p.bound);
-      nodes[i] = p.node;
-    }
-  };
-  // Random numbers become bounds, and descend from the root to the nodes of level 0.
+  // Random numbers become points, and descend from the root to the lowest nodes.
   void descend(std::span<std::uint64_t> random, std::span<std::int64_t> nodes) const;
   // ... from there to the leaves.
-  template <auto kLeafOf, class Found>
-  void find_leaves(std::span<std::uint64_t> bounds, std::span<std::int64_t> leaves,
-                   float* __restrict priorities, Found&& found) const {
-    const Points points{bounds.data(), leaves.data()};
-    const std::int64_t* const sums = levels_[0];
-    const float* const lowest = leaves_;
-    const auto enter = [=](std::int64_t i) {
-      const Point p = step_down(sums, points.at(i));
-      points.put(i, p);
-      ask_for_line(lowest + p.node * kLeaves);
-    };
-    const auto find = [=, &found](std::int64_t i) {
-      const Point p = points.at(i);
-      const float* node = lowest + p.node * kLeaves;
-      const std::uint64_t child = kLeafOf(node, p.bound);
-      const std::int64_t leaf = p.node * kLeaves + static_cast<std::int64_t>(child);
-      priorities[i] = node[priority_node::kPosition[child]];
-      points.nodes[i] = leaf;
-      found(leaf);
-    };
-    const auto count = static_cast<std::int64_t>(bounds.size());
-    const std::int64_t lead = std::min(kLag, count);
-    for (std::int64_t i = 0; i < lead; ++i) enter(i);
-    for (std::int64_t i = 0; i < count - lead; ++i) {
-      enter(i + lead);
-      find(i);
-    }
-    for (std::int64_t i = count - lead; i < count; ++i) find(i);
-  }
+  template <auto kLeafOf>
+  void find_leaves(std::span<const std::uint64_t> bounds, std::span<std::int64_t> leaves,
+                   std::span<float> priorities, const Companions& companions) const;
   void climb(int depth, std::int64_t node, std::int64_t difference);
   template <int kDepth>
   void set_below_root(std::span<const std::int64_t> leaves, std::span<const float> priorities);

@@ -137,13 +137,12 @@ class Replay {
   // For one step the compiler drops the walk along the window.
   template <bool kOneStep>
   void sample_windows(int batches, int size, std::uint64_t seed, std::uint64_t first, double beta);
-  template <bool kOneStep>
-  void prefetch(std::int64_t place) const;
+  template <bool kOneStep, class Ask>
+  void each_line(std::int64_t place, Ask&& ask) const;
   template <bool kOneStep>
   void draw_uniformly(Rng rng, std::span<std::int64_t> places) const;
   template <bool kOneStep>
   void gather(std::int64_t draws);
-  template <bool kOneStep>
   void draw_by_priority(std::uint64_t seed, std::uint64_t stream, std::int64_t drawn);
   void weigh(double beta);
 

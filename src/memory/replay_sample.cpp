@@ -1,6 +1,6 @@
-// Replay::sample: places first, with a prefetch each; then the gather, which finds its cache lines on
-// the way. A processor drops requests when it has more than a few dozen under way, so the gather asks
-// again for what it will need soon: a line that is there costs next to nothing.
+// Replay::sample: places first, whose cache lines are asked for early, into the second cache; then the
+// gather, which asks for them again shortly before it needs them. A processor drops requests when it has
+// more than a few dozen under way; one for a line that is there costs next to nothing.
 #include <algorithm>
 #include <cassert>
 #include <cstring>
@@ -24,17 +24,17 @@ inline void copy_row(const float* from, std::int64_t count, float* to) {
 
 }  // namespace
 
-// Asks for the cache lines that the window of a transition will touch.
-template <bool kOneStep>
-inline void Replay::prefetch(std::int64_t place) const {
+// Calls ask(address) for the cache lines that the window of a transition will touch.
+template <bool kOneStep, class Ask>
+inline void Replay::each_line(std::int64_t place, Ask&& ask) const {
   const std::int64_t n = shape_.lanes;
   const std::int64_t d = shape_.obs;
   const int steps = kOneStep ? 1 : shape_.steps;
   const float* row = obs_.data() + place * d;
-  ask_for_line(row);
-  ask_for_line(row + steps * n * d);
+  ask(row);
+  ask(row + steps * n * d);
   // A long window is read in order; its first words are enough to set it going.
-  for (int k = 0; k < std::min(steps, 8); ++k) ask_for_line(outcomes_.data() + place + k * n);
+  for (int k = 0; k < std::min(steps, 8); ++k) ask(outcomes_.data() + place + k * n);
 }
 
 template <bool kOneStep>
@@ -45,18 +45,21 @@ void Replay::draw_uniformly(Rng rng, std::span<std::int64_t> places) const {
   for (std::int64_t& place : places) {
     const std::int64_t at = first + rng.below(stored);
     place = at >= end ? at - end : at;
-    prefetch<kOneStep>(place);
+    each_line<kOneStep>(place, ask_for_line_early);
   }
 }
 
 // Fills the first `drawn` places; the others stand already.
-template <bool kOneStep>
 void Replay::draw_by_priority(std::uint64_t seed, std::uint64_t stream, std::int64_t drawn) {
   for (std::int64_t i = drawn; i < batch_size_; ++i) priorities_[i] = tree_[places_[i]];
   const std::span<std::uint64_t> random = random_.first(drawn);
   random_words(seed, Purpose::replay, 0, stream, random);
+  const std::int64_t row = shape_.obs;
+  const std::int64_t bytes = row * static_cast<std::int64_t>(sizeof(float));
   tree_.draw(random, places_, priorities_, largest_priority_,
-             [&](std::int64_t place) { prefetch<kOneStep>(place); });
+             {{{obs_.data(), bytes},
+               {obs_.data() + shape_.steps * shape_.lanes * row, bytes},
+               {outcomes_.data(), sizeof(std::uint64_t)}}});
 }
 
 template <bool kOneStep>
@@ -72,7 +75,7 @@ void Replay::gather(std::int64_t draws) {
   const auto gamma = static_cast<float>(shape_.gamma);
 
   for (std::int64_t i = 0; i < draws; ++i) {
-    if (i + kAhead < draws) prefetch<kOneStep>(places_[i + kAhead]);
+    if (i + kAhead < draws) each_line<kOneStep>(places_[i + kAhead], ask_for_line);
     const std::int64_t start = places_[i];
     const Outcome taken = unpack(outcomes_[start]);
     Outcome last = taken;  // of the window
@@ -122,10 +125,8 @@ void Replay::sample_windows(int batches, int size, std::uint64_t seed, std::uint
     const std::span<std::int64_t> places = places_.subspan(std::int64_t{k} * size, size);
     for (std::int64_t i = drawn; i < size; ++i) places[i] = newest + i - drawn;
     if (shape_.prioritised) {
-      draw_by_priority<kOneStep>(seed, first + k, drawn);
+      draw_by_priority(seed, first + k, drawn);
       weigh(beta);
-      // Again: the search for leaves asks for more lines than are kept.
-      for (const std::int64_t place : places) prefetch<kOneStep>(place);
     } else {
       draw_uniformly<kOneStep>(Rng(seed, Purpose::replay, 0, first + k), places.first(drawn));
     }

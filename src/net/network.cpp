@@ -86,17 +86,40 @@ void add_lanes(const float* from, int features, int width, float* to) {
   });
 }
 
+// The layers' work on one block whose inputs are in place.
+void forward_block(const Plan& plan, std::span<const float> parameters, int batch, int block,
+                   Workspace& workspace) {
+  const Structure& net = plan.structure();
+  for (int l = 0; l < static_cast<int>(net.layers.size()); ++l) {
+    const ForwardBlock pass{.parameters = parameters.data(),
+                            .width = block_width(batch, block),
+                            .x = workspace.lanes(net.places[l].from, block),
+                            .y = workspace.lanes(net.places[l].to, block),
+                            .kept = workspace.kept(l, block),
+                            .inner = workspace.inner(l, block)};
+    std::visit([&](const auto& kernel) { kernel.forward(pass); }, plan.kernels()[l]);
+  }
+}
+
 // A single sample (one environment that acts) is a matrix-vector product per dense layer: the lane
 // kernels would spend seven eighths of their work on padding. The result stands in lane 0.
-void forward_one(const Plan& plan, std::span<const float> parameters, const float* row,
-                 Workspace& workspace, const InputScale* scale) {
-  const Structure& net = plan.structure();
+bool is_single(int batch, const Workspace& workspace) {
+  return batch == 1 && workspace.use() == Use::inference;
+}
+
+void load_one(const Structure& net, const float* row, Workspace& workspace,
+              const InputScale* scale) {
   float* features = workspace.column();
   std::copy_n(row, net.inputs, features);
   for (int i = 0; scale != nullptr && i < net.inputs; ++i) {
     features[i] =
         std::clamp((row[i] - scale->mean[i]) * scale->factor[i], -kInputBound, kInputBound);
   }
+}
+
+void forward_one(const Plan& plan, std::span<const float> parameters, Workspace& workspace) {
+  const Structure& net = plan.structure();
+  float* features = workspace.column();
   for (std::size_t l = 0; l < net.layers.size(); ++l) {
     const auto [from, to] = net.places[l];
     std::visit(
@@ -114,32 +137,32 @@ void forward_one(const Plan& plan, std::span<const float> parameters, const floa
 void forward(const Plan& plan, std::span<const float> parameters, const Rows& rows, int batch,
              int first, int last, Workspace& workspace, const InputScale* scale) {
   const Structure& net = plan.structure();
-  if (batch == 1 && workspace.use() == Use::inference) {
+  if (is_single(batch, workspace)) {
     const std::size_t place = rows.places == nullptr ? 0 : rows.places[0];
-    forward_one(plan, parameters, rows.data + place * net.inputs, workspace, scale);
+    load_one(net, rows.data + place * net.inputs, workspace, scale);
+    forward_one(plan, parameters, workspace);
     return;
   }
   for (int block = first; block < last; ++block) {
-    const int width = block_width(batch, block);
     const int row = block * kLanes;
     const int count = std::min(kLanes, batch - row);
+    float* inputs = workspace.lanes(0, block);
     if (rows.places == nullptr) {
       rows_to_lanes(rows.data + static_cast<std::size_t>(row) * net.inputs, net.inputs, count,
-                    net.inputs, workspace.lanes(0, block));
+                    net.inputs, inputs);
     } else {
-      gather_to_lanes(rows.data, rows.places + row, count, net.inputs, workspace.lanes(0, block));
+      gather_to_lanes(rows.data, rows.places + row, count, net.inputs, inputs);
     }
-    if (scale != nullptr) scale_lanes(*scale, net.inputs, width, workspace.lanes(0, block));
-    for (int l = 0; l < static_cast<int>(net.layers.size()); ++l) {
-      const ForwardBlock pass{.parameters = parameters.data(),
-                              .width = width,
-                              .x = workspace.lanes(net.places[l].from, block),
-                              .y = workspace.lanes(net.places[l].to, block),
-                              .kept = workspace.kept(l, block),
-                              .inner = workspace.inner(l, block)};
-      std::visit([&](const auto& kernel) { kernel.forward(pass); }, plan.kernels()[l]);
-    }
+    if (scale != nullptr) scale_lanes(*scale, net.inputs, block_width(batch, block), inputs);
+    forward_block(plan, parameters, batch, block, workspace);
   }
+}
+
+void forward_again(const Plan& plan, std::span<const float> parameters, int batch,
+                   Workspace& workspace) {
+  if (is_single(batch, workspace)) return forward_one(plan, parameters, workspace);
+  for (int block = 0; block < block_count(batch); ++block)
+    forward_block(plan, parameters, batch, block, workspace);
 }
 
 void backward(const Plan& plan, std::span<const float> parameters, int batch, Workspace& workspace,

@@ -114,6 +114,9 @@ inline void forward(const Plan& plan, std::span<const float> parameters, const R
                     int batch, Workspace& workspace, const InputScale* scale = nullptr) {
   forward(plan, parameters, rows, batch, 0, block_count(batch), workspace, scale);
 }
+// The rows that went forward last, whole batch, by other parameters: the workspace still has them.
+void forward_again(const Plan& plan, std::span<const float> parameters, int batch,
+                   Workspace& workspace);
 
 // Gradient of the loss with respect to all parameters, given workspace.output_gradient(block),
 // after the forward pass of the same batch. Overwrites `gradient` (whose padding stays zero) with

@@ -261,6 +261,36 @@ TEST(Network, ARowsOutputDoesNotDependOnTheBatchAroundIt) {
   }
 }
 
+// Other parameters for the same rows: as if the rows had been passed again.
+TEST(Network, ForwardAgainIsAnotherForwardOfTheSameRows) {
+  Rng rng(1, Purpose::test, 0, 1);
+  for (int round = 0; round < 60; ++round) {
+    const RandomNet random(static_cast<Activation>(round % kActivationNames.size()), 70, rng);
+    const Structure& net = random.structure;
+    const Plan plan(net);
+    const int batch = round % 3 == 0 ? 1 : 1 + static_cast<int>(rng.below(40));
+    const std::vector<float> rows =
+        random_floats(static_cast<std::size_t>(batch) * net.inputs, rng);
+    const std::vector<float> mean = random_floats(net.inputs, rng);
+    const std::vector<float> factor = random_floats(net.inputs, rng);
+    const InputScale scale{mean.data(), factor.data()};
+    const InputScale* used = rng.below(2) != 0 ? &scale : nullptr;
+    std::vector<float> others = random.parameters;
+    for (float& value : others) value *= 0.75f;
+    Workspace again(net, batch, Use::inference), fresh(net, batch, Use::inference);
+    forward(plan, random.parameters, rows.data(), batch, again, used);
+    forward_again(plan, others, batch, again);
+    forward(plan, others, rows.data(), batch, fresh, used);
+    for (int row = 0; row < batch; ++row) {
+      for (int o = 0; o < net.outputs; ++o) {
+        const int at = o * kLanes + row % kLanes;
+        ASSERT_EQ(again.outputs(row / kLanes)[at], fresh.outputs(row / kLanes)[at])
+            << net.describe() << ", batch " << batch;
+      }
+    }
+  }
+}
+
 TEST(Network, InputsAreScaledAndBounded) {
   const Structure net = make_mlp(3, 1, {.hidden = {}});
   std::vector<float> parameters(net.storage);
