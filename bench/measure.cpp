@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <vector>
+#include <random>
+#include <utility>
 
 namespace hotloop::bench {
 namespace {
@@ -15,44 +16,82 @@ class Collector : public benchmark::BenchmarkReporter {
   bool ReportContext(const Context&) override { return true; }
   void ReportRuns(const std::vector<Run>& runs) override {
     for (const Run& run : runs) {
-      if (run.run_type == Run::RT_Iteration)
-        times[run.run_name.function_name].push_back(run.GetAdjustedRealTime());
+      last[run.run_name.function_name] = {run.iterations, run.GetAdjustedRealTime()};
     }
   }
-  std::map<std::string, std::vector<double>> times;  // nanoseconds
+
+  struct Turn {
+    benchmark::IterationCount calls;
+    double nanoseconds;  // per call
+  };
+  std::map<std::string, Turn> last;
 };
 
+double quantile(std::vector<double>& values, double q) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(std::lround(q * static_cast<double>(values.size() - 1)))];
+}
+
+template <class F>
+double median_over_turns(const Timing& timing, F&& value) {
+  std::vector<double> values;
+  for (std::size_t turn = 0; turn < timing.turns_us.size(); ++turn) values.push_back(value(turn));
+  return median(std::move(values));
+}
+
 }  // namespace
+
+double median(std::vector<double> values) { return quantile(values, 0.5); }
+
+double ratio(const Timing& of, const Timing& to) {
+  return median_over_turns(of, [&](std::size_t i) { return of.turns_us[i] / to.turns_us[i]; });
+}
+
+double difference(const Timing& of, const Timing& from, const Timing& unit) {
+  return median_over_turns(
+      of, [&](std::size_t i) { return (of.turns_us[i] - from.turns_us[i]) / unit.turns_us[i]; });
+}
 
 void Measurement::add(const std::string& name, std::function<void()> body) {
   cases_[name] = std::move(body);
 }
 
-std::map<std::string, Timing> Measurement::run(int repetitions, double seconds) {
-  std::array<std::string, 2> flags = {"bench", "--benchmark_enable_random_interleaving=true"};
-  std::array<char*, 3> argv = {flags[0].data(), flags[1].data(), nullptr};
-  int argc = 2;
+std::map<std::string, Timing> Measurement::run(int turns, double seconds) {
+  std::array<std::string, 1> flags = {"bench"};
+  std::array<char*, 2> argv = {flags[0].data(), nullptr};
+  int argc = 1;
   benchmark::Initialize(&argc, argv.data());
-  benchmark::ClearRegisteredBenchmarks();
-  for (const auto& [name, body] : cases_) {
-    benchmark::RegisterBenchmark(name.c_str(),
-                                 [&body = body](benchmark::State& state) {
-                                   for (auto _ : state) body();
-                                 })
-        ->MinTime(seconds)
-        ->Repetitions(repetitions)
-        ->UseRealTime();
-  }
   Collector collector;
-  benchmark::RunSpecifiedBenchmarks(&collector);
+  std::vector<std::string> order;
+  for (const auto& [name, body] : cases_) order.push_back(name);
+  // Each case once, for `seconds` the first time and as often as it was called then ever after.
+  const auto one_turn = [&] {
+    benchmark::ClearRegisteredBenchmarks();
+    for (const std::string& name : order) {
+      auto* benchmark = benchmark::RegisterBenchmark(
+          name.c_str(), [&body = cases_.at(name)](benchmark::State& state) {
+            for (auto _ : state) body();
+          });
+      benchmark->UseRealTime();
+      const auto known = collector.last.find(name);
+      known == collector.last.end() ? benchmark->MinTime(seconds)
+                                    : benchmark->Iterations(known->second.calls);
+    }
+    benchmark::RunSpecifiedBenchmarks(&collector);
+  };
+  one_turn();  // finds out how often, and warms up
   std::map<std::string, Timing> result;
-  for (auto& [name, times] : collector.times) {
-    std::sort(times.begin(), times.end());
-    const auto quantile = [&times = times](double q) {
-      return times[static_cast<std::size_t>(
-          std::lround(q * static_cast<double>(times.size() - 1)))];
-    };
-    result[name] = {quantile(0.5) / 1e3, (quantile(0.75) - quantile(0.25)) / quantile(0.5)};
+  std::minstd_rand random(1);
+  for (int turn = 0; turn < turns; ++turn) {
+    std::shuffle(order.begin(), order.end(), random);
+    one_turn();
+    for (const std::string& name : order)
+      result[name].turns_us.push_back(collector.last.at(name).nanoseconds / 1e3);
+  }
+  for (auto& [name, timing] : result) {
+    std::vector<double> times = timing.turns_us;
+    timing.median_us = quantile(times, 0.5);
+    timing.spread = (quantile(times, 0.75) - quantile(times, 0.25)) / timing.median_us;
   }
   cases_.clear();
   return result;
