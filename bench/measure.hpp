@@ -1,5 +1,5 @@
 // Timings that can be compared: Google Benchmark runs all cases of a measurement turn by turn, each
-// turn in another random order. What counts is the median over the turns; where cases are compared, that
+// turn in another random order, its warm-up left out. What counts is the median over the turns; where cases are compared, that
 // of their ratios within a turn, because a machine that is loud for a while is so for all of them.
 #pragma once
 
