@@ -38,12 +38,10 @@ template <class F>
 double median_over_turns(const Timing& timing, F&& value) {
   std::vector<double> values;
   for (std::size_t turn = 0; turn < timing.turns_us.size(); ++turn) values.push_back(value(turn));
-  return median(std::move(values));
+  return quantile(values, 0.5);
 }
 
 }  // namespace
-
-double median(std::vector<double> values) { return quantile(values, 0.5); }
 
 double ratio(const Timing& of, const Timing& to) {
   return median_over_turns(of, [&](std::size_t i) { return of.turns_us[i] / to.turns_us[i]; });

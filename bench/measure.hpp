@@ -1,6 +1,6 @@
-// Timings that can be compared: Google Benchmark runs all cases of a measurement turn by turn, each
-// turn in another random order, its warm-up left out. What counts is the median over the turns; where cases are compared, that
-// of their ratios within a turn, because a machine that is loud for a while is so for all of them.
+// Timings that can be compared: Google Benchmark runs all cases of a measurement turn by turn, each turn
+// in another random order, each case warm. What counts is the median over the turns; where cases are
+// compared, that of their ratios within a turn, because a machine that is loud for a while is so for all.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,6 @@ struct Timing {
   std::vector<double> turns_us;  // in their order
 };
 
-double median(std::vector<double> values);
 // Medians over the turns of one measurement.
 double ratio(const Timing& of, const Timing& to);
 double difference(const Timing& of, const Timing& from, const Timing& unit);  // in units

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kCapacity = 50'000;
 constexpr int kTurns = 101;          // differences of half a microsecond are told apart
-constexpr int kCapacityTurns = 301;  // ratios to about 0.01, on a loud machine
+constexpr int kCapacityTurns = 301;  // a run then repeats to a few hundredths where it is loud
 
 struct Variant {
   const char* name;
