@@ -33,6 +33,19 @@ inline float multiply_add(float a, float b, float c) {
 #endif
 }
 
+// As many lanes as a register has, in files that are compiled for 512 bits: each lane computes what it
+// would in eight, to the bit.
+#ifdef __AVX512F__
+using WideVec = float __attribute__((vector_size(64), aligned(4), may_alias));
+inline WideVec multiply_add(WideVec a, WideVec b, WideVec c) { return _mm512_fmadd_ps(a, b, c); }
+#else
+using WideVec = Vec;
+#endif
+inline constexpr int kWideVec = sizeof(WideVec) / sizeof(float);
+
+inline WideVec load_wide(const float* p) { return *reinterpret_cast<const WideVec*>(p); }
+inline void store_wide(float* p, WideVec v) { *reinterpret_cast<WideVec*>(p) = v; }
+
 // The sum over the lanes of each of four, and of one, added in the same order.
 using Four = float __attribute__((vector_size(16), aligned(4), may_alias));
 inline Four sums(Vec a, Vec b, Vec c, Vec d) {

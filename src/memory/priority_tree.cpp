@@ -32,12 +32,12 @@ struct Points {
 
 }  // namespace
 
-PriorityTree::PriorityTree(Arena& arena, std::int64_t leaves) : count_(leaves) {
-  if (leaves == 0) return;
-  std::int64_t nodes = nodes_above(leaves, kLeaves);
-  leaves_ = arena.take<float>(nodes * kLeaves).data();
+PriorityTree::PriorityTree(Arena& arena, std::span<std::uint64_t> words, int lent)
+    : count_(std::ssize(words)), words_(words.data()), bits_(~std::uint32_t{0} << lent) {
+  assert(count_ > 0 && lent >= 0 && lent < 24);
+  std::int64_t nodes = nodes_above(count_);
   do {
-    nodes = nodes_above(nodes, kFan);
+    nodes = nodes_above(nodes);
     levels_[depth_] = arena.take<std::int64_t>(nodes * kFan).data();
     ++depth_;
   } while (nodes > kRoot);
@@ -50,21 +50,20 @@ PriorityTree::PriorityTree(Arena& arena, std::int64_t leaves) : count_(leaves) {
 
 std::size_t PriorityTree::bytes_needed(std::int64_t leaves) {
   if (leaves == 0) return 0;
-  std::int64_t nodes = nodes_above(leaves, kLeaves);
-  std::size_t bytes = nodes * kLeaves * sizeof(float);
+  std::int64_t nodes = nodes_above(leaves);
+  std::size_t bytes = 0;
   do {
-    nodes = nodes_above(nodes, kFan);
+    nodes = nodes_above(nodes);
     bytes += nodes * kFan * sizeof(std::int64_t);
   } while (nodes > kRoot);
   return bytes + (2 * width_for(nodes) + kFan) * sizeof(std::int64_t);
 }
 
 // A change of a lowest node's sum, on its way up.
-inline void PriorityTree::climb(int depth, std::int64_t node, std::int64_t difference) {
-  auto child = static_cast<std::uint64_t>(node);
-  for (int level = 0; level < depth; ++level, child /= kFan)
-    priority_node::add(levels_[level] + child / kFan * kFan, child % kFan, difference);
-  growth_[child] += difference;
+inline void PriorityTree::climb(int depth, std::uint64_t node, std::int64_t difference) {
+  for (int level = 0; level < depth; ++level, node /= kFan)
+    priority_node::add(levels_[level] + node / kFan * kFan, node % kFan, difference);
+  growth_[node] += difference;
 }
 
 void PriorityTree::grow_root() {
@@ -77,10 +76,8 @@ template <int kDepth>
 void PriorityTree::set_below_root(std::span<const std::int64_t> leaves,
                                   std::span<const float> priorities) {
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    float& leaf = leaves_[position(leaves[i])];
-    const auto old = static_cast<std::int64_t>(leaf);
-    leaf = priorities[i];
-    climb(kDepth, leaves[i] / kLeaves, static_cast<std::int64_t>(leaf) - old);
+    const auto leaf = static_cast<std::uint64_t>(leaves[i]);
+    climb(kDepth, leaf / kFan, replace(words_[leaf], priorities[i]));
   }
 }
 
@@ -95,31 +92,27 @@ void PriorityTree::set(std::span<const std::int64_t> leaves, std::span<const flo
 void PriorityTree::fill(std::int64_t first, std::int64_t count, float priority) {
   const std::int64_t end = first + count;
   while (first < end) {
-    const std::int64_t node = first / kLeaves, node_end = std::min(end, (node + 1) * kLeaves);
-    std::int64_t difference = static_cast<std::int64_t>(priority) * (node_end - first);
-    for (; first < node_end; ++first) {
-      float& leaf = leaves_[position(first)];
-      difference -= static_cast<std::int64_t>(leaf);
-      leaf = priority;
-    }
+    const std::int64_t node = first / kFan, node_end = std::min(end, (node + 1) * kFan);
+    std::int64_t difference = 0;
+    for (; first < node_end; ++first) difference += replace(words_[first], priority);
     if (difference != 0) climb(depth_, node, difference);
   }
   grow_root();
 }
 
 void PriorityTree::rebuild() {
-  const std::int64_t lowest = nodes_above(count_, kLeaves);
+  const std::int64_t lowest = nodes_above(count_);
   std::int64_t nodes = lowest;
   for (int level = 0; level < depth_; ++level) {
-    nodes = nodes_above(nodes, kFan);
+    nodes = nodes_above(nodes);
     std::fill_n(levels_[level], nodes * kFan, 0);
   }
   std::fill_n(root_, width_, 0);
   total_ = 0;
   for (std::int64_t node = 0; node < lowest; ++node) {
     std::int64_t sum = 0;
-    for (std::int64_t i = 0; i < kLeaves; ++i)
-      sum += static_cast<std::int64_t>(leaves_[node * kLeaves + i]);
+    for (std::int64_t i = 0; i < kFan; ++i)
+      sum += static_cast<std::int64_t>(priority_in(words_[node * kFan + i]));
     climb(depth_, node, sum);
   }
   grow_root();
@@ -154,7 +147,7 @@ void PriorityTree::descend(std::span<std::uint64_t> random, std::span<std::int64
   for (int level = depth_ - 1; level >= 0; --level) {
     const std::int64_t* const level_sums = levels_[level];
     const auto* const below_it = level > 0 ? reinterpret_cast<const std::byte*>(levels_[level - 1])
-                                           : reinterpret_cast<const std::byte*>(leaves_);
+                                           : reinterpret_cast<const std::byte*>(words_);
     for (std::int64_t i = 0; i < count; ++i) {
       const Point from = points.at(i);
       const std::int64_t* sums = level_sums + from.node * kFan;
@@ -167,7 +160,6 @@ void PriorityTree::descend(std::span<std::uint64_t> random, std::span<std::int64
   }
 }
 
-template <auto kLeafOf>
 void PriorityTree::find_leaves(std::span<const std::uint64_t> bounds,
                                std::span<std::int64_t> leaves, std::span<float> priorities,
                                const Companions& companions) const {
@@ -178,26 +170,23 @@ void PriorityTree::find_leaves(std::span<const std::uint64_t> bounds,
   const auto ask = [](const Companion& companion, std::int64_t leaf) {
     ask_for_line_early(static_cast<const std::byte*>(companion.first) + leaf * companion.bytes);
   };
-  const auto [one, two, three] = companions;
+  const auto [one, two] = companions;
   for (std::int64_t i = 0; i < count; ++i) {
-    const float* node = leaves_ + found[i] * kLeaves;
-    const std::uint64_t child = kLeafOf(node, static_cast<std::int64_t>(bound[i]));
-    const std::int64_t leaf = found[i] * kLeaves + static_cast<std::int64_t>(child);
+    const std::uint64_t* node = words_ + found[i] * kFan;
+    const std::uint64_t child =
+        priority_node::leaf_of(node, bits_, static_cast<std::int64_t>(bound[i]));
+    const std::int64_t leaf = found[i] * kFan + static_cast<std::int64_t>(child);
     found[i] = leaf;
     ask(one, leaf);
     ask(two, leaf);
-    ask(three, leaf);
-    priority[i] = node[kPosition[child]];
+    priority[i] = priority_in(node[child]);
   }
 }
 
 void PriorityTree::draw(std::span<std::uint64_t> random, std::span<std::int64_t> leaves,
-                        std::span<float> priorities, float largest,
-                        const Companions& companions) const {
+                        std::span<float> priorities, const Companions& companions) const {
   descend(random, leaves);
-  largest < kNarrow
-      ? find_leaves<priority_node::narrow_leaf_of>(random, leaves, priorities, companions)
-      : find_leaves<priority_node::leaf_of>(random, leaves, priorities, companions);
+  find_leaves(random, leaves, priorities, companions);
 }
 
 }  // namespace hotloop

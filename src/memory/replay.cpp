@@ -10,9 +10,6 @@ std::int64_t slots_of(const ReplayShape& s) { return s.capacity / s.lanes; }
 std::int64_t aside_of(const ReplayShape& s) {
   return s.max_steps > 0 ? slots_of(s) / s.max_steps + 2 : 0;
 }
-std::int64_t leaves_of(const ReplayShape& s) {
-  return s.prioritised ? (slots_of(s) + 1) * s.lanes : 0;
-}
 std::size_t obs_bytes(const ReplayShape& s) {
   return s.obs * sizeof(float) + (s.masks ? static_cast<std::size_t>(s.actions) : 0);
 }
@@ -29,8 +26,12 @@ std::size_t Replay::bytes_needed(const ReplayShape& s, std::int64_t draws) {
       (slots_of(s) + 1) * (small + obs_bytes(s)) + aside_of(s) * obs_bytes(s);
   std::size_t gathered =
       2 * obs_bytes(s) + sizeof(std::int32_t) + 2 * sizeof(float) + sizeof(std::int64_t);
-  if (s.prioritised) gathered += 2 * sizeof(float) + sizeof(std::uint64_t);
-  return stored * s.lanes + PriorityTree::bytes_needed(leaves_of(s)) + gathered * draws;
+  std::size_t sums = 0;
+  if (s.prioritised) {
+    sums = PriorityTree::bytes_needed((slots_of(s) + 1) * s.lanes);
+    gathered += 2 * sizeof(float) + sizeof(std::uint64_t);
+  }
+  return stored * s.lanes + sums + gathered * draws;
 }
 
 Replay::Replay(const ReplayShape& shape, std::int64_t draws)
@@ -38,8 +39,9 @@ Replay::Replay(const ReplayShape& shape, std::int64_t draws)
       slots_(slots_of(shape)),
       ring_(slots_ + 1),
       aside_(aside_of(shape)),
-      tree_(arena_, leaves_of(shape)) {
-  assert(slots_ > 0 && shape.steps > 0);
+      action_and_end_((4u << std::bit_width(static_cast<unsigned>(shape.actions) - 1)) - 1) {
+  assert(slots_ > 0 && shape.steps > 0 && shape.actions > 0);
+  assert(!shape.prioritised || shape.actions <= kMostActionsByPriority);
   const std::size_t n = shape.lanes;
   const std::size_t d = shape.obs;
   const std::size_t a = shape.masks ? shape.actions : 0;
@@ -60,6 +62,7 @@ Replay::Replay(const ReplayShape& shape, std::int64_t draws)
   powers_[0] = 1;
   for (int k = 1; k <= shape.steps; ++k) powers_[k] = powers_[k - 1] * shape.gamma;
   if (!shape.prioritised) return;
+  tree_ = PriorityTree(arena_, outcomes_, std::bit_width(action_and_end_));
   random_ = arena_.take<std::uint64_t>(draws);
   constexpr std::int64_t kVector = 16;
   const std::int64_t padded = (draws + kVector - 1) / kVector * kVector;

@@ -1,6 +1,6 @@
 // Replay memory as a structure of arrays: whole vector steps in, whole batches out. Observations have
-// a ring of their own; action, reward and end share a word, because a random draw costs as much as the
-// cache lines it touches.
+// a ring of their own; reward, action, end and priority share a word, because a random draw costs as much
+// as the cache lines it touches.
 //
 // Lane n is environment n. A slot holds one vector step: slot t of every field is contiguous over
 // lanes, so a push is one copy per field. s' of slot t is the observation of slot t + 1: it is
@@ -18,7 +18,9 @@
 // Prioritised replay (Schaul et al. 2016, proportional): transition i is drawn with probability
 // P_i = p_i / sum p, p = (|error| + epsilon)^alpha, and weighs w_i = (size * P_i)^-beta, divided by
 // the largest w of its batch. New transitions enter with the largest priority given so far. The leaves
-// of the tree are the places of the ring; those of the head have priority 0.
+// of the tree are the places of the ring; those of the head have priority 0. A priority has as many bits
+// as action and end leave of a float, 21 where there are two actions: it is drawn and weighed by what it is
+// rounded to.
 //
 // Combined experience replay (Zhang and Sutton 2017): the newest vector step is in every batch.
 #pragma once
@@ -56,6 +58,9 @@ class Replay {
  public:
   // `draws` is the largest number of transitions that one `sample` gathers.
   Replay(const ReplayShape& shape, std::int64_t draws);
+
+  // With more of them, too little of a priority would be left.
+  static constexpr int kMostActionsByPriority = 1 << 14;
 
   static double bytes_per_transition(const ReplayShape& shape);
   static std::size_t bytes_needed(const ReplayShape& shape, std::int64_t draws);
@@ -99,7 +104,6 @@ class Replay {
     v("final_mask", final_mask_);
     if (!shape_.prioritised) return;
     v("largest_priority", std::span<float>(&largest_priority_, 1));
-    v("priorities.leaves", tree_.leaves(slots * shape_.lanes));
   }
   // After restoring: what is not visited follows from what is.
   void restored() {
@@ -109,7 +113,8 @@ class Replay {
  private:
   enum End : std::uint32_t { kRunning = 0, kTerminated = 1, kTruncated = 2 };
 
-  // What followed an action, in a word: the reward's bits, the action, two bits for the end.
+  // What followed an action, in a word: the reward's bits; the priority's, or 0; the action, and two bits
+  // for the end.
   struct Outcome {
     float reward;
     std::uint32_t action;
@@ -118,9 +123,10 @@ class Replay {
   static std::uint64_t pack(const Outcome& o) {
     return std::uint64_t{std::bit_cast<std::uint32_t>(o.reward)} << 32 | o.action << 2 | o.end;
   }
-  static Outcome unpack(std::uint64_t word) {
+  Outcome unpack(std::uint64_t word) const {
     const auto low = static_cast<std::uint32_t>(word);
-    return {std::bit_cast<float>(static_cast<std::uint32_t>(word >> 32)), low >> 2, low & 3};
+    return {std::bit_cast<float>(static_cast<std::uint32_t>(word >> 32)),
+            (low & action_and_end_) >> 2, low & 3};
   }
 
   std::int64_t stored_slots() const { return pushed_ < slots_ ? pushed_ : slots_; }
@@ -154,9 +160,10 @@ class Replay {
   std::int64_t terminals_ = 0;                   // stored transitions that terminated
   float largest_priority_ = PriorityTree::kOne;  // given so far, in units of the tree
   int batch_size_ = 0;
-  std::int64_t sampled_at_ = 0;  // `pushed_` at the last sample
+  std::int64_t sampled_at_ = 0;   // `pushed_` at the last sample
+  std::uint32_t action_and_end_;  // the bits that they have of an outcome
   Arena arena_;
-  PriorityTree tree_;                   // [ring, N], or none
+  PriorityTree tree_;                   // over the outcomes, if prioritised
   std::span<float> obs_;                // [ring, N, D]
   std::span<std::uint8_t> mask_;        // [ring, N, A]
   std::span<std::uint64_t> outcomes_;   // [ring, N]

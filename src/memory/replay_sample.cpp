@@ -56,10 +56,8 @@ void Replay::draw_by_priority(std::uint64_t seed, std::uint64_t stream, std::int
   random_words(seed, Purpose::replay, 0, stream, random);
   const std::int64_t row = shape_.obs;
   const std::int64_t bytes = row * static_cast<std::int64_t>(sizeof(float));
-  tree_.draw(random, places_, priorities_, largest_priority_,
-             {{{obs_.data(), bytes},
-               {obs_.data() + shape_.steps * shape_.lanes * row, bytes},
-               {outcomes_.data(), sizeof(std::uint64_t)}}});
+  tree_.draw(random, places_, priorities_,
+             {{{obs_.data(), bytes}, {obs_.data() + shape_.steps * shape_.lanes * row, bytes}}});
 }
 
 template <bool kOneStep>

@@ -93,6 +93,12 @@ void check_feasible(const TrainSpec& spec) {
         spec.env, env.action_size, env.action_size == 1 ? "" : "s",
         kAlgorithmNames[static_cast<std::size_t>(spec.algorithm)]));
   }
+  if (spec.q.prioritised && env.actions > Replay::kMostActionsByPriority) {
+    throw UsageError(fmt::format(
+        "replay.prioritised: {} has {} actions, but a transition stored by priority has room for "
+        "the number of one among {} at most; uniform replay takes any",
+        spec.env, env.actions, Replay::kMostActionsByPriority));
+  }
   check_reward_parts(spec, env);
   check_box_keys(spec, env);
   if (spec.evaluation.stop_when_solved && std::isnan(solved_threshold(spec.evaluation, env))) {

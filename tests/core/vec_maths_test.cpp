@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 namespace hotloop {
@@ -45,6 +46,21 @@ TEST(VecMaths, WhatIsBeyondIsTheEnd) {
   EXPECT_TRUE(std::isnan(exp2_one(NAN)));
   EXPECT_EQ(log2_one(0), -127);
   EXPECT_EQ(log2_one(kInfinity), 128);
+}
+
+// A register of 512 bits, where this file is compiled for such, gives what one of 256 does.
+TEST(VecMaths, EveryWidthGivesTheSameBits) {
+  for (int first = -2000; first < 2000; first += kWideVec) {
+    float y[kWideVec], narrow[kWideVec], wide[kWideVec];
+    for (int i = 0; i < kWideVec; ++i) y[i] = static_cast<float>(first + i) * 0.0712345f;
+    for (int i = 0; i < kWideVec; i += kVec) store(narrow + i, exp2_of(load(y + i)));
+    store_wide(wide, exp2_of(load_wide(y)));
+    ASSERT_EQ(std::memcmp(narrow, wide, sizeof wide), 0);
+    float again[kWideVec];
+    for (int i = 0; i < kWideVec; i += kVec) store(again + i, log2_of(load(narrow + i)));
+    store_wide(wide, log2_of(load_wide(narrow)));
+    ASSERT_EQ(std::memcmp(again, wide, sizeof wide), 0);
+  }
 }
 
 TEST(VecMaths, PolynomialInDescendingPowers) {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
 #include <vector>
 
 #include "memory/random_words.hpp"
@@ -19,21 +19,50 @@ std::vector<std::uint64_t> words(std::size_t count, std::uint64_t step) {
   return result;
 }
 
-// The numbers are used up, so this takes a copy. No leaf is above `largest`.
-void draw(const PriorityTree& tree, std::vector<std::uint64_t> random, float largest,
+// A tree and its words. All bits that it has lent are 1, and have to stay so.
+struct Wood {
+  static constexpr int kLent = 3;
+
+  explicit Wood(std::int64_t leaves) : words(arena.take<std::uint64_t>(leaves)) {
+    for (std::uint64_t& word : words) word = kOthers;
+    tree = PriorityTree(arena, words, kLent);
+  }
+  ~Wood() {
+    for (const std::uint64_t word : words) {
+      if ((word & kOthers) != kOthers) {
+        ADD_FAILURE() << "a bit that is not a priority's was changed";
+        break;
+      }
+    }
+  }
+
+  static constexpr std::uint64_t kOthers = ~std::uint64_t{0} << 32 | ((1u << kLent) - 1);
+  Arena arena;
+  std::span<std::uint64_t> words;
+  PriorityTree tree;
+};
+
+// Has as many bits as a leaf of a Wood keeps.
+std::int64_t kept(std::int64_t priority) {
+  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(priority));
+  return static_cast<std::int64_t>(std::bit_cast<float>(bits >> Wood::kLent << Wood::kLent));
+}
+
+// The numbers are used up, so this takes a copy.
+void draw(const PriorityTree& tree, std::vector<std::uint64_t> random,
           std::vector<std::int64_t>& drawn, std::vector<float>& priorities) {
-  tree.draw(random, drawn, priorities, largest, {});
+  tree.draw(random, drawn, priorities, {});
 }
 
 // Random batches of changes, fills of neighbours and draws; priorities from 0 to `largest`.
 void compare_with_twin(std::int64_t count, std::int64_t largest, Rng& rng) {
-  Arena arena;
-  PriorityTree tree(arena, count);
+  Wood wood(count);
+  PriorityTree& tree = wood.tree;
   reference::PriorityTree twin{std::vector<std::int64_t>(count)};
   const auto priority = [&] {
     const std::int64_t kinds[] = {0, 1, PriorityTree::kOne - rng.below(1 << 20),
                                   (PriorityTree::kOne - rng.below(1 << 20)) * 4, largest};
-    return kinds[rng.below(5)];
+    return kept(kinds[rng.below(5)]);
   };
   const bool huge = count > 1'000'000;  // the twin is slow
   for (int round = 0; round < (huge ? 1 : count < 100'000 ? 60 : 4); ++round) {
@@ -58,7 +87,7 @@ void compare_with_twin(std::int64_t count, std::int64_t largest, Rng& rng) {
     const auto random = words(huge ? 4 : 1 + rng.below(70), round);
     std::vector<std::int64_t> drawn(random.size());
     std::vector<float> priorities(random.size());
-    draw(tree, random, static_cast<float>(largest), drawn, priorities);
+    draw(tree, random, drawn, priorities);
     for (std::size_t k = 0; k < random.size(); ++k) {
       ASSERT_EQ(drawn[k], twin.draw(random[k], k, random.size())) << count << " leaves, draw " << k;
       ASSERT_EQ(static_cast<std::int64_t>(priorities[k]), twin.leaves[drawn[k]]);
@@ -67,30 +96,27 @@ void compare_with_twin(std::int64_t count, std::int64_t largest, Rng& rng) {
   }
 }
 
-// Small priorities are searched for in other ways than large ones; trees of one to five levels have
-// loops of their own.
+// Trees of one to six levels have loops of their own.
 TEST(PriorityTree, EqualsItsSlowTwin) {
   Rng rng(1, Purpose::test, 1, 0);
   for (const std::int64_t count : {1, 2, 7, 8, 9, 63, 64, 65, 500, 2048, 4097, 32'768, 32'769,
                                    140'000, 262'145, 2'097'153, 16'777'217}) {
-    Arena arena;
-    const std::int64_t narrow = static_cast<std::int64_t>(PriorityTree::kNarrow) - 8;
-    compare_with_twin(count, narrow, rng);
-    compare_with_twin(count, PriorityTree(arena, count).limit(), rng);
+    compare_with_twin(count, 8 * PriorityTree::kOne, rng);
+    compare_with_twin(count, Wood(count).tree.limit(), rng);
   }
 }
 
 // The ends of the strata: the smallest and the largest random number, with gaps of zeros between.
 TEST(PriorityTree, ZeroIsNeverDrawn) {
-  Arena arena;
-  PriorityTree tree(arena, 1000);
+  Wood wood(1000);
+  PriorityTree& tree = wood.tree;
   std::vector<std::int64_t> drawn(3);
   std::vector<float> priorities(3);
   for (const std::int64_t leaf : {0, 7, 8, 512, 999}) {
     tree.fill(0, 1000, 0);
     tree.fill(leaf, 1, 1);  // one unit: two of the three strata are empty
     for (const std::uint64_t u : {std::uint64_t{0}, ~std::uint64_t{0}}) {
-      draw(tree, std::vector<std::uint64_t>(3, u), 1, drawn, priorities);
+      draw(tree, std::vector<std::uint64_t>(3, u), drawn, priorities);
       EXPECT_EQ(drawn, std::vector<std::int64_t>(3, leaf));
       EXPECT_EQ(priorities, std::vector<float>(3, 1));
     }
@@ -99,23 +125,23 @@ TEST(PriorityTree, ZeroIsNeverDrawn) {
 
 // Four leaves of priority 1, 2, 3, 4 and ten strata of one unit each, worked by hand.
 TEST(PriorityTree, StrataWorkedByHand) {
-  Arena arena;
-  PriorityTree tree(arena, 4);
+  Wood wood(4);
+  PriorityTree& tree = wood.tree;
   tree.set(std::vector<std::int64_t>{0, 1, 2, 3}, std::vector<float>{1, 2, 3, 4});
   std::vector<std::int64_t> drawn(10);
   std::vector<float> priorities(10);
-  draw(tree, words(10, 0), 4, drawn, priorities);
+  draw(tree, words(10, 0), drawn, priorities);
   EXPECT_EQ(drawn, (std::vector<std::int64_t>{0, 1, 1, 2, 2, 2, 3, 3, 3, 3}));
   EXPECT_EQ(priorities, (std::vector<float>{1, 2, 2, 3, 3, 3, 4, 4, 4, 4}));
 }
 
-void expect_same_draws(const PriorityTree& a, const PriorityTree& b, std::int64_t limit) {
+void expect_same_draws(const PriorityTree& a, const PriorityTree& b) {
   ASSERT_EQ(a.total(), b.total());
   const auto random = words(100'000, 4);
   std::vector<std::int64_t> from_a(random.size()), from_b(random.size());
   std::vector<float> priorities(random.size());
-  draw(a, random, static_cast<float>(limit), from_a, priorities);
-  draw(b, random, static_cast<float>(limit), from_b, priorities);
+  draw(a, random, from_a, priorities);
+  draw(b, random, from_b, priorities);
   EXPECT_EQ(from_a, from_b);
 }
 
@@ -123,45 +149,47 @@ void expect_same_draws(const PriorityTree& a, const PriorityTree& b, std::int64_
 // draws the same.
 TEST(PriorityTree, DoesNotDrift) {
   constexpr std::int64_t kLeaves = 3000;
-  Arena arena;
-  PriorityTree tree(arena, kLeaves);
+  Wood wood(kLeaves), other(kLeaves);
+  PriorityTree& tree = wood.tree;
+  PriorityTree& filled = other.tree;
   Rng rng(1, Purpose::test, 2, 0);
   std::vector<std::int64_t> leaves(32);
   std::vector<float> values(32);
   for (int change = 0; change < 1'000'000; change += 32) {
     for (int i = 0; i < 32; ++i) {
       leaves[i] = rng.below(kLeaves);
-      values[i] = std::floor(static_cast<float>(rng.uniform() * static_cast<double>(tree.limit())));
+      values[i] = static_cast<float>(
+          kept(static_cast<std::int64_t>(rng.uniform() * static_cast<double>(tree.limit()))));
     }
     tree.set(leaves, values);
   }
-  PriorityTree filled(arena, kLeaves);
   std::int64_t sum = 0;
   for (std::int64_t leaf = 0; leaf < kLeaves; ++leaf) {
     sum += static_cast<std::int64_t>(tree[leaf]);
     filled.fill(leaf, 1, tree[leaf]);
   }
   EXPECT_EQ(tree.total(), sum);
-  expect_same_draws(tree, filled, tree.limit());
+  expect_same_draws(tree, filled);
 }
 
 // For sizes with one to three levels between root and leaves; what was there before must not matter.
 TEST(PriorityTree, IsRebuiltFromItsLeaves) {
   for (const std::int64_t count : {1, 1000, 40'000, 300'000}) {
-    Arena arena;
-    PriorityTree tree(arena, count), rebuilt(arena, count);
+    Wood wood(count), other(count);
+    PriorityTree& tree = wood.tree;
+    PriorityTree& rebuilt = other.tree;
     Rng rng(1, Purpose::test, 5, 0);
     for (std::int64_t leaf = 0; leaf < count; ++leaf)
-      tree.fill(leaf, 1, static_cast<float>(rng.below(1 << 24)));
+      tree.fill(leaf, 1, static_cast<float>(kept(rng.below(1 << 24))));
     tree.fill(0, 1, 1);
     rebuilt.fill(0, count, 7);
-    std::ranges::copy(tree.leaves(count), rebuilt.leaves(count).begin());
+    std::ranges::copy(wood.words, other.words.begin());
     rebuilt.rebuild();
-    expect_same_draws(tree, rebuilt, PriorityTree::kOne);
+    expect_same_draws(tree, rebuilt);
     const std::vector<std::int64_t> changed = {count / 2};
     tree.set(changed, std::vector<float>{3});
     rebuilt.set(changed, std::vector<float>{3});
-    expect_same_draws(tree, rebuilt, PriorityTree::kOne);
+    expect_same_draws(tree, rebuilt);
   }
 }
 
@@ -169,19 +197,18 @@ TEST(PriorityTree, IsRebuiltFromItsLeaves) {
 // chi-square with 19 degrees of freedom stays below 43.8 with probability 0.999. Stratified draws
 // come much closer: a leaf's count is then off by at most the two strata that it shares.
 TEST(PriorityTree, FrequenciesFollowPriorities) {
-  Arena arena;
-  PriorityTree tree(arena, 20);
+  Wood wood(20);
+  PriorityTree& tree = wood.tree;
   for (int i = 0; i < 20; ++i) tree.fill(i, 1, static_cast<float>((i + 1) * PriorityTree::kOne));
-  const float largest = 20 * float{PriorityTree::kOne};
   const auto random = words(210'000, 3);
   std::vector<int> alone(20), together(20);
   std::vector<std::int64_t> drawn(random.size());
   std::vector<float> priorities(random.size());
   for (std::size_t k = 0; k < random.size(); ++k) {
-    draw(tree, {random[k]}, largest, drawn, priorities);
+    draw(tree, {random[k]}, drawn, priorities);
     ++alone[drawn[0]];
   }
-  draw(tree, random, largest, drawn, priorities);
+  draw(tree, random, drawn, priorities);
   for (const std::int64_t leaf : drawn) ++together[leaf];
   double chi_square = 0;
   for (int i = 0; i < 20; ++i) {
@@ -196,25 +223,26 @@ TEST(PriorityTree, FrequenciesFollowPriorities) {
 TEST(PriorityTree, BytesAreWhatItTakes) {
   for (const std::int64_t leaves : {1, 8, 9, 1000, 4096, 5000}) {
     Arena arena;
-    PriorityTree tree(arena, leaves);
-    EXPECT_EQ(arena.bytes(), PriorityTree::bytes_needed(leaves));
+    const std::span<std::uint64_t> words = arena.take<std::uint64_t>(leaves);
+    const std::size_t before = arena.bytes();
+    const PriorityTree tree(arena, words, 0);
+    EXPECT_EQ(arena.bytes() - before, PriorityTree::bytes_needed(leaves));
   }
-  // 4 for the leaf, 8 for 16 of them, 8 for 16 * 8, 8 for 16 * 8 * 8; and 16 for the root's 128 children.
-  EXPECT_NEAR(PriorityTree::bytes_needed(1'000'000) / 1e6,
-              4 + 8 / 16.0 * (1 + 1 / 8.0 + 1 / 64.0) + 16 * 128 / 1e6, 0.001);
-  EXPECT_EQ(PriorityTree::bytes_needed(0), 0);
+  // 8 for 8 leaves, for 64, and for 512; and 16 for each of the root's 245 children.
+  EXPECT_NEAR(PriorityTree::bytes_needed(1'000'000) / 1e6, 1 + 1 / 8.0 + 1 / 64.0 + 16 * 245 / 1e6,
+              0.001);
 }
 
 TEST(PriorityTree, AllocatesNothing) {
   if (!kCountsAllocations) GTEST_SKIP();
-  Arena arena;
-  PriorityTree tree(arena, 1000);
+  Wood wood(1000);
+  PriorityTree& tree = wood.tree;
   auto random = words(32, 0);
   std::vector<std::int64_t> drawn(32);
   std::vector<float> priorities(32);
   const std::int64_t before = allocations();
   tree.fill(0, 1000, 5);
-  tree.draw(random, drawn, priorities, 5, {});
+  tree.draw(random, drawn, priorities, {});
   tree.set(drawn, priorities);
   EXPECT_EQ(allocations() - before, 0);
 }

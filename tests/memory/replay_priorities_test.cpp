@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "memory/random_words.hpp"
@@ -78,6 +79,42 @@ TEST(PrioritisedReplay, WorkedPriorities) {
   EXPECT_NEAR(replay.priority(1), 0.00398107, 1e-7);
   EXPECT_NEAR(replay.priority(2), 8, 1e-5);
   EXPECT_NEAR(replay.priority(3), 0.125, 1e-6);
+}
+
+// Action and end take their bits from the priority, which is rounded to what is left: 24 bits less 2 for
+// the end and those of the largest action.
+TEST(PrioritisedReplay, ActionsAndPrioritiesShareAWord) {
+  for (const auto& [actions, bits] :
+       {std::pair{1, 22}, {2, 21}, {3, 20}, {18, 17}, {Replay::kMostActionsByPriority, 8}}) {
+    SCOPED_TRACE(actions);
+    Replay replay(
+        {.lanes = 4, .obs = 1, .actions = actions, .capacity = 8, .prioritised = true, .alpha = 1},
+        4);
+    const std::vector<float> obs = {0, 1, 2, 3}, rewards = {-1, 0, 1e-30f, 3e30f};
+    const std::vector<std::int32_t> taken = {0, actions / 2, actions - 1, actions - 1};
+    const std::vector<std::uint8_t> no(4), terminated = {0, 1, 0, 1};
+    replay.begin(obs, {});
+    replay.push({taken, rewards, terminated, no, obs, {}, obs, {}});
+    const std::vector<float> errors = {1.2345678f, 0.9876543f, 1.5555555f, 1.0101010f};
+    for (int round = 0; round < 3; ++round) {
+      replay.sample(1, 4, 1, 0, 1);
+      const Batch batch = replay.batch(0);
+      for (int i = 0; i < 4; ++i) {
+        const auto place = static_cast<int>(batch.obs[i]);
+        EXPECT_EQ(batch.actions[i], taken[place]);
+        EXPECT_EQ(batch.rewards[i], rewards[place]);
+        EXPECT_EQ(batch.discounts[i], terminated[place] != 0 ? 0.0f : 0.99f);
+      }
+      if (round > 0) continue;
+      replay.set_priorities(0, errors);
+      for (int i = 0; i < 4; ++i) {
+        const double exact = double{errors[i]} + 1e-4;
+        const double unit = std::ldexp(1.0, exact < 1 ? -bits : 1 - bits);  // the last bit's
+        EXPECT_NEAR(replay.priority(i), exact, unit / 2 + 1e-6 * exact);
+        EXPECT_EQ(std::remainder(replay.priority(i), unit), 0);
+      }
+    }
+  }
 }
 
 TEST(PrioritisedReplay, NewTransitionsEnterWithTheLargestPriorityGiven) {

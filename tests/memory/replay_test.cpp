@@ -183,10 +183,10 @@ TEST(Replay, DrawsAreUniform) {
 
 TEST(Replay, BytesAreWhatTheArraysTake) {
   ReplayShape shape{.lanes = 8, .obs = 4, .actions = 2, .max_steps = 500, .capacity = 100'000};
-  // s; a, r and end in a word; s' is free
+  // s; a, r, end and priority in a word; s' is free
   EXPECT_NEAR(Replay::bytes_per_transition(shape), 4 * 4 + 8, 0.1);
   shape.prioritised = true;
-  EXPECT_NEAR(Replay::bytes_per_transition(shape), 4 * 4 + 8 + 4 + 8 / 16.0 + 8 / 128.0, 0.1);
+  EXPECT_NEAR(Replay::bytes_per_transition(shape), 4 * 4 + 8 + 1 + 1 / 8.0, 0.1);
   shape.capacity = 1000;
   for (const bool prioritised : {false, true}) {
     shape.prioritised = prioritised;
@@ -198,10 +198,7 @@ TEST(Replay, BytesAreWhatTheArraysTake) {
     replay.visit([&](std::string_view, auto array) {
       if (array.size() > 1) bytes += array.size_bytes();  // single numbers are part of the object
     });
-    if (prioritised) {  // sums follow from the leaves
-      constexpr std::int64_t kPlaces = 1008;
-      bytes += PriorityTree::bytes_needed(kPlaces) - kPlaces * sizeof(float);
-    }
+    if (prioritised) bytes += PriorityTree::bytes_needed(1008);  // sums follow from the leaves
     EXPECT_EQ(bytes, Replay::bytes_needed(shape, 0));
   }
 }

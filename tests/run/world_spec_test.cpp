@@ -1,8 +1,19 @@
 #include <gtest/gtest.h>
+#include <hotloop/env.hpp>
 #include <hotloop/error.hpp>
 
 #include "run/spec.hpp"
 #include "run/trainer.hpp"
+
+// One action more than replay by priority takes.
+struct ManyActions {
+  static constexpr hotloop::EnvSpec spec{
+      .name = "test_many_actions", .obs = 1, .actions = 16385, .max_steps = 10};
+  void reset(hotloop::Rng&) {}
+  void observe(std::span<float> obs) const { obs[0] = 0; }
+  hotloop::Step step(int, hotloop::Rng&) { return {}; }
+};
+HOTLOOP_ENV(ManyActions)
 
 namespace hotloop {
 namespace {
@@ -64,6 +75,19 @@ TEST(WorldSpec, WhatNoMachineHasRoomForIsRefusedBeforehand) {
   for (int layer = 1; layer < 32; ++layer) wide += ", 16384";  // 8 billion parameters
   EXPECT_TRUE(refused({"net.hidden=[" + wide + "]"}).starts_with("net.hidden: the network, with"));
   EXPECT_TRUE(refused({"replay.capacity=4000000000"}).starts_with("replay.capacity: 4000000000"));
+}
+
+TEST(WorldSpec, PrioritiesLeaveRoomForSoManyActions) {
+  EXPECT_NO_THROW(check_feasible(load_world_spec("test_many_actions", Algorithm::dqn)));
+  const std::vector<std::string> overrides = {"replay.prioritised=true"};
+  try {
+    check_feasible(load_world_spec("test_many_actions", Algorithm::dqn, overrides));
+    FAIL() << "accepted";
+  } catch (const UsageError& error) {
+    EXPECT_TRUE(std::string(error.what())
+                    .starts_with("replay.prioritised: test_many_actions has 16385 actions, but"))
+        << error.what();
+  }
 }
 
 TEST(WorldSpec, SolvedNeedsAThreshold) {
