@@ -49,7 +49,6 @@ PriorityTree::PriorityTree(Arena& arena, std::span<std::uint64_t> words, int len
 }
 
 std::size_t PriorityTree::bytes_needed(std::int64_t leaves) {
-  if (leaves == 0) return 0;
   std::int64_t nodes = nodes_above(leaves);
   std::size_t bytes = 0;
   do {

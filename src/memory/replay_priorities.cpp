@@ -70,7 +70,7 @@ void Replay::set_priorities([[maybe_unused]] int index, std::span<const float> e
   const auto alpha = static_cast<float>(shape_.alpha);
   const WideVec limit = WideVec{} + static_cast<float>(tree_.limit());
   std::copy(errors.begin(), errors.end(), priorities_.begin());
-  pad(priorities_, batch_size_, 0);
+  pad(priorities_, batch_size_, errors[0]);
   WideVec most = WideVec{} + largest_priority_;
   for (std::int64_t i = 0; i < batch_size_; i += kWideVec) {
     const WideVec base = load_wide(&priorities_[i]) + epsilon;
