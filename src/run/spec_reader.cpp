@@ -552,7 +552,8 @@ class SpecReader {
     otherwise("algo.target.every", q.target_every, std::int64_t{0});
     if (spec_.algorithm == Algorithm::sarsa) otherwise("algo.lambda", q.lambda, 0.0);
     if (spec_.algorithm == Algorithm::pqn) {  // what it has instead of a target network
-      const bool can = spec_.net.graph.kind == GraphKind::none && spec_.net.dueling_hidden.empty();
+      const bool can = spec_.net.graph.kind == GraphKind::none && !spec_.net.hidden.empty() &&
+                       spec_.net.dueling_hidden.empty();
       otherwise("net.layer_norm", spec_.net.layer_norm, can);
     }
   }

@@ -90,6 +90,10 @@ class Checker {
     if (spec_.net.dueling && !spec_.net.dueling_hidden.empty() && spec_.net.layer_norm) {
       blame("net.dueling_hidden", "does not go together with net.layer_norm; choose one of them");
     }
+    if (spec_.net.layer_norm && spec_.net.hidden.empty() &&
+        spec_.net.graph.kind == GraphKind::none) {
+      blame("net.layer_norm", "normalises the hidden layers, and net.hidden has none");
+    }
   }
 
   void check_graph() {
@@ -165,6 +169,12 @@ class Checker {
             fmt::format("env.count ({}) leaves no room for older transitions in a batch of {}; "
                         "allowed: fewer environments than the batch",
                         envs, draw));
+    }
+    if (q_.n_step > 1 && q_.gamma == 0) {
+      blame("algo.n_step",
+            fmt::format("{} steps, but with algo.gamma 0 only the reward of the first "
+                        "would count",
+                        q_.n_step));
     }
     if (const std::int64_t kept = q_.replay_capacity / envs; q_.n_step > kept && kept > 0) {
       blame("algo.n_step",

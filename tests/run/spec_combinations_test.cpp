@@ -138,6 +138,11 @@ TEST(Spec, CombinationsThatMakeNoSenseAreRefused) {
                 .find("does not go together with net.layer_norm"),
             std::string::npos);
   EXPECT_EQ(refused({"net.dueling=true", "net.dueling_hidden=[8]"}), "accepted");
+  EXPECT_NE(refused({"net.hidden=[]", "net.layer_norm=true"}).find("net.hidden has none"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.n_step=3", "algo.gamma=0"}).find("only the reward of the first"),
+            std::string::npos);
+  EXPECT_EQ(refused({"algo.gamma=0"}), "accepted");
   EXPECT_NE(refused({"replay.newest=true", "env.count=64", "algo.batch=64"}).find("no room"),
             std::string::npos);
   EXPECT_NE(refused({"algo.epsilon={kind: step, from: 0.5, factor: 3, every: 9}"})

@@ -227,7 +227,9 @@ TEST(Spec, WrittenSpecsAreReadBackToTheBit) {
     spec.q.accumulate = 1;
     spec.q.newest = spec.q.newest && spec.envs < spec.q.batch;
     spec.q.target_every += 1;
+    if (spec.net.hidden.empty()) spec.net.layer_norm = false;
     if (spec.net.layer_norm) spec.net.dueling_hidden.clear();
+    if (spec.q.gamma == 0) spec.q.n_step = 1;
     if (!spec.net.branches.empty()) spec.net.channels.clear();
     spec.net.graph.file.clear();  // would be read, and become edges
     if (i % 2 == 0) {
