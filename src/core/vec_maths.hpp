@@ -1,5 +1,5 @@
-// Powers and logarithms of two, a register (V: Vec or WideVec) at a time: polynomials fitted so that the largest error is
-// smallest, fewer steps than functions that answer for every number.
+// Powers and logarithms of two, a register at a time (V is Vec or WideVec): polynomials fitted so that the
+// largest error is smallest, fewer steps than functions that answer for every number.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,6 @@
-// The nodes of a PriorityTree and the searches within them, none with a branch that nobody could
-// predict. A node is one register of 512 bits where the CPU has such; the numbers are whole, so that the
-// width of registers changes nothing but the time. Only priority_tree.cpp, which is compiled for it,
-// includes this.
+// The nodes of a PriorityTree and the searches within them, without a branch but for huge leaves. A node is
+// one register of 512 bits where the CPU has such; the numbers are whole, so that the width of registers
+// changes nothing but the time. Only priority_tree.cpp, which is compiled for it, includes this.
 #pragma once
 
 #ifdef __AVX2__
@@ -21,7 +20,7 @@ namespace hotloop::priority_node {
 template <int kChildren>
 inline std::uint64_t count_below(const std::int64_t* node, std::int64_t bound) {
   static_assert(kChildren == 8 || kChildren == 16);
-#if defined(__AVX512F__)
+#if defined(__AVX512DQ__)
   const auto below = [node, bounds = _mm512_set1_epi64(bound)](int first) {
     return unsigned{_mm512_cmplt_epi64_mask(_mm512_load_si512(node + first), bounds)};
   };
@@ -49,7 +48,7 @@ inline std::uint64_t count_below(const std::int64_t* node, std::int64_t bound) {
 #endif
 }
 
-#if defined(__AVX512F__)
+#if defined(__AVX512DQ__)
 // For each of eight numbers the sum up to it.
 inline __m512i sums_of(__m512i own) {
   const __m512i zero = _mm512_setzero_si512();
@@ -118,7 +117,7 @@ inline std::int64_t grow(std::int64_t* node, const std::int64_t* growth, std::in
 // leaf that point `bound - 1` falls into: the number of leaves with which the sum so far is still below
 // the bound.
 inline std::uint64_t leaf_of(const std::uint64_t* node, std::uint32_t bits, std::int64_t bound) {
-#if defined(__AVX512F__)
+#if defined(__AVX512DQ__)
   const __m256i halves = _mm512_cvtepi64_epi32(_mm512_load_si512(node));
   const __m256i floats = _mm256_and_si256(halves, _mm256_set1_epi32(static_cast<int>(bits)));
   const __m512i sums = sums_of(_mm512_cvttps_epi64(_mm256_castsi256_ps(floats)));

@@ -93,6 +93,7 @@ void Replay::push(const Transitions& t) {
   std::uint64_t* outcomes = outcomes_.data() + slot * n;
   std::uint8_t any_truncated = 0;
   for (std::int64_t i = 0; i < n; ++i) {
+    assert(t.actions[i] >= 0 && t.actions[i] < shape_.actions);
     const std::uint32_t end = t.terminated[i] * kTerminated + t.truncated[i] * kTruncated;
     outcomes[i] = pack({t.rewards[i], static_cast<std::uint32_t>(t.actions[i]), end});
     any_truncated |= t.truncated[i];

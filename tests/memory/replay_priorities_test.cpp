@@ -10,6 +10,7 @@
 #include "memory/replay.hpp"
 #include "reference/priority_tree.hpp"
 #include "reference/replay.hpp"
+#include "tests/memory/expect_row.hpp"
 #include "tests/memory/random_play.hpp"
 
 namespace hotloop {
@@ -195,8 +196,15 @@ void compare_with_twins(const ReplayShape& shape, std::uint32_t lane) {
   RandomPlay play(shape, lane);
   Replay fast(shape, kSize);
   reference::Replay queue(shape);
+  RandomPlay earlier(shape, lane + 1000);  // of which nothing may be left
+  fast.begin(earlier.obs, earlier.mask);
+  for (int t = 0; t < 15; ++t) {
+    fast.push(earlier.step());
+    fast.sample(1, kSize, 4, t, 1);
+    fast.set_priorities(0, std::vector<float>(kSize, 2));
+  }
   fast.begin(play.obs, play.mask);
-  queue.begin(play.obs);
+  queue.begin(play.obs, play.mask);
   const std::int64_t n = shape.lanes, slots = shape.capacity / n, ring = slots + 1;
   reference::PriorityTree tree{std::vector<std::int64_t>(ring * n)};
   double largest = 1;
@@ -234,10 +242,7 @@ void compare_with_twins(const ReplayShape& shape, std::uint32_t lane) {
     for (int k = 0; k < kSize; ++k) {
       const std::int64_t age = (places[k] / n - oldest % ring + ring) % ring;
       const reference::Window w = queue.window(age * n + places[k] % n);
-      ASSERT_EQ(std::vector<float>(batch.obs + k * shape.obs, batch.obs + (k + 1) * shape.obs),
-                w.obs);
-      ASSERT_FLOAT_EQ(batch.rewards[k], static_cast<float>(w.reward));
-      ASSERT_FLOAT_EQ(batch.discounts[k], static_cast<float>(w.discount));
+      ASSERT_NO_FATAL_FAILURE(expect_row(batch, k, shape, w));
       ASSERT_NEAR(batch.weights[k], weights[k] / most, 2e-6);
     }
     std::vector<float> errors(kSize);
