@@ -3,7 +3,6 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <random>
 #include <utility>
@@ -57,10 +56,10 @@ void Measurement::add(const std::string& name, std::function<void()> body) {
 }
 
 std::map<std::string, Timing> Measurement::run(int turns, double seconds) {
-  std::array<std::string, 1> flags = {"bench"};
-  std::array<char*, 2> argv = {flags[0].data(), nullptr};
+  char name_of_program[] = "bench";
+  char* argv[] = {name_of_program, nullptr};
   int argc = 1;
-  benchmark::Initialize(&argc, argv.data());
+  benchmark::Initialize(&argc, argv);
   Collector collector;
   std::vector<std::string> order;
   for (const auto& [name, body] : cases_) order.push_back(name);

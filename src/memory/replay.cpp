@@ -64,7 +64,7 @@ Replay::Replay(const ReplayShape& shape, std::int64_t draws)
   if (!shape.prioritised) return;
   tree_ = PriorityTree(arena_, outcomes_, std::bit_width(action_and_end_));
   random_ = arena_.take<std::uint64_t>(draws);
-  constexpr std::int64_t kVector = 16;
+  constexpr std::int64_t kVector = 16;  // the widest that any file is compiled for
   const std::int64_t padded = (draws + kVector - 1) / kVector * kVector;
   priorities_ = arena_.take<float>(padded);
   batch_weights_ = arena_.take<float>(padded);
