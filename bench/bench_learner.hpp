@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "algo/dqn.hpp"
+#include "algo/dqn/dqn.hpp"
 
 namespace hotloop::bench {
 

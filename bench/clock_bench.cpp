@@ -16,8 +16,8 @@
 
 #include "bench/benchmarks.hpp"
 #include "bench/measure.hpp"
-#include "run/summary.hpp"
-#include "run/trainer.hpp"
+#include "core/statistics.hpp"
+#include "train/trainer.hpp"
 
 namespace hotloop::bench {
 namespace {

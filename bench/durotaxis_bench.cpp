@@ -12,8 +12,8 @@
 #include "bench/claims.hpp"
 #include "bench/measure.hpp"
 #include "env/batch_env.hpp"
-#include "run/evaluation.hpp"
-#include "run/ppo_learner.hpp"
+#include "evaluate/evaluation.hpp"
+#include "algo/ppo/ppo_learner.hpp"
 
 namespace hotloop::bench {
 namespace {

@@ -2,10 +2,10 @@
 #include <array>
 #include <memory>
 
-#include "algo/policy.hpp"
-#include "algo/returns.hpp"
+#include "algo/common/policy.hpp"
+#include "algo/common/returns.hpp"
 #include "bench/claims.hpp"
-#include "envs/durotaxis_world.hpp"
+#include "envs/durotaxis/world.hpp"
 #include "reference/durotaxis.hpp"
 #include "reference/gae.hpp"
 #include "reference/policy.hpp"

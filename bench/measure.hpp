@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "doctor/peak.hpp"
+#include "profile/peak.hpp"
 
 namespace hotloop::bench {
 

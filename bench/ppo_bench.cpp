@@ -5,7 +5,7 @@
 
 #include "bench/benchmarks.hpp"
 #include "bench/measure.hpp"
-#include "run/trainer.hpp"
+#include "train/trainer.hpp"
 
 namespace hotloop::bench {
 namespace {

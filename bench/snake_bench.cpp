@@ -13,11 +13,11 @@
 #include <numeric>
 #include <vector>
 
-#include "algo/dqn.hpp"
+#include "algo/dqn/dqn.hpp"
 #include "bench/benchmarks.hpp"
 #include "core/phase_clock.hpp"
 #include "env/batch_env.hpp"
-#include "envs/snake.hpp"
+#include "envs/snake/snake.hpp"
 #include "reference/item_replay.hpp"
 
 namespace hotloop::bench {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "bench/claims.hpp"
-#include "envs/snake.hpp"
+#include "envs/snake/snake.hpp"
 #include "memory/replay.hpp"
 #include "reference/item_replay.hpp"
-#include "run/trainer.hpp"
+#include "train/trainer.hpp"
 
 namespace hotloop::bench {
 namespace {

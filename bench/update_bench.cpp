@@ -12,7 +12,7 @@
 #include "bench/libraries.hpp"
 #include "bench/measure.hpp"
 #include "reference/dqn.hpp"
-#include "run/learner.hpp"
+#include "algo/common/learner.hpp"
 
 namespace hotloop::bench {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "net/activation.hpp"
+#include "net/layers/activation.hpp"
 
 namespace hotloop::reference {
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "algo/dqn.hpp"
+#include "algo/dqn/dqn.hpp"
 #include "reference/network.hpp"
 #include "reference/noise.hpp"
 #include "reference/optimiser.hpp"

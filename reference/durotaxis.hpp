@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "envs/durotaxis_rules.hpp"
+#include "envs/durotaxis/rules.hpp"
 #include "reference/convex_hull.hpp"
 
 namespace hotloop::reference {

@@ -9,7 +9,7 @@
 #include <numbers>
 #include <vector>
 
-#include "algo/policy.hpp"
+#include "algo/common/policy.hpp"
 
 namespace hotloop::reference {
 

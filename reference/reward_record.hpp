@@ -5,7 +5,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "envs/durotaxis_world.hpp"
+#include "envs/durotaxis/world.hpp"
 
 namespace hotloop::reference {
 

@@ -14,7 +14,7 @@
 #include <numeric>
 #include <vector>
 
-#include "envs/sfc_rules.hpp"
+#include "envs/sfc/rules.hpp"
 
 namespace hotloop::reference {
 
@@ -434,7 +434,7 @@ struct Sfc {
 
 // The baseline of the reference as it was meant, acting on all centres at once: in a pass each
 // request, by least time left, gets its next function on the better of its two ends (see
-// src/envs/sfc_scripts.cpp) if that has room. A pass takes a tick. After the last round it ends when no
+// src/envs/sfc/scripts.cpp) if that has room. A pass takes a tick. After the last round it ends when no
 // request is left or a pass has placed nothing.
 inline void place_by_heuristic(Sfc& sfc, Rng& rng, int passes) {
   for (int pass = 0; pass < passes; ++pass) {

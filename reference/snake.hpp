@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "envs/snake.hpp"
+#include "envs/snake/snake.hpp"
 
 namespace hotloop::reference {
 

@@ -19,7 +19,7 @@
 #include <optional>
 
 #include "arrays.hpp"
-#include "run/saved_model.hpp"
+#include "record/saved_model.hpp"
 
 namespace hotloop::python {
 namespace {

@@ -10,7 +10,7 @@
 #include "core/file.hpp"
 #include "core/stop_signal.hpp"
 #include "doctor/doctor.hpp"
-#include "doctor/profile_report.hpp"
+#include "profile/report.hpp"
 #include "spec_source.hpp"
 
 namespace hotloop::python {

@@ -8,8 +8,8 @@
 
 #include "bindings.hpp"
 #include "env/registry.hpp"
-#include "run/spec.hpp"
-#include "run/spec_keys.hpp"
+#include "spec/spec.hpp"
+#include "spec/spec_keys.hpp"
 
 namespace hotloop::python {
 namespace {

@@ -11,9 +11,9 @@
 #include <hotloop/error.hpp>
 
 #include "bindings.hpp"
-#include "run/env_facts.hpp"
-#include "run/session.hpp"
-#include "run/trainer.hpp"
+#include "record/env_facts.hpp"
+#include "session/session.hpp"
+#include "train/trainer.hpp"
 
 namespace hotloop::python {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "run/spec.hpp"
+#include "spec/spec.hpp"
 
 namespace hotloop::python {
 

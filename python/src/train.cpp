@@ -14,7 +14,7 @@
 
 #include "bindings.hpp"
 #include "core/stop_signal.hpp"
-#include "run/session.hpp"
+#include "session/session.hpp"
 #include "spec_source.hpp"
 
 namespace hotloop::python {

@@ -18,8 +18,8 @@
 #include "env/options.hpp"
 #include "env/registry.hpp"
 #include "env/vector_worlds.hpp"
-#include "env/world_file.hpp"
-#include "run/picture_text.hpp"
+#include "env/file/world_file.hpp"
+#include "draw/picture_text.hpp"
 
 namespace hotloop::python {
 namespace {

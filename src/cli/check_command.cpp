@@ -9,7 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/kept_output.hpp"
 #include "core/text.hpp"
-#include "env/world_check.hpp"
+#include "env/file/world_check.hpp"
 
 namespace hotloop {
 namespace {

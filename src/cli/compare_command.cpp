@@ -12,10 +12,10 @@
 #include "cli/commands.hpp"
 #include "core/file.hpp"
 #include "env/registry.hpp"
-#include "env/world_file.hpp"
-#include "run/chart.hpp"
-#include "run/comparison.hpp"
-#include "run/saved_model.hpp"
+#include "env/file/world_file.hpp"
+#include "draw/chart.hpp"
+#include "study/comparison.hpp"
+#include "record/saved_model.hpp"
 
 namespace hotloop {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "cli/commands.hpp"
 #include "core/text.hpp"
-#include "run/evaluation.hpp"
-#include "run/saved_model.hpp"
-#include "run/summary.hpp"
-#include "run/table_text.hpp"
+#include "evaluate/evaluation.hpp"
+#include "record/saved_model.hpp"
+#include "core/statistics.hpp"
+#include "draw/table_text.hpp"
 
 namespace hotloop {
 namespace {

@@ -10,8 +10,8 @@
 #include "cli/commands.hpp"
 #include "cli/inspect_graph.hpp"
 #include "core/file.hpp"
-#include "run/checkpoint.hpp"
-#include "run/safetensors.hpp"
+#include "record/checkpoint.hpp"
+#include "record/safetensors.hpp"
 
 namespace hotloop {
 namespace {

@@ -9,11 +9,11 @@
 
 #include <hotloop/error.hpp>
 
-#include "run/saved_model.hpp"
+#include "record/saved_model.hpp"
 #include "core/file.hpp"
-#include "run/graph_picture.hpp"
-#include "run/graph_report.hpp"
-#include "run/picture_file.hpp"
+#include "draw/graph_picture.hpp"
+#include "record/graph_report.hpp"
+#include "draw/picture_file.hpp"
 
 namespace hotloop {
 namespace {

@@ -8,7 +8,7 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "env/world_file.hpp"
+#include "env/file/world_file.hpp"
 
 namespace hotloop {
 namespace {

@@ -12,8 +12,8 @@
 #include "core/text.hpp"
 #include "env/options.hpp"
 #include "env/registry.hpp"
-#include "run/spec.hpp"
-#include "run/suite.hpp"
+#include "spec/spec.hpp"
+#include "study/suite.hpp"
 
 namespace hotloop {
 namespace {

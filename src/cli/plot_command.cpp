@@ -3,7 +3,7 @@
 
 #include "cli/commands.hpp"
 #include "core/file.hpp"
-#include "run/run_plot.hpp"
+#include "draw/run_plot.hpp"
 
 namespace hotloop {
 

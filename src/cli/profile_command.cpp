@@ -11,8 +11,8 @@
 #include "cli/commands.hpp"
 #include "core/stop_signal.hpp"
 #include "core/file.hpp"
-#include "doctor/profile_report.hpp"
-#include "run/trainer.hpp"
+#include "profile/report.hpp"
+#include "train/trainer.hpp"
 
 namespace hotloop {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "run/progress.hpp"
-#include "run/trainer.hpp"
+#include "train/progress.hpp"
+#include "train/trainer.hpp"
 
 namespace hotloop {
 

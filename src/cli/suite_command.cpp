@@ -7,8 +7,8 @@
 #include "core/file.hpp"
 #include "core/stop_signal.hpp"
 #include "core/text.hpp"
-#include "run/chart.hpp"
-#include "run/suite.hpp"
+#include "draw/chart.hpp"
+#include "study/suite.hpp"
 
 namespace hotloop {
 

@@ -14,8 +14,8 @@
 #include "core/stop_signal.hpp"
 #include "core/system.hpp"
 #include "core/text.hpp"
-#include "run/jobs.hpp"
-#include "run/session.hpp"
+#include "study/jobs.hpp"
+#include "session/session.hpp"
 
 namespace hotloop {
 namespace {

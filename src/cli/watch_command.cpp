@@ -14,11 +14,11 @@
 #include "cli/progress_bar.hpp"
 #include "core/file.hpp"
 #include "core/text.hpp"
-#include "run/action_strips.hpp"
-#include "run/evaluation.hpp"
-#include "run/picture_file.hpp"
-#include "run/picture_text.hpp"
-#include "run/saved_model.hpp"
+#include "draw/action_strips.hpp"
+#include "evaluate/evaluation.hpp"
+#include "draw/picture_file.hpp"
+#include "draw/picture_text.hpp"
+#include "record/saved_model.hpp"
 
 namespace hotloop {
 namespace {

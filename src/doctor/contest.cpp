@@ -9,10 +9,10 @@
 #include <hotloop/rng.hpp>
 
 #include "core/stopwatch.hpp"
-#include "doctor/scratch_folder.hpp"
-#include "run/model_file.hpp"
-#include "run/session.hpp"
-#include "run/summary.hpp"
+#include "profile/scratch_folder.hpp"
+#include "record/model_file.hpp"
+#include "session/session.hpp"
+#include "core/statistics.hpp"
 
 namespace hotloop {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/phase_clock.hpp"
-#include "run/spec.hpp"
+#include "spec/spec.hpp"
 
 namespace hotloop {
 

@@ -10,7 +10,7 @@
 
 #include "core/stopwatch.hpp"
 #include "core/system.hpp"
-#include "run/trainer.hpp"
+#include "train/trainer.hpp"
 
 namespace hotloop {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "core/text.hpp"
 #include "doctor/doctor.hpp"
-#include "run/progress.hpp"
+#include "train/progress.hpp"
 
 namespace hotloop {
 namespace {

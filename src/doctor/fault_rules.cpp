@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "doctor/rules.hpp"
-#include "run/summary.hpp"
+#include "core/statistics.hpp"
 
 namespace hotloop {
 namespace {

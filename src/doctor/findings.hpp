@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "doctor/profile.hpp"
+#include "profile/profile.hpp"
 
 namespace hotloop {
 

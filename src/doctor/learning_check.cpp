@@ -5,8 +5,8 @@
 #include <numbers>
 
 #include "core/stopwatch.hpp"
-#include "run/evaluation.hpp"
-#include "run/trainer.hpp"
+#include "evaluate/evaluation.hpp"
+#include "train/trainer.hpp"
 
 namespace hotloop {
 namespace {

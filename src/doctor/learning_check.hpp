@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "run/spec.hpp"
+#include "spec/spec.hpp"
 
 namespace hotloop {
 

@@ -11,10 +11,10 @@
 #include <hotloop/error.hpp>
 
 #include "core/system.hpp"
-#include "doctor/phase_work.hpp"
+#include "profile/phase_work.hpp"
 #include "env/registry.hpp"
 #include "net/lanes.hpp"
-#include "run/learner.hpp"
+#include "algo/common/learner.hpp"
 
 namespace hotloop {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "doctor/profile.hpp"
-#include "run/spec.hpp"
+#include "profile/profile.hpp"
+#include "spec/spec.hpp"
 
 namespace hotloop {
 

@@ -3,7 +3,7 @@
 #include <hotloop/error.hpp>
 
 #include "core/text.hpp"
-#include "env/world_file.hpp"
+#include "env/file/world_file.hpp"
 
 namespace hotloop {
 namespace {

@@ -12,7 +12,7 @@
 #include <hotloop/error.hpp>
 
 #include "core/text.hpp"
-#include "net/row_linear.hpp"
+#include "net/layers/row_linear.hpp"
 
 namespace hotloop {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "core/arena.hpp"
 #include "net/lanes.hpp"
-#include "net/layer_kernels.hpp"
+#include "net/layers/layer_kernels.hpp"
 #include "net/structure.hpp"
 
 namespace hotloop {

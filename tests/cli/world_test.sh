@@ -254,11 +254,11 @@ expect 2 "has no world" "$hotloop" train none.cpp
 # Plug-ins in C: one that works, one without the symbol, one for another version.
 cc=$(command -v cc || command -v gcc)
 if [ -n "$cc" ]; then
-  "$cc" -shared -fPIC -O2 -Wall -Wextra -I "$source/include" -o coin.so "$source/tests/env/coin_plugin.c" || fail "coin_plugin.c"
+  "$cc" -shared -fPIC -O2 -Wall -Wextra -I "$source/include" -o coin.so "$source/tests/env/file/coin_plugin.c" || fail "coin_plugin.c"
   expect 0 "coin: passed" "$hotloop" check coin.so
   expect 0 "greedy return" "$hotloop" train coin.so --steps 3000 "${small[@]}"
   expect 0 "return" "$hotloop" eval runs/coin-1 --model latest --episodes 5
-  "$cc" -shared -fPIC -DCOIN_VERSION=99 -I "$source/include" -o old.so "$source/tests/env/coin_plugin.c"
+  "$cc" -shared -fPIC -DCOIN_VERSION=99 -I "$source/include" -o old.so "$source/tests/env/file/coin_plugin.c"
   expect 2 "a plug-in for version 99 of hotloop's interface; this hotloop needs version 1" "$hotloop" train old.so
   echo 'int x;' >nothing.c && "$cc" -shared -fPIC -o nothing.so nothing.c
   expect 2 "does not export hotloop_plugin_v1" "$hotloop" train nothing.so

@@ -11,7 +11,7 @@
 
 #include "doctor/findings.hpp"
 #include "tests/allocations.hpp"
-#include "tests/run/spec_text.hpp"
+#include "tests/spec/spec_text.hpp"
 
 namespace hotloop {
 namespace {

@@ -6,7 +6,7 @@
 #include <ostream>
 #include <string>
 
-#include "env/battery.hpp"
+#include "env/check/battery.hpp"
 #include "env/registry.hpp"
 
 namespace hotloop {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "algo/dqn.hpp"
+#include "algo/dqn/dqn.hpp"
 #include "reference/network.hpp"
 #include "tests/net/sfc_network.hpp"
 

@@ -1,0 +1,95 @@
+#include "algo/pqn/pqn.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "core/flush_denormals.hpp"
+
+namespace hotloop {
+
+Pqn::Pqn(const Structure& structure, Initialiser init, const QOptions& options,
+         const OptimiserOptions& optimiser, std::uint64_t seed, int envs, const InputScale* scale)
+    : options_(options),
+      network_(structure, {.actions = structure.outputs}, init, optimiser, seed, envs, scale),
+      noise_(network_.make_noisy()),
+      valuing_(structure, std::max(envs, FinalStates::kRows), Use::inference) {
+  for (int first = 0; first < options.batch; first += Shard::kRows) {
+    const int rows = std::min(Shard::kRows, options.batch - first);
+    shards_.push_back(
+        {{.first = first, .rows = rows, .gradient = arena_.take<float>(structure.storage)},
+         LossSums{},
+         Workspace(structure, rows, Use::training)});
+  }
+}
+
+UpdateReport Pqn::update(const Rollout& rollout, std::span<const std::int32_t> places,
+                         std::span<const float> returns, double learning_rate, std::uint64_t index,
+                         ThreadTeam& team) {
+  if (network_.is_noisy()) mark(Phase::learn_noise);
+  const std::span<const float> parameters =
+      network_.with_noise(network_.online(), 1, index, noise_);
+  team.run(static_cast<int>(shards_.size()), [&](int first, int last, int) {
+    const FlushDenormals flush;
+    for (int i = first; i < last; ++i) learn(rollout, places, returns, parameters, shards_[i]);
+  });
+
+  const std::span<float> gradient = shards_[0].gradient;
+  UpdateReport report;
+  for (const Shard& shard : shards_) {
+    report.loss += shard.sums.loss / options_.batch;
+    report.mean_q += shard.sums.q / options_.batch;
+  }
+  add_gradients(shards_, 1, gradient, team);
+  if (network_.is_noisy()) noise_gradient(network_.structure(), noise_.noise, gradient);
+  report.gradient_norm = network_.descend(gradient, report.loss, learning_rate, team);
+  return report;
+}
+
+void Pqn::learn(const Rollout& rollout, std::span<const std::int32_t> places,
+                std::span<const float> returns, std::span<const float> parameters,
+                Shard& shard) const {
+  const Plan& plan = network_.plan();
+  const int actions = network_.head().actions;
+  const float share = 1.0f / static_cast<float>(options_.batch);
+  const std::int32_t* first = places.data() + shard.first;
+  mark(Phase::learn_forward);
+  forward(plan, parameters, {rollout.obs().data(), first}, shard.rows, shard.s, network_.scale());
+  mark(Phase::learn_loss);
+  shard.sums = {};
+  for (int row = 0; row < shard.rows; ++row) {
+    const int block = row / kLanes;
+    float* gradient = shard.s.output_gradient(block);
+    if (row % kLanes == 0) std::fill_n(gradient, actions * kLanes, 0.0f);
+    const int taken = rollout.actions()[first[row]] * kLanes + row % kLanes;
+    const float q = shard.s.outputs(block)[taken];
+    const LossTerm term = td_loss(options_.loss, returns[first[row]] - q);
+    gradient[taken] = term.slope * share;
+    shard.sums.loss += term.value;
+    shard.sums.q += q;
+  }
+  mark(Phase::learn_backward);
+  backward(plan, parameters, shard.rows, shard.s, shard.gradient);
+}
+
+void Pqn::values(const float* rows, const std::uint8_t* masks, int count, std::span<float> best,
+                 ThreadTeam& team) {
+  const int actions = network_.head().actions;
+  team.run(block_count(count), [&](int first, int last, int) {
+    const FlushDenormals flush;
+    forward(network_.plan(), network_.online(), rows, count, first, last, valuing_,
+            network_.scale());
+    for (int block = first; block < last; ++block) {
+      const int begin = block * kLanes;
+      const float* q = valuing_.outputs(block);
+      std::array<std::int32_t, kLanes> greedy;
+      greedy_actions(q, actions, std::min(kLanes, count - begin),
+                     masks == nullptr ? nullptr : masks + static_cast<std::size_t>(begin) * actions,
+                     greedy.data());
+      for (int row = begin; row < std::min(count, begin + kLanes); ++row) {
+        best[row] = q[greedy[row - begin] * kLanes + row - begin];
+      }
+    }
+  });
+}
+
+}  // namespace hotloop

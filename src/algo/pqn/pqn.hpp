@@ -1,0 +1,59 @@
+// Q-learning from the latest rollouts, without replay memory or target network:
+//
+//   PQN    (Gallici et al. 2024): V(s) = max_a Q(s, a). Wants layer normalisation.
+//   SARSA  (Rummery & Niranjan 1994): V(s) = Q(s, a) of the action taken next.
+//
+//   L = mean loss(G - Q(s, a)), with the returns G of returns.hpp
+//
+// The value of a truncated episode's final observation is max_a Q in both: nothing was done there.
+// With noisy layers the values seen while acting carry that step's noise, the others none.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "algo/common/q_network.hpp"
+#include "algo/common/returns.hpp"
+#include "memory/final_states.hpp"
+#include "memory/rollout.hpp"
+
+namespace hotloop {
+
+class Pqn {
+ public:
+  // Learns in minibatches of options.batch transitions.
+  Pqn(const Structure& structure, Initialiser init, const QOptions& options,
+      const OptimiserOptions& optimiser, std::uint64_t seed, int envs,
+      const InputScale* scale = nullptr);
+
+  // One gradient update on the transitions `places` (indices into [T * N]) towards `returns` [T * N].
+  UpdateReport update(const Rollout& rollout, std::span<const std::int32_t> places,
+                      std::span<const float> returns, double learning_rate, std::uint64_t index,
+                      ThreadTeam& team);
+
+  // max_a Q(s, a) over the allowed actions of rows [count, D], up to `envs` or FinalStates::kRows of them.
+  void values(const float* rows, const std::uint8_t* masks, int count, std::span<float> best,
+              ThreadTeam& team);
+
+  QNetwork& network() { return network_; }
+  const QNetwork& network() const { return network_; }
+
+ private:
+  struct Shard : BatchShard {
+    LossSums sums;
+    Workspace s;
+  };
+
+  void learn(const Rollout& rollout, std::span<const std::int32_t> places,
+             std::span<const float> returns, std::span<const float> parameters, Shard& shard) const;
+
+  QOptions options_;
+  QNetwork network_;
+  Arena arena_;
+  QNetwork::Noisy noise_;
+  Workspace valuing_;
+  std::vector<Shard> shards_;
+};
+
+}  // namespace hotloop

@@ -1,0 +1,214 @@
+#include "draw/run_plot.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include <hotloop/error.hpp>
+
+#include "core/file.hpp"
+#include "core/text.hpp"
+#include "record/learning_curve.hpp"
+#include "train/progress.hpp"
+
+namespace hotloop {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Names = std::vector<std::string>;
+using Column = std::vector<double>;
+
+constexpr std::size_t kMostPoints = 500;
+constexpr int kPanelsInARow = 4;
+constexpr const char* kExploring = "exploring";
+constexpr const char* kGreedy = "greedy";
+constexpr const char* kTraining = "training";
+
+// The numbers of a file's rows, NaN where a row has null or nothing.
+struct Table {
+  std::string path;
+  Column env_steps{};  // [rows], never without any
+  Names names{};       // of what stands in the rows themselves, in order, but for env_steps
+  Names measures{};    // of what stands in their "measures"
+  std::map<std::string, Column> columns{}, measure_columns{};  // by name, [rows]
+
+  Column column(const std::string& name) const {  // empty if an earlier version did not write it
+    const auto found = columns.find(name);
+    return found == columns.end() ? Column{} : found->second;
+  }
+};
+
+void add_numbers(const Json& row, std::size_t number, Names& names,
+                 std::map<std::string, Column>& columns) {
+  for (const auto& [name, value] : row.items()) {
+    if (!value.is_number() && !value.is_null()) continue;
+    Column& column = columns[name];
+    if (column.empty() && name != "env_steps") names.push_back(name);
+    column.resize(number, kNone);
+    column.push_back(value.is_number() ? value.get<double>() : kNone);
+  }
+}
+
+Table read_table(const std::string& path) {
+  Table table{path};
+  const FileContents contents = read_file(path);
+  std::string_view rest = contents.text();
+  rest = rest.substr(0, rest.rfind('\n') + 1);
+  std::size_t rows = 0;
+  for (; !rest.empty(); ++rows) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(line.size() + 1);
+    const Json row = Json::parse(line, nullptr, false);
+    const bool sound = row.is_object() && row.contains("env_steps") && row["env_steps"].is_number();
+    if (!sound) throw RunError(fmt::format("{}:{}: not a row with env_steps", path, rows + 1));
+    add_numbers(row, rows, table.names, table.columns);
+    add_numbers(row.value("measures", Json::object()), rows, table.measures, table.measure_columns);
+  }
+  if (rows == 0) throw RunError(fmt::format("{}: has no rows yet", path));
+  for (auto* columns : {&table.columns, &table.measure_columns}) {
+    for (auto& [name, column] : *columns) column.resize(rows, kNone);
+  }
+  table.env_steps = table.columns["env_steps"];
+  return table;
+}
+
+// Of so many points, the distance of those that are drawn; the last always is.
+struct Thinning {
+  std::size_t apart, first;
+  explicit Thinning(std::size_t count)
+      : apart(std::max<std::size_t>(1, (count + kMostPoints - 1) / kMostPoints)),
+        first(count == 0 ? 0 : (count - 1) % apart) {}
+};
+
+ChartSeries thinned(const char* name, const std::vector<ChartPoint>& points) {
+  ChartSeries series{name, {}};
+  const Thinning thinning(points.size());
+  for (std::size_t i = thinning.first; i < points.size(); i += thinning.apart) {
+    series.points.push_back(points[i]);
+  }
+  return series;
+}
+
+ChartSeries series_of(const Table& table, const Column& column, const char* name) {
+  std::vector<ChartPoint> points;
+  for (std::size_t i = 0; i < column.size(); ++i) {
+    if (!std::isnan(column[i])) points.push_back({table.env_steps[i], column[i]});
+  }
+  return thinned(name, points);
+}
+
+// Evaluations, each once.
+ChartSeries greedy_series(const Table& table, const std::string& y) {
+  std::vector<ChartPoint> points;
+  for (const CurvePoint& point : read_learning_curve(table.path, y).points) {
+    points.push_back({static_cast<double>(point.env_steps), point.y});
+  }
+  return thinned(kGreedy, points);
+}
+
+// Over the episodes of the window in which the column means something.
+ChartSeries running_mean(const Table& table, const Column& column) {
+  ChartSeries series{fmt::format("mean of {} episodes", kPlotWindow), {}};
+  const Thinning thinning(column.size());
+  for (std::size_t last = thinning.first; last < column.size(); last += thinning.apart) {
+    const auto end = column.begin() + static_cast<std::ptrdiff_t>(last) + 1;
+    const auto begin = end - std::min<std::ptrdiff_t>(kPlotWindow, end - column.begin());
+    double sum = 0, squares = 0, count = 0;
+    for (auto value = begin; value != end; ++value) {
+      if (std::isnan(*value)) continue;
+      sum += *value;
+      ++count;
+    }
+    const double mean = sum / count;  // NaN, which is not drawn, if there are none
+    for (auto value = begin; value != end; ++value) {
+      if (!std::isnan(*value)) squares += (*value - mean) * (*value - mean);
+    }
+    const double deviation = std::sqrt(squares / count);
+    series.points.push_back({table.env_steps[last], mean, mean - deviation, mean + deviation});
+  }
+  return series;
+}
+
+void check_names(const Names& show, const Names& known) {
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  for (const std::string& name : show) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    throw UsageError(fmt::format("--show: \"{}\" is unknown; {}", name, suggestion(name, names)));
+  }
+}
+
+ChartPanel panel_of(const std::string& name, std::vector<ChartSeries> series) {
+  return {.title = name, .x_label = "env steps", .series = std::move(series)};
+}
+
+Chart chart_of(const std::string& run_dir, const char* what, std::vector<ChartPanel> panels) {
+  std::filesystem::path folder = std::filesystem::absolute(run_dir).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();
+  const int columns = panels.size() > 2 ? kPanelsInARow : 0;
+  return {fmt::format("{}: {}", folder.filename().string(), what), std::move(panels), columns};
+}
+
+bool is_empty(const ChartPanel& panel) {
+  return std::all_of(panel.series.begin(), panel.series.end(),
+                     [](const ChartSeries& series) { return series.points.empty(); });
+}
+
+ChartPanel metrics_panel(const Table& table, const std::string& name) {
+  if (name == "return") {
+    return panel_of(name, {series_of(table, table.column("exploring_return"), kExploring),
+                           greedy_series(table, name)});
+  }
+  if (const auto measure = table.measure_columns.find(name);
+      measure != table.measure_columns.end()) {
+    return panel_of(name,
+                    {series_of(table, measure->second, kExploring), greedy_series(table, name)});
+  }
+  return panel_of(name, {series_of(table, table.column(name), kTraining)});
+}
+
+}  // namespace
+
+Chart plot_metrics(const std::string& run_dir, const std::vector<std::string>& show) {
+  const std::string path = run_dir + "/metrics.jsonl";
+  if (!std::filesystem::exists(path)) {
+    throw UsageError(fmt::format("'{}' is not a run folder: it has no metrics.jsonl", run_dir));
+  }
+  const Table table = read_table(path);
+  Names known = {"return"};
+  for (const Names* names : {&table.names, &table.measures}) {
+    known.insert(known.end(), names->begin(), names->end());
+  }
+  check_names(show, known);
+  std::vector<ChartPanel> panels;
+  for (const std::string& name : show) panels.push_back(metrics_panel(table, name));
+  if (show.empty()) {
+    Names names = {"return", "loss", "entropy"};
+    names.insert(names.end(), table.measures.begin(), table.measures.end());
+    for (const std::string& name : names) {
+      ChartPanel panel = metrics_panel(table, name);
+      if (!is_empty(panel)) panels.push_back(std::move(panel));
+    }
+  }
+  return chart_of(run_dir, "training", std::move(panels));
+}
+
+Chart plot_episodes(const std::string& run_dir, const std::vector<std::string>& show) {
+  const std::string path = run_dir + "/episodes.jsonl";
+  if (!std::filesystem::exists(path)) {
+    throw UsageError(fmt::format(
+        "'{}' has no episodes.jsonl; train with --set run.episode_log=true to have one", run_dir));
+  }
+  const Table table = read_table(path);
+  check_names(show, table.names);
+  std::vector<ChartPanel> panels;
+  for (const std::string& name : show.empty() ? table.names : show) {
+    panels.push_back(panel_of(name, {running_mean(table, table.column(name))}));
+  }
+  return chart_of(run_dir, "episodes, mean and standard deviation", std::move(panels));
+}
+
+}  // namespace hotloop

@@ -1,0 +1,270 @@
+#include "env/file/world_check.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include <hotloop/error.hpp>
+
+#include "core/stopwatch.hpp"
+#include "env/check/battery.hpp"
+#include "env/check/battery_play.hpp"
+#include "env/registry.hpp"
+#include "env/file/sanitised.hpp"
+#include "env/file/static_data.hpp"
+#include "env/check/trial.hpp"
+#include "env/file/world_file.hpp"
+
+namespace hotloop {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Seconds that a world takes for a step.
+double step_seconds(const EnvEntry& entry, std::uint64_t seed) {
+  constexpr int kCopies = 3, kSteps = 3;
+  BatchRunner runner(entry.make_one_by_one(kCopies), kCopies, seed, 1);
+  PlayActions actions(runner.env.spec(), kCopies);
+  double least = 1e9;  // interruptions only ever add
+  for (std::uint64_t t = 0; t < kSteps; ++t) {
+    choose_actions(runner.env.spec(), runner.results().mask, seed, t, actions);
+    const Stopwatch watch;
+    runner.step(actions);
+    least = std::min(least, watch.seconds() / kCopies);
+  }
+  return least;
+}
+
+// A world that takes its time is checked with fewer copies and steps.
+CheckOptions affordable(const CheckOptions& wanted, double seconds) {
+  constexpr double kPlays = 20;   // of so many copies and steps, in all
+  constexpr double kFewest = 20;  // steps
+  CheckOptions options = wanted;
+  for (const int copies : {67, 9, 3}) {
+    options.copies = std::min(copies, wanted.copies);
+    if (kPlays * options.copies * wanted.steps * seconds <= wanted.budget) return options;
+  }
+  const double steps = wanted.budget / (kPlays * options.copies * seconds);
+  options.steps = std::min(wanted.steps, static_cast<int>(std::max(kFewest, steps)));
+  fmt::print(stderr,
+             "a step takes {:.2g} ms: checked with {} copies and {} steps, in about {:.0f} s\n",
+             1e3 * seconds, options.copies, options.steps,
+             kPlays * options.copies * options.steps * seconds);
+  return options;
+}
+
+// A finding about the variables that changed beside the worlds. Rewards that ran dry may come of them.
+void judge_static_data(const std::vector<std::string>& changed, CheckReport& report) {
+  if (changed.empty()) return;
+  constexpr std::size_t kMost = 8;
+  const bool is_one = changed.size() == 1;
+  const auto end = changed.begin() + std::min(std::ssize(changed), std::ptrdiff_t{kMost});
+  for (WorldFinding& other : report.warnings) {
+    if (other.what.starts_with("every reward")) {
+      other.hint = "perhaps because of what is shared, see above";
+    }
+  }
+  report.warnings.insert(
+      report.warnings.begin(),
+      {fmt::format("{} static or global variable{} changed while the world was played: {}{}",
+                   is_one ? "a" : "some", is_one ? "" : "s", fmt::join(changed.begin(), end, ", "),
+                   changed.size() > kMost ? " ..." : ""),
+       "all copies of the world and all threads share it, and it is neither reset nor saved: make "
+       "it "
+       "a member of the struct, set in reset"});
+}
+
+// In the child: everything that calls the world, of a library if it is not empty.
+std::string examine(const std::function<EnvEntry()>& load, const std::string& library,
+                    const CheckOptions& wanted) {
+  const EnvEntry entry = noted_entry(load());
+  std::optional<StaticData> shared;
+  if (!library.empty()) shared.emplace(library);
+  const EnvSpec spec = entry.make(1)->spec();
+  CheckReport report;
+  // Alone first: what follows trusts the world with unguarded memory.
+  BatteryOptions battery{.rows = 3, .steps = std::min(wanted.steps, 12), .seed = wanted.seed};
+  if (const auto failure = check_random_play(entry, battery)) {
+    report.failures.push_back({"random play: " + *failure, ""});
+  } else {
+    const CheckOptions options = affordable(wanted, step_seconds(entry, wanted.seed));
+    if (shared) shared->all_have_been_met();
+    battery.rows = options.copies;
+    battery.steps = options.steps;
+    const std::string name = std::string(spec.name) + ": ";
+    for (std::string& sentence : check_env(entry, battery)) {
+      if (sentence.starts_with(name)) sentence.erase(0, name.size());
+      report.failures.push_back({std::move(sentence), ""});
+    }
+    if (report.failures.empty()) look_at_play(entry, options, report);
+  }
+  if (shared) judge_static_data(shared->changed(), report);
+  Json json = {{"name", std::string(spec.name)},
+               {"facts", report.facts},
+               {"speed", report.steps_per_second},
+               {"failures", Json::array()},
+               {"warnings", Json::array()}};
+  for (const WorldFinding& f : report.failures) {
+    json["failures"].push_back({f.what, hint_for(f.what, spec)});
+  }
+  for (const WorldFinding& f : report.warnings) json["warnings"].push_back({f.what, f.hint});
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::vector<WorldFinding> read_findings(const Json& list) {
+  std::vector<WorldFinding> findings;
+  for (const Json& entry : list) findings.push_back({entry[0], entry[1]});
+  return findings;
+}
+
+// Of a world that threw, crashed or hung.
+std::string hint_for_end(const TrialResult& result) {
+  const std::string& what = result.failure;
+  const auto has = [&](std::string_view words) { return what.find(words) != std::string::npos; };
+  if (has("did not return")) {
+    return "is there a loop whose condition never becomes false? A slow world can be given more "
+           "time "
+           "with --timeout";
+  }
+  if (has("SIGFPE")) return "look for / and % of whole numbers whose right side can be 0";
+  if (has("crashed")) {
+    return "look for an index beyond the end of an array, or an action used as an index without "
+           "regard to how many there are";
+  }
+  if (has("exit code")) return "a world must not end the program: throw an exception instead";
+  if (has(" failed"))
+    return "what it threw is quoted above; a world should throw nothing while it is played "
+           "correctly";
+  return "";
+}
+
+// Adds what the sanitizers say of the world of a source. It comes first, because what else failed may
+// come of it.
+void add_sanitised(const std::string& source, CheckReport& report) {
+  const SanitisedPlay play = play_sanitised(source);
+  if (!play.why_not.empty()) {
+    report.facts.push_back("not checked for accesses beyond arrays: " + play.why_not);
+  }
+  for (WorldFinding& other : report.failures) {
+    if (!play.failures.empty() && !other.what.starts_with("random play")) {
+      other.hint = "perhaps a consequence of the above";
+    }
+  }
+  report.failures.insert(report.failures.begin(), play.failures.begin(), play.failures.end());
+  report.warnings.insert(report.warnings.begin(), play.warnings.begin(), play.warnings.end());
+}
+
+}  // namespace
+
+std::string hint_for(const std::string& failure, const EnvSpec& spec) {
+  const auto has = [&](std::string_view words) { return failure.find(words) != std::string::npos; };
+  if (has("observation: expected exactly")) {
+    return fmt::format(
+        "spec.obs is {0}, so observe may write obs[0] to obs[{1}] and nothing else; set "
+        ".obs to the number of values that it writes",
+        spec.obs, spec.obs - 1);
+  }
+  if (has("mask: expected exactly")) {
+    return fmt::format("mask may write allowed[0] to allowed[{}], one for each of spec.actions",
+                       spec.actions - 1);
+  }
+  if (has("found it untouched")) {
+    return has("mask:") ? "mask must write a 0 or 1 for every action, every time"
+                        : fmt::format(
+                              "observe must write all {} values every time: the memory is "
+                              "not cleared before; or set .obs to how many it writes",
+                              spec.obs);
+  }
+  if (has("when asked again")) {
+    return "observe and mask must only look: the same state must give the same values. Is there an "
+           "uninitialised or static variable?";
+  }
+  if (has("reward: expected a finite")) {
+    return "look for a division by zero, the root or logarithm of a negative number, or a member "
+           "without an initial value in what the reward is made of";
+  }
+  if (has("expected a finite value")) {
+    return "look for a division by zero, the root or logarithm of a negative number, or a member "
+           "without an initial value in what observe shows";
+  }
+  if (has("at least one allowed action")) {
+    return "where nothing can be done any more, the step before should have ended the episode";
+  }
+  if (has("mask: expected 0 or 1")) return "write 1 for allowed and 0 for forbidden";
+  if (has("named parts to add up")) {
+    return "the products of the shapes in spec.parts, added up, must be spec.obs";
+  }
+  if (has("same seed:")) {
+    return "two plays with the same seed differ: take every random number from the Rng that is "
+           "handed "
+           "in, and keep all state in members with initial values; no rand(), no clock, no static "
+           "or "
+           "global variable";
+  }
+  if (has("other seed:")) {
+    return "reset draws random numbers, but nothing that can be seen depends on them";
+  }
+  if (failure.starts_with("reset:")) {
+    return "an episode of a world that was used before differs from the same one of a fresh world: "
+           "a "
+           "member is probably not set in reset. `*this = {};` as its first line sets all of them "
+           "to "
+           "their initial values";
+  }
+  if (has("save and restore:")) {
+    return "the state is copied as the bytes of the struct: nothing may live outside it (static or "
+           "global variables, memory behind pointers)";
+  }
+  if (has("batch against one by one")) {
+    return "the rows must not know of each other: no static or global variables; if the world has "
+           "a "
+           "Batch, its step must give the bits of the plain one";
+  }
+  if (has("time limit of")) return "the engine cuts episodes; a world must not count steps for it";
+  return "";
+}
+
+CheckReport check_world(const std::string& name, const CheckOptions& options) {
+  CheckReport report{.name = name, .failures = {}, .warnings = {}, .facts = {}};
+  std::function<EnvEntry()> load;
+  std::string library;
+  if (!is_world_file(name)) {
+    load = [entry = find_env(name)] { return entry; };
+  } else if (std::error_code error; !std::filesystem::is_regular_file(name, error)) {
+    throw UsageError(fmt::format("{}: no such file", name));
+  } else {
+    library = name;
+    if (name.ends_with(".cpp")) {
+      try {
+        const CompiledWorld world =
+            compile_world_file(name, default_compiler(), world_cache_folder());
+        library = world.library;
+        report.compiler_warnings = world.warnings;
+      } catch (const UsageError& refused) {
+        report.failures.push_back({refused.what(), ""});
+        return report;
+      }
+    }
+    load = [library, name] { return only_world(library, name); };
+  }
+  const TrialResult result =
+      run_trial([&] { return examine(load, library, options); }, options.timeout);
+  if (result.is_done) {
+    const Json json = Json::parse(result.text);
+    report.name = json["name"];
+    report.facts = json["facts"];
+    report.steps_per_second = json["speed"];
+    report.failures = read_findings(json["failures"]);
+    report.warnings = read_findings(json["warnings"]);
+  } else {
+    report.failures.push_back({result.failure, hint_for_end(result)});
+  }
+  if (name.ends_with(".cpp") && !result.is_hung) add_sanitised(name, report);
+  return report;
+}
+
+}  // namespace hotloop

@@ -1,0 +1,319 @@
+#include "env/file/world_file.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include <hotloop/error.hpp>
+
+#include "core/file.hpp"
+#include "env/check/battery.hpp"
+#include "env/file/plugin.hpp"
+#include "env/check/trial.hpp"
+
+namespace hotloop {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What was loaded by which name, for run folders to keep.
+struct Loaded {
+  std::mutex mutex;
+  std::map<std::string, std::string> contents;
+};
+Loaded& loaded() {
+  static Loaded all;
+  return all;
+}
+
+void remember(const std::string& path, std::string content) {
+  const std::lock_guard lock(loaded().mutex);
+  loaded().contents[path] = std::move(content);
+}
+
+// What was loaded by that name; nothing if nothing was.
+std::optional<std::string> remembered(const std::string& path) {
+  const std::lock_guard lock(loaded().mutex);
+  const auto known = loaded().contents.find(path);
+  if (known == loaded().contents.end()) return std::nullopt;
+  return known->second;
+}
+
+// The name in `#include "name"`; empty if the line is another.
+std::string included_name(std::string_view line) {
+  const auto skip = [&] {
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+  };
+  skip();
+  if (!line.starts_with('#')) return "";
+  line.remove_prefix(1);
+  skip();
+  constexpr std::string_view kWord = "include";
+  if (!line.starts_with(kWord)) return "";
+  line.remove_prefix(kWord.size());
+  skip();
+  if (!line.starts_with('"')) return "";
+  line.remove_prefix(1);
+  return std::string(line.substr(0, line.find('"')));
+}
+
+constexpr int kDeepest = 32;  // of files that include files
+
+void flatten(const fs::path& path, const std::string& shown, int depth, std::set<fs::path>& once,
+             std::string& to) {
+  if (depth > kDeepest) {
+    throw UsageError(fmt::format("{}: includes itself, or files include files more than {} deep",
+                                 shown, kDeepest));
+  }
+  const std::string text(read_file(path.string()).text());
+  std::stringstream lines(text);
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    const std::string name = included_name(line);
+    std::error_code error;
+    const fs::path included = path.parent_path() / name;
+    if (name.empty() || !fs::is_regular_file(included, error)) {
+      to += line;
+      if (!lines.eof()) to += '\n';
+      continue;
+    }
+    const fs::path same = fs::canonical(included, error);
+    const bool is_once =
+        read_file(included.string()).text().find("#pragma once") != std::string_view::npos;
+    if (!is_once || once.insert(same).second) {
+      to += fmt::format("#line 1 \"{}\"\n", name);
+      flatten(included, name, depth + 1, once, to);
+    }
+    to += fmt::format("\n#line {} \"{}\"\n", number + 1, shown);
+  }
+}
+
+// A header's `#pragma once` means nothing in the middle of a file, and is warned of.
+std::string without_pragma_once(std::string text, bool has_includes) {
+  constexpr std::string_view kPragma = "#pragma once";
+  for (std::size_t at = 0; has_includes && (at = text.find(kPragma, at)) != std::string::npos;) {
+    text.replace(at, kPragma.size(), std::string(kPragma.size(), ' '));
+  }
+  return text;
+}
+
+bool make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  return access(folder.c_str(), W_OK | X_OK) == 0;
+}
+
+[[noreturn]] void no_such_file(const std::string& path) {
+  const fs::path here = fs::current_path();
+  throw UsageError(
+      fmt::format("{}: no such file (looked for from {}); the file of a world ends in .cpp, a "
+                  "plug-in in .so; hotloop new env NAME writes a first one",
+                  path, here.string()));
+}
+
+constexpr double kTrialSeconds = 10;
+
+// A name that no other process writes to.
+std::string temporary_name(const std::string& base) {
+  static std::atomic<int> number{0};
+  return fmt::format("{}.{}.{}.tmp", base, getpid(), ++number);
+}
+
+// Beside a library in the cache. Another process may be doing the same; the last one stays.
+void put_text(const std::string& path, const std::string& text) {
+  const std::string temporary = temporary_name(path);
+  write_file_atomically(temporary, text);
+  fs::rename(temporary, path);
+}
+
+std::string hashed_name(const std::string& cache, const std::string& content) {
+  const XXH128_hash_t hash = XXH3_128bits(content.data(), content.size());
+  return fmt::format("{}/{:016x}{:016x}", cache, hash.high64, hash.low64);
+}
+
+// Whoever adds to the cache takes out what nobody has used for long.
+void clean(const std::string& cache) {
+  constexpr auto kLong = std::chrono::days(90);
+  const auto now = fs::file_time_type::clock::now();
+  std::error_code error;
+  for (const auto& file : fs::directory_iterator(cache, error)) {
+    const auto used = file.last_write_time(error);
+    if (!error && now - used > kLong) fs::remove(file, error);
+  }
+}
+
+void mark_as_used(const std::string& base) {
+  std::error_code error;  // a cache that cannot be written to is good enough to read
+  for (const char* ending : {".so", ".play", ".ok", ".txt"}) {
+    fs::last_write_time(base + ending, fs::file_time_type::clock::now(), error);
+  }
+}
+
+// A plug-in is loaded from a copy in the cache: the system never loads the same path twice, and whoever
+// writes over a file that is loaded takes the ground from under those who use it.
+std::string cached_copy(const std::string& content) {
+  const std::string cache = world_cache_folder();
+  const std::string base = hashed_name(cache, content);
+  if (fs::exists(base + ".so")) {
+    mark_as_used(base);
+  } else {
+    clean(cache);
+    put_text(base + ".so", content);
+  }
+  return base + ".so";
+}
+
+void check_by_trial(const std::string& library, const std::string& shown) {
+  std::string failure = try_library(library, shown, kTrialSeconds);
+  if (failure.empty()) return;
+  if (!failure.starts_with(shown)) failure = fmt::format("{}: {}", shown, failure);
+  throw UsageError(fmt::format("{}\nmore about it: hotloop check {}", failure, shown));
+}
+
+}  // namespace
+
+bool is_world_file(std::string_view name) {
+  return (name.ends_with(".cpp") && name.size() > 4) || (name.ends_with(".so") && name.size() > 3);
+}
+
+std::string find_world_file(const std::string& name, const std::string& folder) {
+  if (fs::path(name).is_absolute() || folder.empty()) return name;
+  const fs::path beside = fs::path(folder) / name;
+  std::error_code error;
+  return fs::is_regular_file(beside, error) ? beside.string() : name;
+}
+
+std::string world_cache_folder() {
+  std::vector<fs::path> candidates;
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') {
+    candidates.emplace_back(fs::path(cache) / "hotloop/worlds");
+  }
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
+    candidates.emplace_back(fs::path(home) / ".cache/hotloop/worlds");
+  }
+  for (const fs::path& folder : candidates) {
+    if (make_folder(folder)) return folder.string();
+  }
+  // Others may write into the temporary folder too: one of ours only, and nobody else's.
+  const fs::path own = fs::temp_directory_path() / fmt::format("hotloop-worlds-{}", getuid());
+  mkdir(own.c_str(), 0700);
+  struct stat about {};
+  const bool is_ours = lstat(own.c_str(), &about) == 0 && S_ISDIR(about.st_mode) &&
+                       about.st_uid == getuid() && (about.st_mode & 0077) == 0;
+  if (is_ours && make_folder(own)) return own.string();
+  throw RunError(
+      fmt::format("no folder to keep compiled worlds in: neither a home nor '{}' can be "
+                  "written; set XDG_CACHE_HOME to one that can",
+                  own.string()));
+}
+
+std::string flat_source(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) no_such_file(path);
+  std::set<fs::path> once;
+  std::string text;
+  flatten(path, fs::path(path).filename().string(), 0, once, text);
+  return without_pragma_once(std::move(text), !once.empty());
+}
+
+CompiledWorld compile_world_file(const std::string& path, const WorldCompiler& compiler,
+                                 const std::string& cache) {
+  const std::string source = flat_source(path);
+  const std::string place = compiler.knows_source ? path + fs::absolute(path).string() : "";
+  const std::string base = hashed_name(cache, compiler_identity(compiler) + place + source);
+  CompiledWorld world{.source = source,
+                      .library = base + compiler.ending,
+                      .warnings = "",
+                      .is_tried = fs::exists(base + ".ok")};
+  if (fs::exists(world.library)) {
+    if (fs::exists(base + ".txt")) world.warnings = read_file(base + ".txt").text();
+    mark_as_used(base);
+    return world;
+  }
+  clean(cache);
+  const std::string temporary = temporary_name(base);
+  bool is_same = false;
+  try {
+    world.warnings = compile_world(compiler, path, temporary);
+    is_same = flat_source(path) == source;
+  } catch (...) {
+    std::error_code error;
+    fs::remove(temporary, error);
+    throw;
+  }
+  if (!is_same) {  // saved again meanwhile: who knows which was compiled
+    fs::remove(temporary);
+    return compile_world_file(path, compiler, cache);
+  }
+  if (!world.warnings.empty()) put_text(base + ".txt", world.warnings);
+  fs::rename(temporary, world.library);
+  return world;
+}
+
+EnvEntry only_world(const std::string& library, const std::string& shown) {
+  const std::vector<EnvEntry> entries = load_plugin(library, shown);
+  if (entries.empty()) {
+    throw UsageError(
+        fmt::format("{}: has no world: end it with HOTLOOP_ENV(Name), Name being the "
+                    "struct that is the world",
+                    shown));
+  }
+  if (entries.size() > 1) {
+    throw UsageError(
+        fmt::format("{}: has {} worlds ({} and {}); a file is one world: move the "
+                    "others to files of their own",
+                    shown, entries.size(), entries[0].spec->name, entries[1].spec->name));
+  }
+  return entries[0];
+}
+
+std::string try_library(const std::string& library, const std::string& shown, double seconds) {
+  const TrialResult result = run_trial(
+      [&] {
+        const EnvEntry entry = noted_entry(only_world(library, shown));
+        return check_random_play(entry, {.rows = 3, .steps = 12}).value_or("");
+      },
+      seconds);
+  return result.is_done ? result.text : result.failure;
+}
+
+EnvEntry load_world_file(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) no_such_file(path);
+  if (path.ends_with(".so")) {
+    const std::string content(read_file(path).text());
+    const std::string library = cached_copy(content);
+    check_by_trial(library, path);
+    remember(path, content);
+    return only_world(library, path);
+  }
+  const CompiledWorld world = compile_world_file(path, default_compiler(), world_cache_folder());
+  if (!world.is_tried) {
+    check_by_trial(world.library, path);
+    put_text(fs::path(world.library).replace_extension(".ok").string(), "");
+  }
+  remember(path, world.source);
+  return only_world(world.library, path);
+}
+
+void keep_world_file(const std::string& path, const std::string& folder) {
+  const std::optional<std::string> content = remembered(path);
+  if (!content) return;  // it came from elsewhere
+  write_file_atomically((fs::path(folder) / fs::path(path).filename()).string(), *content);
+}
+
+}  // namespace hotloop

@@ -1,0 +1,137 @@
+#include "envs/durotaxis/durotaxis.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+namespace hotloop {
+namespace {
+
+std::unique_ptr<WorldArray> make_durotaxis(int count, std::span<const double> values) {
+  return std::make_unique<DurotaxisArray>(count, durotaxis_rules(values));
+}
+
+const EnvSpec kInitialSpec = durotaxis_spec(durotaxis_rules({}));
+
+// There is one implementation here; what is obvious and slow is in reference/.
+[[maybe_unused]] const bool kRegistered =
+    register_env({&kInitialSpec, &make_durotaxis, &make_durotaxis, durotaxis_options()});
+
+// Rules to compare a learnt policy with: half of the cells go, the others grow straight ahead.
+//   fixed    the longest reach, with alpha and noise of stage 1
+//   fastest  everything set for the longest steps
+constexpr std::array<std::string_view, 2> kScripts = {"fixed", "fastest"};
+constexpr std::array<std::array<float, 5>, 2> kScriptActions = {
+    {{0.5f, 15, 2, 0.1f, 0}, {0.5f, 15, 0.5f, 0.5f, 0}}};
+
+struct SavedCell {
+  float x, y;
+  std::int32_t parent;
+  std::int32_t since;
+  std::int32_t grown;
+  std::int32_t marked;
+};
+
+}  // namespace
+
+DurotaxisArray::DurotaxisArray(int count, const DurotaxisRules& rules)
+    : rules_(rules), spec_(durotaxis_spec(rules)) {
+  const auto capacity = static_cast<std::size_t>(rules.capacity());
+  worlds_ = arena_.take<DurotaxisWorld>(count);
+  for (DurotaxisWorld& world : worlds_) {
+    world = DurotaxisWorld{};
+    world.rules = &rules_;
+    world.cells.x = arena_.take<float>(capacity).data();
+    world.cells.y = arena_.take<float>(capacity).data();
+    world.cells.parent = arena_.take<std::int32_t>(capacity).data();
+    world.cells.since = arena_.take<std::int32_t>(capacity).data();
+    world.cells.grown = arena_.take<std::uint8_t>(capacity).data();
+    world.cells.marked = arena_.take<std::uint8_t>(capacity).data();
+    world.cells.intensity = arena_.take<double>(capacity).data();
+    world.cells.children = arena_.take<std::int32_t>(capacity).data();
+    world.cells.boundary = arena_.take<std::uint8_t>(capacity).data();
+  }
+  DurotaxisArray::clear();
+}
+
+void DurotaxisArray::clear() {
+  for (DurotaxisWorld& world : worlds_) world.clear();
+}
+
+void DurotaxisArray::step(int, int, std::span<const std::int32_t>, std::uint64_t, Purpose,
+                          std::uint64_t, std::span<float>, std::span<std::uint8_t>) {
+  assert(false && "durotaxis takes a box");
+}
+
+void DurotaxisArray::step(int begin, int end, std::span<const float> actions, std::uint64_t seed,
+                          Purpose purpose, std::uint64_t step, std::span<float> rewards,
+                          std::span<std::uint8_t> terminated) {
+  for (int row = begin; row < end; ++row) {
+    Rng rng(seed, purpose, static_cast<std::uint32_t>(row), step);
+    const Step result = worlds_[row].step(detail::row_of(actions, row, spec_.action_size), rng);
+    rewards[row] = result.reward;
+    terminated[row] = result.terminated;
+  }
+}
+
+void DurotaxisArray::observe(int begin, int end, std::span<float> obs) const {
+  for (int row = begin; row < end; ++row) {
+    worlds_[row].observe(detail::row_of(obs, row, spec_.obs).data());
+  }
+}
+
+void DurotaxisArray::reward_parts(int begin, int end, std::span<float> parts) const {
+  for (int row = begin; row < end; ++row) {
+    worlds_[row].reward_parts(detail::row_of(parts, row, spec_.reward_part_count()));
+  }
+}
+
+std::span<const std::string_view> DurotaxisArray::scripts() const { return kScripts; }
+
+void DurotaxisArray::play(int script, int begin, int end, std::uint64_t, Purpose, std::uint64_t,
+                          std::span<float> actions) const {
+  assert(script >= 0 && script < static_cast<int>(kScripts.size()));
+  for (int row = begin; row < end; ++row) {
+    const std::span<float> action = detail::row_of(actions, row, spec_.action_size);
+    std::copy_n(kScriptActions[script].begin(), spec_.action_size, action.begin());
+    action[0] = std::min(action[0], spec_.action_high[0]);
+  }
+}
+
+std::size_t DurotaxisWorld::saved_bytes(const DurotaxisRules& rules) {
+  return sizeof(DurotaxisState) + sizeof(SavedCell) * static_cast<std::size_t>(rules.capacity());
+}
+
+// The state, then the cells, then zeros.
+void DurotaxisWorld::save(std::byte* to) const {
+  std::byte* end_of_row = to + saved_bytes(*rules);
+  detail::save_world<DurotaxisState>(*this, to);
+  to += sizeof(DurotaxisState);
+  for (int i = 0; i < count; ++i, to += sizeof(SavedCell)) {
+    const SavedCell cell{cells.x[i],     cells.y[i],     cells.parent[i],
+                         cells.since[i], cells.grown[i], cells.marked[i]};
+    std::memcpy(to, &cell, sizeof(cell));
+  }
+  std::fill(to, end_of_row, std::byte{0});
+}
+
+void DurotaxisWorld::restore(const std::byte* from) {
+  DurotaxisState state;
+  std::memcpy(static_cast<void*>(&state), from, sizeof(state));
+  static_cast<DurotaxisState&>(*this) = state;
+  from += sizeof(DurotaxisState);
+  for (int i = 0; i < count; ++i, from += sizeof(SavedCell)) {
+    SavedCell cell;
+    std::memcpy(&cell, from, sizeof(cell));
+    cells.x[i] = cell.x;
+    cells.y[i] = cell.y;
+    cells.parent[i] = cell.parent;
+    cells.since[i] = cell.since;
+    cells.grown[i] = static_cast<std::uint8_t>(cell.grown);
+    cells.marked[i] = static_cast<std::uint8_t>(cell.marked);
+    cells.intensity[i] = field.at(cell.x, rules->width);
+  }
+  find_shape();
+}
+
+}  // namespace hotloop

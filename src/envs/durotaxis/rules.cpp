@@ -1,0 +1,170 @@
+#include "envs/durotaxis/rules.hpp"
+
+#include <fmt/format.h>
+
+#include <hotloop/error.hpp>
+
+#include "envs/option_reader.hpp"
+
+namespace hotloop {
+namespace {
+
+constexpr double kMost = 1e6;
+// Intensities, and sums over all cells of them, stay finite as floats up to exp(kSteepest).
+constexpr double kSteepest = 70;
+constexpr double kSteepestRandom = 0.05;  // slope of a random exponential field
+constexpr int kWidest = 1400;             // kSteepest / kSteepestRandom
+constexpr float kWidestAngle = 0.5236f;   // 30 degrees
+
+constexpr std::array<float, kMaxActionSize> kLow = {0, 0.5f, 0.5f, 0.05f, -kWidestAngle};
+constexpr std::array<float, kMaxActionSize> kHigh = {1, 15, 4, 0.5f, kWidestAngle};
+
+constexpr EnvOption switch_option(std::string_view name, bool initial, std::string_view about) {
+  return word_option(name, {"off", "on"}, initial ? 1 : 0, about);
+}
+
+// The order in which an OptionReader takes them.
+constexpr EnvOption kOptions[] = {
+    whole_option("width", 600, 50, kWidest, "columns of the field; cells begin in the left tenth"),
+    whole_option("height", 400, 50, kWidest, "rows of the field"),
+    word_option("substrate", {"linear", "exponential", "random"}, 0,
+                "intensity over columns; random draws kind, slope and offset each episode"),
+    number_option("slope", 0.05, 0, 1, "m of the field m x + b or b exp(m x)"),
+    number_option("offset", 1, 0, 100, "b of the field"),
+    whole_option("cells", 5, 1, kDurotaxisMostCells, "cells in the beginning"),
+    number_option("ratio", 0.5, 0.01, 1, "largest part of the cells that an action deletes"),
+    whole_option("stage", 2, 1, 2, "1: of an action only the ratio is used; 2: all five"),
+    word_option("reward", {"normal", "delete", "distance", "combined"}, 2,
+                "all components, penalties only, centroid only, or the last two"),
+    switch_option("include_termination", true,
+                  "the end of an episode is rewarded in the modes other than normal, too"),
+    switch_option("delta", true, "distance as its change since the step before, or as it is"),
+    number_option("terminal_scale", 0.02, 0, kMost,
+                  "factor of the reward of the end where distance counts"),
+    number_option("terminal_clip", 10, 0, kMost, "what that product is clipped to, either way"),
+    number_option("penalty_factor", 1, 0, kMost,
+                  "factor of negative graph and node rewards in normal mode"),
+    switch_option("bonus", false, "the original trainer's bonus for long episodes"),
+    whole_option("soft_limit", 50, 1, kDurotaxisMostCells,
+                 "cells above which growth is penalised and cells are marked for deletion"),
+    whole_option("hard_limit", 100, 5, kDurotaxisMostCells,
+                 "cells above which an episode ends; the most that an observation shows"),
+    switch_option("recovery", false, "an empty colony is set up anew for a penalty"),
+    whole_option("recovery_cells", 5, 1, kDurotaxisMostCells, "cells of a colony set up anew"),
+    whole_option("recovery_attempts", 2, 1, 1000000, "how often in an episode"),
+    whole_option("patience", 30, 1, 1000000,
+                 "an episode ends when the centroid has fallen back so many steps running"),
+    number_option("success", 0.99, 0.11, 1, "part of the width that a cell must reach"),
+    whole_option("max_steps", 1000, 1, 1000000, "steps after which an episode is cut off"),
+    view(word_option("scale", {"raw", "unit"}, 0,
+                     "features as they are, or brought to about 1 by constants")),
+};
+
+void check(const DurotaxisRules& rules) {
+  const auto most_cells = [&](std::string_view name, int cells) {
+    if (cells > rules.hard_limit) {
+      throw UsageError(fmt::format("env.options.{}: found {} with hard_limit {}; allowed: 1 to {}",
+                                   name, cells, rules.hard_limit, rules.hard_limit));
+    }
+  };
+  most_cells("cells", rules.cells);
+  most_cells("recovery_cells", rules.recovery_cells);
+  if (rules.substrate == DurotaxisSubstrate::exponential &&
+      rules.slope * rules.goal() > kSteepest) {
+    throw UsageError(fmt::format(
+        "env.options.slope: found {} with an exponential field {} wide; allowed: 0 to {:.4f}, as "
+        "intensities grow beyond a float",
+        rules.slope, rules.width, kSteepest / rules.goal()));
+  }
+  const double reach = (rules.width - rules.margin_x()) / rules.width;
+  if (rules.success > reach + 1e-9) {
+    throw UsageError(fmt::format(
+        "env.options.success: found {} with a width of {}; allowed: 0.11 to {:.4f}, as cells are "
+        "kept {} off the edge",
+        rules.success, rules.width, reach, rules.margin_x()));
+  }
+}
+
+}  // namespace
+
+double DurotaxisRules::most_intensity() const {
+  const auto value = [this](bool exponential, double m, double b) {
+    return DurotaxisField{exponential, m, b}.at(goal(), width);
+  };
+  if (substrate != DurotaxisSubstrate::random) return field().at(goal(), width);
+  return std::max(value(false, 0.1, 2.0), value(true, kSteepestRandom, 1.5));
+}
+
+DurotaxisAction DurotaxisRules::clip(std::span<const float> action) const {
+  const auto value = [&](int i, float high) -> double {
+    const float low = kLow[i];
+    return action[i] > low ? std::min(action[i], high) : low;
+  };
+  DurotaxisAction clipped;
+  clipped.ratio = value(0, static_cast<float>(ratio));
+  if (stage == 1) return clipped;  // the rest keeps the constants of stage 1
+  clipped.gamma = value(1, kHigh[1]);
+  clipped.alpha = value(2, kHigh[2]);
+  clipped.noise = value(3, kHigh[3]);
+  clipped.theta = value(4, kHigh[4]);
+  return clipped;
+}
+
+std::span<const EnvOption> durotaxis_options() { return kOptions; }
+
+DurotaxisRules durotaxis_rules(std::span<const double> values) {
+  OptionReader read(kOptions, values);
+  DurotaxisRules rules;
+  rules.width = read.whole("width");
+  rules.height = read.whole("height");
+  rules.substrate = static_cast<DurotaxisSubstrate>(read.whole("substrate"));
+  rules.slope = read.number("slope");
+  rules.offset = read.number("offset");
+  rules.cells = read.whole("cells");
+  rules.ratio = read.number("ratio");
+  rules.stage = read.whole("stage");
+  rules.reward = static_cast<DurotaxisMode>(read.whole("reward"));
+  rules.include_termination = read.is_second("include_termination");
+  rules.delta = read.is_second("delta");
+  rules.terminal_scale = read.number("terminal_scale");
+  rules.terminal_clip = read.number("terminal_clip");
+  rules.penalty_factor = read.number("penalty_factor");
+  rules.bonus = read.is_second("bonus");
+  rules.soft_limit = read.whole("soft_limit");
+  rules.hard_limit = read.whole("hard_limit");
+  rules.recovery = read.is_second("recovery");
+  rules.recovery_cells = read.whole("recovery_cells");
+  rules.recovery_attempts = read.whole("recovery_attempts");
+  rules.patience = read.whole("patience");
+  rules.success = read.number("success");
+  rules.max_steps = read.whole("max_steps");
+  rules.unit = read.is_second("scale");
+  check(rules);
+  return rules;
+}
+
+EnvSpec durotaxis_spec(const DurotaxisRules& rules) {
+  const int most = rules.hard_limit;
+  EnvSpec spec{
+      .name = "durotaxis",
+      .obs = kDurotaxisGraphFeatures + most * (kDurotaxisCellFeatures + kDurotaxisEdgeFeatures + 1),
+      .action_size = 5,  // ratio, gamma, alpha, noise, theta
+      .action_low = kLow,
+      .action_high = kHigh,
+      .max_steps = rules.max_steps,
+      .parts = {{{"graph", {kDurotaxisGraphFeatures}},
+                 {"nodes", {most, kDurotaxisCellFeatures}},
+                 {"edges", {most, kDurotaxisEdgeFeatures}},
+                 {"parents", {most}}}},
+      .about =
+          "lead a colony of cells to stiffer ground by growing and deleting "
+          "(rl-durotaxis)",
+      .measures = {"success", "progress", "centroid", "cells", "graph", "spawn", "delete",
+                   "efficiency", "edge", "centroid_reward", "milestone", "node", "survival",
+                   "termination", "ratio", "gamma", "alpha", "noise", "theta"},
+      .reward_parts = {"graph", "spawn", "delete", "edge", "node"}};
+  spec.action_high[0] = static_cast<float>(rules.ratio);
+  return spec;
+}
+
+}  // namespace hotloop

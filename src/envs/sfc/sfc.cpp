@@ -1,0 +1,125 @@
+#include "envs/sfc/sfc.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+namespace hotloop {
+namespace {
+
+std::unique_ptr<WorldArray> make_sfc(int count, std::span<const double> values) {
+  return std::make_unique<SfcArray>(count, sfc_rules(values));
+}
+
+const EnvSpec kInitialSpec = sfc_spec(sfc_rules({}));
+
+// There is one implementation here; what is obvious and slow is in reference/.
+[[maybe_unused]] const bool kRegistered =
+    register_env({&kInitialSpec, &make_sfc, &make_sfc, sfc_options()});
+
+constexpr std::array<std::string_view, 2> kScripts = {"heuristic", "greedy"};
+
+}  // namespace
+
+SfcArray::SfcArray(int count, const SfcRules& rules)
+    : rules_(rules), spec_(sfc_spec(rules)), scale_(sfc_scale(rules)) {
+  const auto capacity = static_cast<std::size_t>(rules.capacity());
+  requests_ = arena_.take<SfcRequest>(capacity * count);
+  worlds_ = arena_.take<SfcWorld>(count);
+  for (int row = 0; row < count; ++row) {
+    worlds_[row] = SfcWorld{};
+    worlds_[row].rules = &rules_;
+    worlds_[row].requests = &requests_[capacity * row];
+  }
+  SfcArray::clear();
+}
+
+void SfcArray::clear() {
+  for (SfcWorld& world : worlds_) world.clear();
+}
+
+void SfcArray::step(int begin, int end, std::span<const std::int32_t> actions, std::uint64_t seed,
+                    Purpose purpose, std::uint64_t step, std::span<float> rewards,
+                    std::span<std::uint8_t> terminated) {
+  for (int row = begin; row < end; ++row) {
+    Rng rng(seed, purpose, static_cast<std::uint32_t>(row), step);
+    const Step result = worlds_[row].step(actions[row], rng);
+    rewards[row] = result.reward;
+    terminated[row] = result.terminated;
+  }
+}
+
+void SfcArray::step(int, int, std::span<const float>, std::uint64_t, Purpose, std::uint64_t,
+                    std::span<float>, std::span<std::uint8_t>) {
+  assert(false && "sfc takes numbered actions");
+}
+
+void SfcArray::observe(int begin, int end, std::span<float> obs) const {
+  for (int row = begin; row < end; ++row) {
+    worlds_[row].observe(detail::row_of(obs, row, spec_.obs).data(),
+                         rules_.scale ? &scale_ : nullptr);
+  }
+}
+
+void SfcArray::mask(int begin, int end, std::span<std::uint8_t> allowed) const {
+  for (int row = begin; row < end; ++row) {
+    worlds_[row].mask(detail::row_of(allowed, row, spec_.actions).data());
+  }
+}
+
+std::span<const std::string_view> SfcArray::scripts() const { return kScripts; }
+
+void SfcArray::play(int script, int begin, int end, std::uint64_t, Purpose, std::uint64_t,
+                    std::span<std::int32_t> actions) const {
+  assert(script >= 0 && script < static_cast<int>(kScripts.size()));
+  for (int row = begin; row < end; ++row) {
+    actions[row] = script == 0 ? worlds_[row].play_heuristic() : worlds_[row].play_greedy();
+  }
+}
+
+std::size_t SfcWorld::saved_bytes(const SfcRules& rules) {
+  return sizeof(SfcState) + sizeof(SfcRequest) * static_cast<std::size_t>(rules.capacity());
+}
+
+// The state, then the requests by rank, then zeros: a function of what is, not of how it came about.
+void SfcWorld::save(std::byte* to) const {
+  detail::save_world<SfcState>(*this, to);
+  std::byte* end_of_row = to + saved_bytes(*rules);
+  to += sizeof(SfcState);
+  std::array<std::uint16_t, kSfcMostRequests> slots;
+  std::size_t count = 0;
+  const auto see = [&](int slot) { slots[count++] = static_cast<std::uint16_t>(slot); };
+  for (const List& list : waiting) for_each(list, see);
+  for (const List& list : under_way) for_each(list, see);
+  std::sort(slots.begin(), slots.begin() + count,
+            [this](int a, int b) { return requests[a].rank < requests[b].rank; });
+  for (std::size_t i = 0; i < count; ++i, to += sizeof(SfcRequest)) {
+    SfcRequest request = requests[slots[i]];
+    request.next = request.previous = kNoSfcRequest;
+    detail::save_world(request, to);
+  }
+  std::fill(to, end_of_row, std::byte{0});
+}
+
+void SfcWorld::restore(const std::byte* from) {
+  forget_requests();
+  SfcState state;
+  std::memcpy(static_cast<void*>(&state), from, sizeof(state));
+  static_cast<SfcState&>(*this) = state;
+  from += sizeof(SfcState);
+  measure_distances();
+  for (int i = 0; i < pending + active; ++i, from += sizeof(SfcRequest)) {
+    const int slot = take();
+    SfcRequest& request = requests[slot];
+    std::memcpy(static_cast<void*>(&request), from, sizeof(SfcRequest));
+    const SfcType& type = type_of(request);
+    add(request.placed == 0 ? waiting[request.type] : under_way[type.chain[request.placed]], slot);
+    for (int k = request.placed; k < type.length; ++k) ++needed[type.chain[k]];
+    for (int c = 0; c < centre_count; ++c) {
+      if (request.is_at(c)) note_first(slot, c);
+    }
+  }
+  find_earliest_end();
+}
+
+}  // namespace hotloop

@@ -1,0 +1,112 @@
+// Evaluation on environments and random streams of its own: it never changes training.
+//
+// Every evaluation plays the same `episodes` starts (streams of (seed, evaluation_world, row, step)),
+// one episode per row. So evaluations of one run are comparable, and the number that stands with a
+// saved model can be measured again exactly.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/arena.hpp"
+#include "core/thread_team.hpp"
+#include "env/batch_env.hpp"
+#include "net/network.hpp"
+#include "algo/common/learner.hpp"
+
+namespace hotloop {
+
+struct PlayedEpisode {
+  double total_return = 0;
+  std::int64_t length = 0;
+  bool finished = false;                       // or cut at max_steps
+  std::array<float, kMaxMeasures> measures{};  // NaN = means nothing in this episode
+};
+
+struct Evaluation {
+  double mean = 0;
+  double deviation = 0;  // standard deviation over episodes
+  double mean_length = 0;
+  std::vector<PlayedEpisode> episodes;  // by row
+  std::array<double, kMaxMeasures>
+      measures{};  // means, in the order of the environment's; NaN = nothing
+  std::array<double, kMaxMeasures> largest{};  // the largest of each
+};
+
+// What summarise() takes: the return of every episode, or its measure of this number.
+std::vector<double> returns_of(const Evaluation& evaluation);
+std::vector<double> measures_of(const Evaluation& evaluation, int measure);
+
+// Plays one episode in every row, from the start; `choose` fills in the actions for what env shows.
+// An episode longer than `max_steps` counts as it is then.
+Evaluation play_episodes(BatchEnv& env, std::int64_t max_steps, ThreadTeam& team,
+                         const std::function<void(Actions& actions)>& choose);
+
+// Where the draws of a policy that is not greedy come from: row i has (seed, exploration, i, step).
+struct Draws {
+  std::uint64_t seed, step;
+};
+
+// The greedy choice of a network for a batch of observations: the action of the largest value or
+// probability, or the mean of a Gaussian. A policy may also be asked to draw, as in training.
+class GreedyPolicy {
+ public:
+  GreedyPolicy(const Structure& structure, const Head& head, int rows);
+
+  // `scale` normalises observations, as it stands; null = none.
+  void choose(std::span<const float> parameters, const InputScale* scale,
+              std::span<const float> obs, std::span<const std::uint8_t> mask, ThreadTeam& team,
+              Actions& actions, const Draws* draws = nullptr);
+  // What `choose` last saw in a row, in words: "Q 1.20 0.85", "p 0.99 0.01"; nothing for a box.
+  std::string opinion(int row) const;
+  // The same as numbers: Q(s, a), or log p(a | s) (masked ones -1e30), or of a box the means and then
+  // the logarithms of the deviations, both before they are squashed into its bounds.
+  int preferences() const;
+  float preference(int row, int i) const {
+    return preference_[row / kLanes][i * kLanes + row % kLanes];
+  }
+
+ private:
+  // [preferences()][kLanes] of a block: Q(s, a), or log p(a | s), or means.
+  const float* prefer(int block, const std::uint8_t* mask, int rows);
+  void choose_by_policy(const PolicyHead& policy, int block, int rows, const Draws* draws,
+                        Actions& actions) const;
+
+  Head head_;
+  int rows_;
+  Plan plan_;  // of what the choice depends on
+  Workspace workspace_;
+  Arena arena_;
+  std::span<float> scratch_;              // [blocks][preferences()][kLanes]
+  std::vector<const float*> preference_;  // [blocks] -> [preferences()][kLanes]
+};
+
+class Evaluator {
+ public:
+  Evaluator(const EnvChoice& env, const EvaluationOptions& options, std::uint64_t seed,
+            const Structure& structure, const Head& head);
+
+  // `sample`: the policy draws its actions, as in training.
+  Evaluation run(std::span<const float> parameters, const InputScale* scale, ThreadTeam& team,
+                 bool sample = false);
+  const EnvSpec& spec() const { return env_.spec(); }
+
+ private:
+  std::int64_t max_steps_;
+  BatchEnv env_;
+  GreedyPolicy policy_;
+};
+
+// Policies without a network: "random", or one of the environment's own scripts. Its number, for
+// choose_by_script; throws UsageError if the environment has none of that name.
+int script_number(const std::string& script, const EnvChoice& env);
+void choose_by_script(int script, const BatchEnv& env, Actions& actions);
+
+Evaluation evaluate_script(int script, const EnvChoice& env, const EvaluationOptions& options,
+                           std::uint64_t seed, ThreadTeam& team);
+
+}  // namespace hotloop

@@ -1,0 +1,123 @@
+// Additive attention over the rows h_i of a sample (Bahdanau et al. 2015):
+//
+//   t_i = tanh(W h_i + b),  s_i = v . t_i + c,  w = softmax(s),  y = sum of w_i h_i
+//   dw_i = dy . h_i,  ds_i = w_i (dw_i - sum over j of w_j dw_j),  dh_i = w_i dy + what W hands back
+#include <cmath>
+
+#include "net/lane_arrays.hpp"
+#include "net/layers/layer_kernels.hpp"
+
+namespace hotloop {
+namespace {
+
+// s [rows][kLanes] becomes w.
+template <int kWidth>
+void softmax(int rows, float* s) {
+  using Array = Eigen::Array<float, kWidth, 1>;
+  Array largest = ConstLanes<kWidth>(s);
+  for (int i = 1; i < rows; ++i) largest = largest.max(ConstLanes<kWidth>(s + i * kLanes));
+  Array sum = Array::Zero();
+  for (int i = 0; i < rows; ++i) {
+    Lanes<kWidth> w(s + i * kLanes);
+    w = (w - largest).exp();
+    sum += w;
+  }
+  for (int i = 0; i < rows; ++i) Lanes<kWidth>(s + i * kLanes) /= sum;
+}
+
+template <int kWidth>
+void weighted_sum(const AttentionLayer& layer, const float* x, const float* w, float* y) {
+  for (int f = 0; f < layer.width(); ++f) {
+    Eigen::Array<float, kWidth, 1> sum = Eigen::Array<float, kWidth, 1>::Zero();
+    for (int i = 0; i < layer.rows(); ++i)
+      sum += ConstLanes<kWidth>(w + i * kLanes) *
+             ConstLanes<kWidth>(x + (i * layer.width() + f) * kLanes);
+    Lanes<kWidth>(y + f * kLanes) = sum;
+  }
+}
+
+// ds [rows][kLanes] from dy.
+template <int kWidth>
+void score_gradient(const AttentionLayer& layer, const float* x, const float* w, const float* dy,
+                    float* ds) {
+  using Array = Eigen::Array<float, kWidth, 1>;
+  Array mean = Array::Zero();
+  for (int i = 0; i < layer.rows(); ++i) {
+    Array dw = Array::Zero();
+    for (int f = 0; f < layer.width(); ++f)
+      dw += ConstLanes<kWidth>(dy + f * kLanes) *
+            ConstLanes<kWidth>(x + (i * layer.width() + f) * kLanes);
+    Lanes<kWidth>(ds + i * kLanes) = dw;
+    mean += ConstLanes<kWidth>(w + i * kLanes) * dw;
+  }
+  for (int i = 0; i < layer.rows(); ++i) {
+    Lanes<kWidth> d(ds + i * kLanes);
+    d = ConstLanes<kWidth>(w + i * kLanes) * (d - mean);
+  }
+}
+
+// dx += w_i dy.
+template <int kWidth>
+void add_weighted(const AttentionLayer& layer, const float* w, const float* dy, float* dx) {
+  for (int i = 0; i < layer.rows(); ++i) {
+    for (int f = 0; f < layer.width(); ++f) {
+      Lanes<kWidth> d(dx + (i * layer.width() + f) * kLanes);
+      d += ConstLanes<kWidth>(w + i * kLanes) * ConstLanes<kWidth>(dy + f * kLanes);
+    }
+  }
+}
+
+}  // namespace
+
+// Inside: t [rows, units], then w [rows]. The scratch: that of the two dense layers, ds [rows], dt.
+LayerMemory memory_of(const AttentionLayer& layer) {
+  const int inner = layer.hidden.outputs() + layer.rows();
+  return {.scratch = memory_of(layer.hidden).scratch + memory_of(layer.score).scratch +
+                     static_cast<std::size_t>(inner) * kLanes,
+          .inner = inner};
+}
+
+void AttentionKernel::forward(const ForwardBlock& b) const {
+  ForwardBlock hidden = b, score = b;
+  hidden.y = b.inner;
+  score.x = b.inner;
+  score.y = b.inner + layer_.hidden.outputs() * kLanes;
+  hidden_.forward(hidden);
+  score_.forward(score);
+  with_width(b.width, [&]<int kWidth>() {
+    softmax<kWidth>(layer_.rows(), score.y);
+    weighted_sum<kWidth>(layer_, b.x, score.y, b.y);
+  });
+}
+
+void AttentionKernel::forward_one(const float* parameters, const float* x, float* y,
+                                  float* inner) const {
+  const int rows = layer_.rows(), width = layer_.width();
+  float* w = inner + layer_.hidden.outputs();
+  hidden_.forward_one(parameters, x, inner, nullptr);
+  score_.forward_one(parameters, inner, w, nullptr);
+  Eigen::Map<Eigen::ArrayXf> weights(w, rows);
+  weights = (weights - weights.maxCoeff()).exp();
+  weights /= weights.sum();
+  Eigen::Map<Eigen::ArrayXf> sum(y, width);
+  sum.setZero();
+  for (int i = 0; i < rows; ++i)
+    sum += w[i] * Eigen::Map<const Eigen::ArrayXf>(x + i * width, width);
+}
+
+void AttentionKernel::backward(const BackwardBlock& b) const {
+  const float* w = b.inner + layer_.hidden.outputs() * kLanes;
+  BackwardBlock score = b, hidden = b;
+  score.scratch = b.scratch + memory_of(layer_.hidden).scratch;
+  float* ds = score.scratch + memory_of(layer_.score).scratch;
+  float* dt = ds + layer_.rows() * kLanes;
+  with_width(b.width, [&]<int kWidth>() { score_gradient<kWidth>(layer_, b.x, w, b.dy, ds); });
+  score.x = b.inner, score.y = w, score.dy = ds, score.dx = dt;
+  score_.backward(score);
+  hidden.y = b.inner, hidden.dy = dt;
+  hidden_.backward(hidden);
+  if (b.dx == nullptr) return;
+  with_width(b.width, [&]<int kWidth>() { add_weighted<kWidth>(layer_, w, b.dy, b.dx); });
+}
+
+}  // namespace hotloop

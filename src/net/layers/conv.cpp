@@ -1,0 +1,172 @@
+// Convolutions as matrix products. In lanes the neighbours of a position within one row of the grid
+// are one matrix X [3C][32], and the weights of row i of the filters one matrix W_i [out][3C], so
+//
+//   Z_p = sum over i of W_i X_(row of p + i - 1);   dX_(row of p + i - 1) += W_i' dZ_p,
+//   dW_i += dZ_p X_(row of p + i - 1)',             db = sum over p of dZ_p
+//
+// for each position p in turn. What would lie beyond the border is left out: rows of the filter
+// above and below, columns of both matrices on the left and on the right.
+#include <Eigen/Core>
+#include <algorithm>
+
+#include "net/layers/activation.hpp"
+#include "net/layers/layer_kernels.hpp"
+
+namespace hotloop {
+namespace {
+
+constexpr int kFilter = 3;
+
+// Those of at - 1, at, at + 1 that lie within [0, extent): `count` from `first`; the first of them
+// meets number `filter` of the filter.
+struct Neighbours {
+  int first, count, filter;
+
+  Neighbours(int at, int extent)
+      : first(std::max(at - 1, 0)),
+        count(std::min(at + 1, extent - 1) - first + 1),
+        filter(first - (at - 1)) {}
+};
+
+// One product of a position: `count` neighbours in a row of the grid, and what they meet.
+struct Tap {
+  int position;
+  int row, column;  // of the first neighbour
+  int count;
+  int weight;        // offset within a row of W
+  bool first, last;  // of its position
+};
+
+template <class F>
+void each_tap(const ConvLayer& layer, F&& visit) {
+  for (int y = 0; y < layer.height; ++y) {
+    const Neighbours rows(y, layer.height);
+    for (int x = 0; x < layer.width; ++x) {
+      const Neighbours columns(x, layer.width);
+      for (int i = 0; i < rows.count; ++i) {
+        visit(Tap{.position = y * layer.width + x,
+                  .row = rows.first + i,
+                  .column = columns.first,
+                  .count = columns.count,
+                  .weight = ((rows.filter + i) * kFilter + columns.filter) * layer.in,
+                  .first = i == 0,
+                  .last = i == rows.count - 1});
+      }
+    }
+  }
+}
+
+// The first input feature of a tap's neighbours.
+int input_of(const ConvLayer& layer, const Tap& tap) {
+  return (tap.row * layer.width + tap.column) * layer.in;
+}
+
+int row_stride(const ConvLayer& layer) { return round_up(layer.width * layer.in, kLaneStep); }
+
+}  // namespace
+
+ConvKernel::ConvKernel(const ConvLayer& layer) : layer_(layer) {
+  for (int width = kLaneStep; width <= kLanes; width += kLaneStep) {
+    for (int count = std::min(layer.width, 2); count <= std::min(layer.width, kFilter); ++count) {
+      // Column-major views as in dense.cpp.
+      Products& p = products_[width / kLaneStep - 1][count - 1];
+      const int inputs = count * layer.in;
+      ProductShape z{.m = width,
+                     .n = layer.out,
+                     .k = inputs,
+                     .lda = kLanes,
+                     .ldb = layer.stride,
+                     .ldc = kLanes};
+      p.forward = Product(z);
+      z.accumulate = true;
+      p.add_forward = Product(z);
+      p.add_input_gradient = Product({.m = width,
+                                      .n = inputs,
+                                      .k = layer.out,
+                                      .lda = kLanes,
+                                      .ldb = layer.stride,
+                                      .ldc = kLanes,
+                                      .transpose_b = true,
+                                      .accumulate = true});
+      p.add_weight_gradient = Product({.m = inputs,
+                                       .n = layer.out,
+                                       .k = width,
+                                       .lda = row_stride(layer),
+                                       .ldb = kLanes,
+                                       .ldc = layer.stride,
+                                       .accumulate = true});
+    }
+  }
+}
+
+// GELU keeps its slope. The scratch is X as rows, those of one grid row after those of another:
+// [height][kLanes][row_stride].
+LayerMemory memory_of(const ConvLayer& layer) {
+  return {.kept = layer.activation == Activation::gelu ? layer.outputs() : 0,
+          .scratch = static_cast<std::size_t>(layer.height) * kLanes * row_stride(layer)};
+}
+
+void ConvKernel::forward(const ForwardBlock& b) const {
+  const float* weight = b.parameters + layer_.weight;
+  each_tap(layer_, [&](const Tap& tap) {
+    const Products& p = products(b.width, tap.count);
+    const std::size_t at = static_cast<std::size_t>(tap.position) * layer_.out * kLanes;
+    (tap.first ? p.forward : p.add_forward)(b.x + input_of(layer_, tap) * kLanes,
+                                            weight + tap.weight, b.y + at);
+    if (!tap.last) return;
+    add_bias_and_activate(layer_.activation, b.parameters + layer_.bias, layer_.out, b.width,
+                          b.y + at, b.kept == nullptr ? nullptr : b.kept + at);
+  });
+}
+
+void ConvKernel::forward_one(const float* parameters, const float* x, float* y, float*) const {
+  using Matrix =
+      Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>, 0,
+                 Eigen::OuterStride<>>;
+  each_tap(layer_, [&](const Tap& tap) {
+    const int inputs = tap.count * layer_.in;
+    const Matrix weight(parameters + layer_.weight + tap.weight, layer_.out, inputs,
+                        Eigen::OuterStride<>(layer_.stride));
+    float* at = y + tap.position * layer_.out;
+    Eigen::Map<Eigen::VectorXf> z(at, layer_.out);
+    if (tap.first) z.setZero();
+    z.noalias() += weight * Eigen::Map<const Eigen::VectorXf>(x + input_of(layer_, tap), inputs);
+    if (!tap.last) return;
+    add_bias_and_activate_one(layer_.activation, parameters + layer_.bias, layer_.out, at);
+  });
+}
+
+void ConvKernel::backward(const BackwardBlock& b) const {
+  const int stride = row_stride(layer_);
+  for (int position = 0; position < layer_.positions(); ++position) {
+    const std::size_t at = static_cast<std::size_t>(position) * layer_.out * kLanes;
+    backward_through_activation(layer_.activation, b.y + at,
+                                b.kept == nullptr ? nullptr : b.kept + at, layer_.out, b.width,
+                                b.dy + at, b.gradient + layer_.bias, b.accumulate || position > 0);
+  }
+  for (int row = 0; row < layer_.height; ++row) {
+    const int features = layer_.width * layer_.in;
+    lanes_to_rows(b.x + row * features * kLanes, b.width, features,
+                  b.scratch + row * kLanes * stride, stride);
+  }
+  float* gradient = b.gradient + layer_.weight;
+  for (int o = 0; !b.accumulate && o < layer_.out; ++o) {
+    std::fill_n(gradient + o * layer_.stride, layer_.fan_in(), 0.0f);
+  }
+  if (b.dx != nullptr) std::fill_n(b.dx, layer_.inputs() * kLanes, 0.0f);
+  each_tap(layer_, [&](const Tap& tap) {
+    const float* dz = b.dy + static_cast<std::size_t>(tap.position) * layer_.out * kLanes;
+    products(b.width, tap.count)
+        .add_weight_gradient(b.scratch + tap.row * kLanes * stride + tap.column * layer_.in, dz,
+                             gradient + tap.weight);
+  });
+  if (b.dx == nullptr) return;
+  each_tap(layer_, [&](const Tap& tap) {
+    const float* dz = b.dy + static_cast<std::size_t>(tap.position) * layer_.out * kLanes;
+    products(b.width, tap.count)
+        .add_input_gradient(dz, b.parameters + layer_.weight + tap.weight,
+                            b.dx + input_of(layer_, tap) * kLanes);
+  });
+}
+
+}  // namespace hotloop

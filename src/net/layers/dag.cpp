@@ -1,0 +1,211 @@
+// Graphs of neurons. A graph has about one neuron per level, so nothing is parallel but the batch: a
+// neuron is a row of lanes, and its sum stays in registers, one broadcast weight and one multiply-add
+// per edge and eight lanes.
+//
+//   forward, in order:      z[n] = b[n] + sum over predecessors q of w[q -> n] a[q], one after the
+//                           other from b on,   a[n] = act(z[n])
+//   backward, in reverse:   da[n] = sum over successors s of w[n -> s] dz[s],   dz[n] = da[n] act'(z[n])
+//                           dw[n -> s] = sum over lanes of dz[s] a[n],   db[n] = sum over lanes of dz[n]
+//
+// Going back source by source, each dz[s] is loaded once for both da and dw, and nothing but dw is
+// written per edge; the lanes of four edges are added up together.
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "net/layers/activation_formulas.hpp"
+#include "net/lane_arrays.hpp"
+#include "net/layers/layer_kernels.hpp"
+
+namespace hotloop {
+namespace {
+
+using Array = Eigen::Array<float, kVec, 1>;
+inline Array to_array(Vec v) { return Eigen::Map<const Array>(reinterpret_cast<const float*>(&v)); }
+inline Vec to_vec(const Array& a) { return load(a.data()); }
+
+template <Activation kActivation>
+inline Vec activate(Vec z) {
+  return to_vec(activation_of<kActivation>(to_array(z), kDagLeakySlope));
+}
+
+// Where GELU's slope was kept.
+const float* slope_at(const BackwardBlock& b, int place) {
+  return b.kept == nullptr ? nullptr : b.kept + place;
+}
+
+}  // namespace
+
+DagKernel::DagKernel(const DagLayer& layer) : layer_(layer) {
+  const Graph& graph = *layer.graph;
+  for (const int node : graph.order)
+    forward_.push_back({node, graph.first[node], graph.first[node + 1]});
+  for (const int source : graph.sources) sources_.push_back(source * kLanes);
+  // Nobody waits for an output: they may come last.
+  std::stable_partition(forward_.begin(), forward_.end(),
+                        [&](const Step& step) { return !graph.is_output(step.node); });
+
+  // The nearest target is known last, so its edge comes last too.
+  std::vector<std::vector<OutEdge>> out(graph.nodes);
+  for (auto node = graph.order.rbegin(); node != graph.order.rend(); ++node) {
+    for (int e = graph.first[*node]; e < graph.first[*node + 1]; ++e)
+      out[graph.sources[e]].push_back({(*node - graph.inputs) * kLanes, e});
+  }
+  const auto add = [&](int node) {
+    const auto first = static_cast<std::int32_t>(out_edges_.size());
+    out_edges_.insert(out_edges_.end(), out[node].begin(), out[node].end());
+    backward_.push_back({node, first, static_cast<std::int32_t>(out_edges_.size())});
+  };
+  for (auto step = forward_.rbegin() + graph.outputs; step != forward_.rend(); ++step)
+    add(step->node);
+  for (int node = 0; node < graph.inputs; ++node) add(node);
+}
+
+// The scratch is dz [computed][kLanes].
+LayerMemory memory_of(const DagLayer& layer) {
+  return {.kept = layer.activation == Activation::gelu ? layer.computed() : 0,
+          .scratch = static_cast<std::size_t>(layer.computed()) * kLanes,
+          .inner = layer.graph->nodes - layer.graph->outputs};
+}
+
+template <Activation kActivation, int kWidth>
+void DagKernel::compute(std::span<const Step> steps, const ForwardBlock& b, float* rows,
+                        int first) const {
+  constexpr int kVecs = kWidth / kVec;
+  const int inputs = layer_.graph->inputs;
+  const float* weight = b.parameters + layer_.weight;
+  const float* bias = b.parameters + layer_.bias - inputs;
+  for (const Step& step : steps) {
+    Vec z[kVecs];
+    for (Vec& v : z) v = broadcast(bias[step.node]);
+    for (int e = step.first; e < step.last; ++e) {
+      const Vec w = broadcast(weight[e]);
+      const float* a = b.inner + sources_[e];
+      for (int i = 0; i < kVecs; ++i) z[i] = multiply_add(w, load(a + i * kVec), z[i]);
+    }
+    float* row = rows + (step.node - first) * kLanes;
+    for (int i = 0; i < kVecs; ++i) {
+      store(row + i * kVec, activate<kActivation>(z[i]));
+      if constexpr (kActivation == Activation::gelu) {
+        if (b.kept == nullptr) continue;
+        store(b.kept + (step.node - inputs) * kLanes + i * kVec, gelu(z[i]).slope);
+      }
+    }
+  }
+}
+
+void DagKernel::forward(const ForwardBlock& b) const {
+  const Graph& graph = *layer_.graph;
+  const std::span<const Step> steps(forward_);
+  const auto hidden = steps.first(graph.hidden()), outputs = steps.last(graph.outputs);
+  const int first_output = graph.nodes - graph.outputs;
+  std::copy_n(b.x, graph.inputs * kLanes, b.inner);
+  with_activation(layer_.activation, [&]<Activation kActivation>() {
+    with_width(b.width, [&]<int kWidth>() {
+      compute<kActivation, kWidth>(hidden, b, b.inner, 0);
+      layer_.activate_outputs ? compute<kActivation, kWidth>(outputs, b, b.y, first_output)
+                              : compute<Activation::linear, kWidth>(outputs, b, b.y, first_output);
+    });
+  });
+}
+
+void DagKernel::forward_one(const float* parameters, const float* x, float* y, float* inner) const {
+  const Graph& graph = *layer_.graph;
+  const int first_output = graph.nodes - graph.outputs;
+  const float* weight = parameters + layer_.weight;
+  const float* bias = parameters + layer_.bias - graph.inputs;
+  std::copy_n(x, graph.inputs, inner);
+  with_activation(layer_.activation, [&]<Activation kActivation>() {
+    for (const Step& step : forward_) {
+      float z = bias[step.node];
+      for (int e = step.first; e < step.last; ++e)
+        z = multiply_add(weight[e], inner[graph.sources[e]], z);
+      const bool is_output = graph.is_output(step.node);
+      if (layer_.activate_outputs || !is_output) z = activate<kActivation>(broadcast(z))[0];
+      (is_output ? y[step.node - first_output] : inner[step.node]) = z;
+    }
+  });
+}
+
+template <Activation kActivation, int kWidth>
+void DagKernel::output_deltas(const BackwardBlock& b) const {
+  constexpr int kVecs = kWidth / kVec;
+  float* bias = b.gradient + layer_.bias;
+  const int first = layer_.graph->hidden();  // rank of the first output among those that compute
+  for (int o = 0; o < layer_.outputs(); ++o) {
+    Vec db = {};
+    for (int i = 0; i < kVecs; ++i) {
+      const int at = o * kLanes + i * kVec, inner = at + first * kLanes;
+      const Vec dz = differentiate<kActivation>(load(b.dy + at), load(b.y + at), slope_at(b, inner),
+                                                kDagLeakySlope);
+      store(b.scratch + inner, dz);
+      db += dz;
+    }
+    if (layer_.train_biases) bias[first + o] += sum(db);
+  }
+}
+
+template <Activation kActivation, int kWidth>
+void DagKernel::hidden_deltas(const BackwardBlock& b) const {
+  constexpr int kVecs = kWidth / kVec;
+  float* weight_gradient = b.gradient + layer_.weight;
+  float* bias = b.gradient + layer_.bias;
+  const int inputs = layer_.graph->inputs;
+  const float* weight = b.parameters + layer_.weight;
+  const OutEdge* edges = out_edges_.data();
+  float* deltas = b.scratch;
+  for (const Step step : backward_) {
+    const float* row = b.inner + step.node * kLanes;
+    Vec a[kVecs], da[kVecs] = {};
+    for (int i = 0; i < kVecs; ++i) a[i] = load(row + i * kVec);
+    const auto through = [&](const OutEdge& edge) {  // adds to da, returns what dw is the sum of
+      const Vec w = broadcast(weight[edge.number]);
+      const float* dz = deltas + edge.target;
+      Vec dw = {};
+      for (int i = 0; i < kVecs; ++i) {
+        const Vec d = load(dz + i * kVec);
+        da[i] = multiply_add(w, d, da[i]);
+        dw = multiply_add(a[i], d, dw);
+      }
+      return dw;
+    };
+    int e = step.first;
+    for (; e + 4 <= step.last; e += 4) {
+      const Vec first = through(edges[e]), second = through(edges[e + 1]),
+                third = through(edges[e + 2]), fourth = through(edges[e + 3]);
+      const Four dw = sums(first, second, third, fourth);
+      for (int i = 0; i < 4; ++i) weight_gradient[edges[e + i].number] += dw[i];
+    }
+    for (; e < step.last; ++e) weight_gradient[edges[e].number] += sum(through(edges[e]));
+    if (step.node < inputs) {
+      for (int i = 0; b.dx != nullptr && i < kVecs; ++i)
+        store(b.dx + step.node * kLanes + i * kVec, da[i]);
+      continue;
+    }
+    const int at = (step.node - inputs) * kLanes;
+    Vec db = {};
+    for (int i = 0; i < kVecs; ++i) {
+      const Vec dz =
+          differentiate<kActivation>(da[i], a[i], slope_at(b, at + i * kVec), kDagLeakySlope);
+      store(deltas + at + i * kVec, dz);
+      db += dz;
+    }
+    if (layer_.train_biases) bias[step.node - inputs] += sum(db);
+  }
+}
+
+void DagKernel::backward(const BackwardBlock& b) const {
+  if (!b.accumulate) {
+    std::fill_n(b.gradient + layer_.weight, layer_.graph->edges(), 0.0f);
+    std::fill_n(b.gradient + layer_.bias, layer_.computed(), 0.0f);
+  }
+  with_activation(layer_.activation, [&]<Activation kActivation>() {
+    with_width(b.width, [&]<int kWidth>() {
+      layer_.activate_outputs ? output_deltas<kActivation, kWidth>(b)
+                              : output_deltas<Activation::linear, kWidth>(b);
+      hidden_deltas<kActivation, kWidth>(b);
+    });
+  });
+}
+
+}  // namespace hotloop

@@ -1,0 +1,132 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "profile/report.hpp"
+
+namespace hotloop {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json numbers(const std::vector<double>& values) {
+  Json array = Json::array();
+  for (const double value : values) array.push_back(number(value));
+  return array;
+}
+
+Json phase_json(const PhaseRow& row) {
+  return {{"name", row.name()},
+          {"seconds", number(row.seconds)},
+          {"share", number(row.share)},
+          {"us_per_step", number(row.us_per_step)},
+          {"us_per_update", number(row.us_per_update)},
+          {"calls", number(row.calls)},
+          {"p50_us", number(row.p50_us)},
+          {"p99_us", number(row.p99_us)},
+          {"gflops", number(row.gflops)},
+          {"peak_share", number(row.peak_share)},
+          {"gigabytes_per_second", number(row.gigabytes_per_second)},
+          {"allocations_per_step", number(row.allocations_per_step)},
+          {"children", Json::array()}};
+}
+
+Json phase_tree(const std::vector<PhaseRow>& rows) {
+  Json groups = Json::array();
+  for (const PhaseRow& row : rows) {
+    if (row.part.empty()) {
+      groups.push_back(phase_json(row));
+    } else {
+      groups.back()["children"].push_back(phase_json(row));
+    }
+  }
+  return groups;
+}
+
+Json slope_json(const Slope& slope) {
+  return {{"first", number(slope.first)},
+          {"last", number(slope.last)},
+          {"per_step", number(slope.per_x)},
+          {"z", number(slope.z)}};
+}
+
+Json trend_json(const Trend& t) {
+  return {{"text", t.text},
+          {"known", t.known},
+          {"slower", t.slower},
+          {"faster", t.faster},
+          {"because", t.because},
+          {"longer_episodes", t.longer_episodes},
+          {"growing_memory", t.growing_memory},
+          {"us_per_step", slope_json(t.us_per_step)},
+          {"episode_length", slope_json(t.episode_length)},
+          {"resident_bytes", slope_json(t.resident)}};
+}
+
+Json health_json(const Health& h) {
+  return {{"largest_q", number(h.largest_q)},   {"q_bound", number(h.q_bound)},
+          {"action_gap", number(h.action_gap)}, {"terminal_share", number(h.terminal_share)},
+          {"target_lag", number(h.target_lag)}, {"gradient_norm", number(h.gradient_norm)}};
+}
+
+Json samples_json(const std::vector<Sample>& samples) {
+  Json array = Json::array();
+  for (const Sample& s : samples) {
+    array.push_back({{"seconds", number(s.seconds)},
+                     {"env_steps", s.env_steps},
+                     {"updates", s.updates},
+                     {"episodes", s.episodes},
+                     {"resident_bytes", s.resident_bytes}});
+  }
+  return array;
+}
+
+}  // namespace
+
+Json profile_json(const Profile& p) {
+  const ThreadUse& t = p.threads;
+  return {{"spec", p.spec.name},
+          {"seed", p.spec.run.seed},
+          {"algorithm", describe_algorithm(p.spec)},
+          {"env", p.spec.env},
+          {"envs", p.spec.envs},
+          {"network", p.network},
+          {"cpu", p.cpu},
+          {"wall_seconds", number(p.wall_seconds)},
+          {"warm_up_seconds", number(p.warm_up_seconds)},
+          {"warm_up_steps", p.warm_up_steps},
+          {"learnt", p.learnt},
+          {"env_steps", p.env_steps},
+          {"updates", p.updates},
+          {"episodes", p.episodes},
+          {"env_steps_per_second", number(p.steps_per_second())},
+          {"updates_per_second", number(p.updates_per_second())},
+          {"updates_per_step",
+           number(static_cast<double>(p.updates) / static_cast<double>(p.env_steps))},
+          {"accounted_share", number(1 - p.unaccounted_share)},
+          {"unaccounted_share", number(p.unaccounted_share)},
+          {"phases", phase_tree(p.phases)},
+          {"peak_gflops", number(p.peak_gflops)},
+          {"allocations_per_step", number(p.allocations_per_step)},
+          {"memory",
+           {{"resident_begin", p.resident_begin},
+            {"resident_end", p.resident_end},
+            {"bytes_per_transition", number(p.bytes_per_transition)}}},
+          {"cpu_share", number(p.cpu_share)},
+          {"sleeps_per_step", number(p.sleeps_per_step)},
+          {"threads",
+           {{"threads", t.threads},
+            {"runs", number(t.runs)},
+            {"span_seconds", number(t.span_seconds)},
+            {"busy", numbers(t.busy)},
+            {"imbalance", number(t.imbalance)},
+            {"wait_share", number(t.wait_share)}}},
+          {"trend", trend_json(p.trend)},
+          {"samples", samples_json(p.samples)},
+          {"health", health_json(p.health)},
+          {"warnings", p.warnings},
+          {"failure", p.failure}};
+}
+
+}  // namespace hotloop

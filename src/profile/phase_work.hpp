@@ -1,0 +1,30 @@
+// What a phase has to do at the least: the arithmetic of its matrix products, and the bytes that it
+// must read and write.
+#pragma once
+
+#include "core/phase_clock.hpp"
+#include "net/structure.hpp"
+#include "spec/spec.hpp"
+
+namespace hotloop {
+
+struct PhaseCounts {
+  double calls = 0;  // visits to the phase, of the first thread
+  double env_steps = 0, updates = 0, target_updates = 0;
+};
+
+struct PhaseWork {
+  double flop = 0;   // NaN = none, or not known
+  double bytes = 0;  // likewise
+};
+
+PhaseWork work_in_phase(Phase phase, const TrainSpec& spec, const Structure& network,
+                        const PhaseCounts& counts);
+
+// Rows of a batch that one thread learns at the least.
+int shard_rows(const TrainSpec& spec, const Structure& network);
+
+// Of the replay memory, or of the rollout.
+double bytes_per_transition(const TrainSpec& spec);
+
+}  // namespace hotloop

@@ -1,0 +1,22 @@
+// A profile as others see it: text, JSON, a trace, a page.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "profile/profile.hpp"
+
+namespace hotloop {
+
+std::string profile_text(const Profile& profile);
+
+// Everything but the trace. "phases" is a tree: groups with "children", each with its times.
+nlohmann::ordered_json profile_json(const Profile& profile);
+
+// profile.visits in the trace format that chrome://tracing and Perfetto open.
+std::string chrome_trace(const Profile& profile);
+
+// One self-contained page: icicle chart of the phases, throughput over time, tables.
+std::string profile_html(const Profile& profile);
+
+}  // namespace hotloop

@@ -1,0 +1,137 @@
+#include "record/env_facts.hpp"
+
+#include <fmt/format.h>
+
+#include <deque>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include <hotloop/error.hpp>
+
+#include "env/registry.hpp"
+#include "env/vector_worlds.hpp"
+
+namespace hotloop {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kAbsent = "(not here)";
+
+// Owns the words of its spec.
+struct Facts {
+  std::string name;
+  std::deque<std::string> part_names;
+  EnvSpec spec;
+  bool has_mask = false;
+};
+
+// A world that is not here.
+class AbsentWorlds final : public WorldArray {
+ public:
+  explicit AbsentWorlds(const Facts& facts) : facts_(facts) {}
+  const EnvSpec& spec() const override { return facts_.spec; }
+  bool has_mask() const override { return facts_.has_mask; }
+  void clear() override { refuse(); }
+  void reset(int, Rng&) override { refuse(); }
+  void step(int, int, std::span<const std::int32_t>, std::uint64_t, Purpose, std::uint64_t,
+            std::span<float>, std::span<std::uint8_t>) override {
+    refuse();
+  }
+  void step(int, int, std::span<const float>, std::uint64_t, Purpose, std::uint64_t,
+            std::span<float>, std::span<std::uint8_t>) override {
+    refuse();
+  }
+  void observe(int, int, std::span<float>) const override { refuse(); }
+  void mask(int, int, std::span<std::uint8_t>) const override { refuse(); }
+  void measure(int, std::span<float>) const override { refuse(); }
+  std::size_t row_bytes() const override { return 0; }
+  void save_row(int, std::byte*) const override { refuse(); }
+  void restore_row(int, const std::byte*) override { refuse(); }
+
+ private:
+  [[noreturn]] void refuse() const {
+    throw UsageError(
+        fmt::format("env.name: {} is not here: only what its model file says of it is known, which "
+                    "is enough to "
+                    "ask the model but not to play. An environment of Python's is played from "
+                    "Python, a world of "
+                    "a file needs that file",
+                    facts_.name));
+  }
+  const Facts& facts_;
+};
+
+Facts read_facts(const std::string& name, const std::string& text) {
+  Facts facts{.name = name, .part_names = {}, .spec = {}};
+  const Json json = Json::parse(text);
+  EnvSpec& spec = facts.spec;
+  spec.obs = json.at("obs");
+  spec.actions = json.at("actions");
+  spec.action_size = json.at("action_size");
+  spec.max_steps = json.at("max_steps");
+  facts.has_mask = json.at("mask");
+  if (json.contains("solved_return")) spec.solved_return = json["solved_return"];
+  for (int i = 0; i < spec.action_size; ++i) {
+    spec.action_low.at(i) = json.at("action_low").at(i);
+    spec.action_high.at(i) = json.at("action_high").at(i);
+  }
+  std::size_t n = 0;
+  for (const Json& part : json.at("parts")) {
+    spec.parts.at(n++) = {facts.part_names.emplace_back(part.at("name")), part.at("shape")};
+  }
+  return facts;
+}
+
+}  // namespace
+
+std::string env_facts(const WorldArray& worlds) {
+  const EnvSpec& spec = worlds.spec();
+  Json json = {{"obs", spec.obs},
+               {"actions", spec.actions},
+               {"action_size", spec.action_size},
+               {"max_steps", spec.max_steps},
+               {"mask", worlds.has_mask()},
+               {"action_low", Json::array()},
+               {"action_high", Json::array()},
+               {"parts", Json::array()}};
+  if (!std::isnan(spec.solved_return)) json["solved_return"] = spec.solved_return;
+  for (int i = 0; i < spec.action_size; ++i) {
+    json["action_low"].push_back(spec.action_low[i]);
+    json["action_high"].push_back(spec.action_high[i]);
+  }
+  for (const ObsPart& part : spec.parts) {
+    if (part.name.empty()) break;
+    json["parts"].push_back({{"name", std::string(part.name)}, {"shape", part.shape}});
+  }
+  const auto* together = dynamic_cast<const VectorWorlds*>(&worlds);
+  if (const std::string notes = together != nullptr ? together->notes() : ""; !notes.empty()) {
+    json["notes"] = Json::parse(notes);
+  }
+  return json.dump();
+}
+
+bool can_play(const std::string& name) {
+  const EnvEntry* entry = env_registry().look_up(name);
+  return entry != nullptr && dynamic_cast<AbsentWorlds*>(entry->make(1).get()) == nullptr;
+}
+
+void remember_env(const std::string& name, const std::string& facts) {
+  static std::mutex mutex;
+  static std::deque<Facts> remembered;  // entries refer to them
+  const std::lock_guard lock(mutex);
+  if (env_registry().look_up(name) != nullptr) return;
+  try {
+    remembered.push_back(read_facts(name, facts));
+  } catch (const std::exception& error) {
+    throw RunError(fmt::format("the model's facts about {} make no sense: {}", name, error.what()));
+  }
+  Facts& kept = remembered.back();
+  kept.spec.name = kAbsent;
+  const auto make = [&kept](int, std::span<const double>) -> std::unique_ptr<WorldArray> {
+    return std::make_unique<AbsentWorlds>(kept);
+  };
+  env_registry().put(name, {&kept.spec, make, make, {}});
+}
+
+}  // namespace hotloop

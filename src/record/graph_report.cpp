@@ -1,0 +1,48 @@
+#include "record/graph_report.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "graph/graph_metrics.hpp"
+
+namespace hotloop {
+
+const DagLayer* graph_of(const Structure& structure) {
+  for (const Layer& layer : structure.layers) {
+    if (const auto* dag = std::get_if<DagLayer>(&layer)) return dag;
+  }
+  return nullptr;
+}
+
+nlohmann::ordered_json describe_graph(const Graph& graph) {
+  using Json = nlohmann::ordered_json;
+  const auto number = [](double value) {
+    return std::isfinite(value) ? Json(value) : Json(nullptr);
+  };
+  const GraphMetrics m = graph_metrics(graph);
+  Json edges = Json::array();
+  for (int node = graph.inputs; node < graph.nodes; ++node) {
+    for (int e = graph.first[node]; e < graph.first[node + 1]; ++e) {
+      edges.push_back({graph.sources[e], node});
+    }
+  }
+  return {{"inputs", graph.inputs},
+          {"hidden", graph.hidden()},
+          {"outputs", graph.outputs},
+          {"metrics",
+           {{"nodes", m.nodes},
+            {"edges", m.edges},
+            {"hidden_edges", m.hidden_edges},
+            {"depth", m.depth},
+            {"widths", m.widths},
+            {"clustering", number(m.clustering)},
+            {"path_length", number(m.path_length)},
+            {"sigma", number(m.sigma)},
+            {"omega", number(m.omega)},
+            {"communities", m.communities},
+            {"modularity", number(m.modularity)}}},
+          {"order", graph.order},
+          {"edges", std::move(edges)}};
+}
+
+}  // namespace hotloop

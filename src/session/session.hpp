@@ -1,0 +1,129 @@
+// A training session: drives a trainer and does everything around it that training must not notice:
+// evaluation, metrics, checkpoints, stopping.
+//
+// The run folder:
+//   spec.yaml                    the fully resolved spec
+//   NAME.cpp                     the world, if it is one of a file
+//   run.json                     version, CPU, seed
+//   graph.json                   of a network that is a graph: edges and measures
+//   metrics.jsonl                see metrics.hpp
+//   episodes.jsonl               see episode_file.hpp, if run.episode_log asks for it
+//   checkpoints/*.safetensors    see checkpoint.hpp
+//   model-best.safetensors       the network of the best evaluation so far
+//   model-latest.safetensors     the network as it was saved last
+//   snapshots/*.safetensors      models by episode, if run.snapshot_every asks for them
+//   result.json                  the summary, once the run is done
+//   .lock                        held while a process trains here
+#pragma once
+
+#include <hotloop/train.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/file.hpp"
+#include "evaluate/best_rule.hpp"
+#include "record/episode_file.hpp"
+#include "evaluate/evaluation.hpp"
+#include "record/metrics.hpp"
+#include "train/progress.hpp"
+#include "spec/spec.hpp"
+#include "train/trainer.hpp"
+
+namespace hotloop {
+
+struct SessionHooks {
+  // Called now and then between rounds, never more often than ten times a second.
+  std::function<void(const Trainer&, const RunRecord&)> progress{};
+  // Called once for each warning about the health of training (health.hpp).
+  std::function<void(const std::string&)> warning{};
+  // Called with each new line of metrics.jsonl; false = save and stop.
+  std::function<bool(std::string_view)> row{};
+  // Becomes true when the run should save and stop.
+  const std::atomic<bool>* stop = nullptr;
+};
+
+// One run in its folder, driven round by round.
+class Session {
+ public:
+  Session(const TrainSpec& spec, std::string run_dir, const SessionHooks& hooks);
+
+  void start();                              // from the beginning; writes a first checkpoint
+  void load(const std::string& checkpoint);  // from there
+  bool finished() const;
+  void advance();     // one round, and what is due after it
+  TrainResult run();  // until it is finished or hooks.stop says so
+
+  Trainer& trainer() { return trainer_; }
+  const Trainer& trainer() const { return trainer_; }
+  const RunRecord& record() const { return record_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  double elapsed() const;
+  void note_time();                    // in the record
+  void warn(const std::string& text);  // once
+  void warn_of_cuts(const Evaluation& evaluation);
+  void warn_of_collapse(const Evaluation& last);
+  void open_episodes();
+  void write_episodes();
+  void evaluate();
+  void log();
+  void save();
+  void save_models();
+  void keep_models() noexcept;
+  void save_model_file(const std::string& path, const std::vector<float>& all,
+                       std::int64_t env_steps, double greedy_return);
+  void snapshot_if_due(std::int64_t before);
+  std::vector<float> all_of_model();
+  TrainResult result(bool interrupted);
+  int score_column() const;
+  double score(double (EpisodeLog::*what)(int) const) const;
+  double score_greedy() const;
+  std::vector<std::pair<std::string, double>> time_shares() const;
+  std::vector<std::pair<std::string, double>> measure_means() const;
+
+  Clock::time_point start_, last_save_, last_progress_;
+  std::string run_dir_;
+  SessionHooks hooks_;
+  FileLock lock_;  // one process at a time trains in a folder
+  Trainer trainer_;
+  Evaluator evaluator_;
+  BestRule rule_;
+  double threshold_;         // of what is solved, or NaN
+  std::vector<float> best_;  // what the best evaluation was made with, see all_of_model()
+  std::optional<MetricsLog> metrics_;
+  std::optional<EpisodeFile> episodes_;  // if run.episode_log
+  RunRecord record_;
+  double earlier_seconds_ = 0;  // of the sessions before this one
+  decltype(RunRecord::group_seconds) earlier_groups_{};
+  bool stop_ = false;  // hooks.row said so
+};
+
+// Creates `<parent>/<spec name>-<number>` with the first free number, and returns its path.
+std::string make_run_folder(const std::string& parent, const std::string& spec_name);
+
+// With what the run in this folder began; bits are the same only with the like.
+struct RunOrigin {
+  std::string version, cpu;
+};
+RunOrigin run_origin(const std::string& run_dir);
+
+TrainResult start_run(const TrainSpec& spec, const std::string& run_dir, const SessionHooks& hooks);
+
+// The spec of an existing run folder. `overrides` may change how long to run, how to save and how to
+// evaluate, but nothing that decides training.
+TrainSpec load_run_spec(const std::string& run_dir, std::span<const std::string> overrides);
+
+// Continues from `checkpoint`, or from the newest one of the folder.
+TrainResult resume_run(const TrainSpec& spec, const std::string& run_dir,
+                       const std::optional<std::string>& checkpoint, const SessionHooks& hooks);
+
+}  // namespace hotloop

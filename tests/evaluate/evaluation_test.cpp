@@ -1,0 +1,125 @@
+#include "evaluate/evaluation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <hotloop/error.hpp>
+
+namespace hotloop {
+namespace {
+
+Evaluation play_randomly(const EnvChoice& env, int episodes, std::int64_t max_steps, int threads) {
+  EvaluationOptions options;
+  options.episodes = episodes;
+  options.max_steps = max_steps;
+  ThreadTeam team(threads);
+  return evaluate_script(script_number("random", env), env, options, 5, team);
+}
+
+// CartPole pays 1 per step.
+TEST(Evaluation, KeepsItsEpisodes) {
+  const Evaluation e = play_randomly({"cartpole"}, 40, 1'000, 1);
+  ASSERT_EQ(e.episodes.size(), 40u);
+  double sum = 0, squares = 0;
+  for (const PlayedEpisode& episode : e.episodes) {
+    EXPECT_TRUE(episode.finished);
+    EXPECT_EQ(episode.total_return, static_cast<double>(episode.length));
+    sum += episode.total_return;
+  }
+  for (const double value : returns_of(e)) squares += (value - sum / 40) * (value - sum / 40);
+  EXPECT_NEAR(e.mean, sum / 40, 1e-9);
+  EXPECT_NEAR(e.mean_length, sum / 40, 1e-9);
+  EXPECT_NEAR(e.deviation, std::sqrt(squares / 40), 1e-9);
+  EXPECT_NE(e.episodes[0].length, e.episodes[1].length) << "rows have starts of their own";
+  EXPECT_EQ(returns_of(play_randomly({"cartpole"}, 40, 1'000, 2)), returns_of(e));
+}
+
+// No pole falls within 5 steps.
+TEST(Evaluation, EpisodesCutAtMaxStepsAreNotFinished) {
+  const Evaluation e = play_randomly({"cartpole"}, 10, 5, 1);
+  for (const PlayedEpisode& episode : e.episodes) {
+    EXPECT_FALSE(episode.finished);
+    EXPECT_EQ(episode.length, 5);
+  }
+}
+
+TEST(Evaluation, MeasuresAreMeansOfThoseOfItsEpisodes) {
+  const EnvChoice snake{"snake", {}};
+  const Evaluation e = play_randomly(snake, 50, 10'000, 1);
+  const EnvSpec spec = env_spec(snake);
+  double of_all = 0;
+  for (int i = 0; i < spec.measure_count(); ++i) {
+    const std::vector<double> values = measures_of(e, i);
+    EXPECT_NEAR(std::accumulate(values.begin(), values.end(), 0.0) / 50, e.measures[i], 1e-9);
+    of_all += e.measures[i];
+  }
+  EXPECT_GT(of_all, 0);
+}
+
+TEST(Evaluation, KeepsTheLargestOfEachMeasure) {
+  const EnvChoice snake{"snake", {}};
+  const Evaluation e = play_randomly(snake, 50, 10'000, 1);
+  const EnvSpec spec = env_spec(snake);
+  int fell_again = 0;
+  for (int i = 0; i < spec.measure_count(); ++i) {
+    const std::vector<double> values = measures_of(e, i);
+    EXPECT_EQ(e.largest[i], *std::max_element(values.begin(), values.end())) << spec.measures[i];
+    fell_again += values.back() < e.largest[i];
+  }
+  EXPECT_GT(fell_again, 0) << "the last episode has the most of nothing";
+}
+
+TEST(Evaluation, UnknownPoliciesAreNamed) {
+  try {
+    script_number("astra", {"snake", {}});
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("did you mean astar?"), std::string::npos);
+  }
+  EXPECT_EQ(script_number("random", {"pendulum", {}}), 0) << "a box can be drawn from as well";
+}
+
+// A fresh policy hardly prefers anything: drawn actions are like random ones, greedy ones are not; and
+// both are the same whenever they are asked for.
+TEST(Evaluation, APolicyMayDraw) {
+  TrainSpec spec = load_spec("cartpole_ppo");
+  const Structure net = network_structure(spec);
+  std::vector<float> parameters(net.storage);
+  initialise(net, spec.net.init, 3, parameters);
+  ThreadTeam team(2);
+  Evaluator evaluator(spec.world(), spec.evaluation, 5, net, network_head(spec));
+  const Evaluation greedy = evaluator.run(parameters, nullptr, team);
+  const Evaluation drawn = evaluator.run(parameters, nullptr, team, true);
+  EXPECT_NEAR(drawn.mean, 22, 4);
+  EXPECT_NE(returns_of(greedy), returns_of(drawn));
+  EXPECT_EQ(returns_of(evaluator.run(parameters, nullptr, team, true)), returns_of(drawn));
+  EXPECT_EQ(returns_of(evaluator.run(parameters, nullptr, team)), returns_of(greedy));
+}
+
+// What rows of one block of lanes draw is not drawn again by those of the next, although all see the
+// same.
+TEST(Evaluation, NoTwoRowsDrawAlike) {
+  constexpr int kRows = 70;
+  const TrainSpec spec = load_spec("cartpole_ppo");
+  const Structure net = network_structure(spec);
+  std::vector<float> parameters(net.storage);
+  initialise(net, spec.net.init, 3, parameters);
+  GreedyPolicy policy(net, network_head(spec), kRows);
+  ThreadTeam team(1);
+  const std::vector<float> obs(static_cast<std::size_t>(kRows) * net.inputs, 0.1f);
+  Actions actions(env_spec(spec.world()), kRows);
+  std::vector<std::vector<std::int32_t>> taken(kRows);
+  for (std::uint64_t step = 0; step < 60; ++step) {
+    const Draws draws{5, step};
+    policy.choose(parameters, nullptr, obs, {}, team, actions, &draws);
+    for (int row = 0; row < kRows; ++row) taken[row].push_back(actions.numbers[row]);
+  }
+  std::sort(taken.begin(), taken.end());
+  EXPECT_EQ(std::unique(taken.begin(), taken.end()), taken.end());
+}
+
+}  // namespace
+}  // namespace hotloop

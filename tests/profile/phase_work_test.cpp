@@ -1,0 +1,99 @@
+// Operations and bytes worked by hand for a DQN with a network 4-64-2: 768 operations forward and
+// 1,024 backward per sample (tests/net/work_test.cpp).
+#include "profile/phase_work.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "algo/common/learner.hpp"
+
+namespace hotloop {
+namespace {
+
+TrainSpec spec_4_64_2() {
+  TrainSpec spec;
+  spec.env = "cartpole";
+  spec.envs = 4;
+  spec.net.hidden = {64};
+  spec.q.batch = 32;
+  spec.q.replay_capacity = 10'000;
+  return spec;
+}
+
+PhaseWork work(Phase phase, const TrainSpec& spec) {
+  const PhaseCounts counts{.calls = 10, .env_steps = 400, .updates = 100, .target_updates = 3};
+  return work_in_phase(phase, spec, network_structure(spec), counts);
+}
+
+TEST(PhaseWork, OperationsOfAVisitAreThoseOfItsSamples) {
+  TrainSpec spec = spec_4_64_2();
+  EXPECT_EQ(work(Phase::act_forward, spec).flop, 10 * 4 * 768.0);
+  EXPECT_EQ(work(Phase::learn_target, spec).flop, 10 * 32 * 768.0);
+  EXPECT_EQ(work(Phase::learn_forward, spec).flop, 10 * 32 * 768.0);
+  EXPECT_EQ(work(Phase::learn_backward, spec).flop, 10 * 32 * 1024.0);
+  spec.q.double_q = true;  // the online network chooses, the target network judges
+  EXPECT_EQ(work(Phase::learn_target, spec).flop, 10 * 2 * 32 * 768.0);
+  EXPECT_EQ(work(Phase::learn_forward, spec).flop, 10 * 32 * 768.0);
+}
+
+TEST(PhaseWork, LargeBatchesAreForwardedByShardAndSharedByThreads) {
+  TrainSpec spec = spec_4_64_2();
+  spec.q.batch = 512;  // four shards of 128
+  EXPECT_EQ(work(Phase::learn_forward, spec).flop, 10 * 128 * 768.0);
+  EXPECT_EQ(work(Phase::learn_backward, spec).flop, 10 * 512 * 1024.0);
+  spec.run.threads = 2;
+  EXPECT_EQ(work(Phase::learn_backward, spec).flop, 10 * 256 * 1024.0);
+  spec.run.threads = 8;  // four have nothing to do
+  EXPECT_EQ(work(Phase::learn_backward, spec).flop, 10 * 128 * 1024.0);
+}
+
+// What does not divide is counted as it is, not as if all parts were full.
+TEST(PhaseWork, AShortLastPartCountsAsItIs) {
+  TrainSpec spec = spec_4_64_2();
+  spec.q.batch = 129;  // shards of 128 and 1
+  spec.envs = 33;      // blocks of 32 and 1
+  EXPECT_EQ(work(Phase::act_forward, spec).flop, 10 * 16.5 * 768.0);
+  EXPECT_EQ(work(Phase::learn_target, spec).flop, 10 * 64.5 * 768.0);
+  EXPECT_EQ(work(Phase::learn_forward, spec).flop, 10 * 64.5 * 768.0);
+  EXPECT_EQ(work(Phase::learn_backward, spec).flop, 10 * 129 * 1024.0);
+}
+
+// PPO acts with as much of the network as its actions need.
+TEST(PhaseWork, ActingLeavesOutValuesThatShareNothing) {
+  TrainSpec spec = spec_4_64_2();
+  spec.algorithm = Algorithm::ppo;
+  const double shared = work(Phase::act_forward, spec).flop;
+  EXPECT_EQ(shared, 10 * 4 * 2.0 * (4 * 64 + 64 * 3));
+  spec.net.separate = true;
+  EXPECT_EQ(work(Phase::act_forward, spec).flop, 10 * 4 * 2.0 * (4 * 64 + 64 * 2));
+}
+
+TEST(PhaseWork, BytesAreThoseOfParametersAndTransitions) {
+  TrainSpec spec = spec_4_64_2();
+  // Floats, rows padded to 8 and tensors to 16: 64 x 8, 64, 2 x 64, 2.
+  const double parameters = 4.0 * (512 + 64 + 128 + 16);
+  EXPECT_EQ(work(Phase::learn_clip, spec).bytes, 100 * parameters);
+  EXPECT_EQ(work(Phase::learn_optimiser, spec).bytes, 100 * 7 * parameters);  // Adam
+  spec.optimiser.kind = OptimiserKind::sgd;
+  spec.optimiser.momentum = 0;
+  EXPECT_EQ(work(Phase::learn_optimiser, spec).bytes, 100 * 3 * parameters);
+  EXPECT_EQ(work(Phase::learn_sync, spec).bytes, 3 * 2 * parameters);
+
+  // An observation of four floats and eight bytes for what became of it; endings are kept aside.
+  const double transition = bytes_per_transition(spec);
+  EXPECT_GE(transition, 24);
+  EXPECT_LE(transition, 24.1);
+  EXPECT_EQ(work(Phase::memory_push, spec).bytes, 400 * transition);
+  EXPECT_EQ(work(Phase::memory_gather, spec).bytes, 100 * 32 * 2 * transition);
+}
+
+TEST(PhaseWork, OtherPhasesHaveNone) {
+  for (const Phase phase : {Phase::env_step, Phase::act_choose, Phase::learn_loss, Phase::log}) {
+    EXPECT_TRUE(std::isnan(work(phase, spec_4_64_2()).flop));
+    EXPECT_TRUE(std::isnan(work(phase, spec_4_64_2()).bytes));
+  }
+}
+
+}  // namespace
+}  // namespace hotloop

@@ -1,0 +1,92 @@
+#include "record/metrics.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/train/small_spec.hpp"
+
+namespace hotloop {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+class MetricsTest : public testing::Test {
+ protected:
+  MetricsTest() {
+    while (trainer_.counters().env_steps < 400) trainer_.round();  // states to look at
+  }
+  ~MetricsTest() override { fs::remove(path_); }
+
+  // The row written when the run has come so far and its window holds these sums.
+  Json row(const Counters& counters, const Window& window, double seconds) {
+    trainer_.restore(counters, window, {0, 1});
+    record_.seconds = seconds;
+    log_.write(trainer_, record_);
+    return Json::parse(log_.latest());
+  }
+
+  std::string path_ =
+      fs::temp_directory_path() / ("hotloop-metrics-" + std::to_string(getpid()) + "-" +
+                                   testing::UnitTest::GetInstance()->current_test_info()->name());
+  Trainer trainer_{small_spec()};
+  RunRecord record_;
+  MetricsLog log_{path_};
+};
+
+// By hand: 3 episodes, 4 updates.
+TEST_F(MetricsTest, MeansAreOverTheEpisodesAndUpdatesOfTheWindow) {
+  const Json found = row({.env_steps = 400, .updates = 100, .episodes = 20},
+                         {.returns = 30,
+                          .episodes = 3,
+                          .loss = 8,
+                          .mean_q = 12,
+                          .gradient_norm = 20,
+                          .entropy = 2,
+                          .kl = 1,
+                          .clipped = 3,
+                          .updates = 4},
+                         10);
+  EXPECT_EQ(found.at("env_steps"), 400);
+  EXPECT_EQ(found.at("updates"), 100);
+  EXPECT_EQ(found.at("episodes"), 20);
+  EXPECT_DOUBLE_EQ(found.at("exploring_return"), 10);
+  EXPECT_DOUBLE_EQ(found.at("loss"), 2);
+  EXPECT_DOUBLE_EQ(found.at("mean_q"), 3);
+  EXPECT_DOUBLE_EQ(found.at("gradient_norm"), 5);
+  EXPECT_DOUBLE_EQ(found.at("entropy"), 0.5);
+  EXPECT_DOUBLE_EQ(found.at("kl"), 0.25);
+  EXPECT_DOUBLE_EQ(found.at("clipped"), 0.75);
+}
+
+// What one row has told, the next does not tell again.
+TEST_F(MetricsTest, ARowClearsTheWindow) {
+  row({.env_steps = 400}, {.returns = 30, .episodes = 3, .loss = 8, .updates = 4}, 10);
+  EXPECT_EQ(trainer_.window().returns, 0);
+  EXPECT_EQ(trainer_.window().episodes, 0);
+  EXPECT_EQ(trainer_.window().loss, 0);
+  EXPECT_EQ(trainer_.window().updates, 0);
+  record_.seconds = 11;
+  log_.write(trainer_, record_);
+  const Json next = Json::parse(log_.latest());
+  EXPECT_TRUE(next.at("exploring_return").is_null());
+  EXPECT_TRUE(next.at("loss").is_null());
+}
+
+TEST_F(MetricsTest, SpeedsAreSinceTheRowBefore) {
+  const Json first = row({.env_steps = 400, .updates = 100}, {}, 10);
+  EXPECT_TRUE(first.at("env_steps_per_second").is_null());
+  EXPECT_TRUE(first.at("updates_per_second").is_null());
+  const Json second = row({.env_steps = 500, .updates = 160}, {}, 12);
+  EXPECT_DOUBLE_EQ(second.at("env_steps_per_second"), 50);
+  EXPECT_DOUBLE_EQ(second.at("updates_per_second"), 30);
+  const Json third = row({.env_steps = 540, .updates = 168}, {}, 16);
+  EXPECT_DOUBLE_EQ(third.at("env_steps_per_second"), 10);
+  EXPECT_DOUBLE_EQ(third.at("updates_per_second"), 2);
+}
+
+}  // namespace
+}  // namespace hotloop

@@ -1,0 +1,124 @@
+#include "record/model_file.hpp"
+
+#include <gtest/gtest.h>
+#include <hotloop/error.hpp>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "record/env_facts.hpp"
+#include "record/safetensors.hpp"
+#include "train/trainer.hpp"
+#include "tests/train/small_spec.hpp"
+
+namespace hotloop {
+namespace {
+
+Model small_model(const TrainSpec& spec = small_spec()) {
+  Model model{.spec = spec, .structure = {}, .parameters = {}};
+  model.structure = network_structure(model.spec);
+  model.parameters.resize(model.structure.storage);
+  initialise(model.structure, Initialiser::pytorch, 1, model.parameters);
+  model.env_facts = env_facts(*make_worlds(spec.world(), 1));
+  return model;
+}
+
+void expect_parameters_come_back(const Model& model) {
+  const std::string path = testing::TempDir() + "model_file_test.safetensors";
+  save_model(path, model);
+  const Model loaded = load_model(path);
+  EXPECT_EQ(loaded.parameters, model.parameters);
+  EXPECT_TRUE(loaded.input_mean.empty());
+  EXPECT_EQ(parameters_hash(loaded.structure, loaded.parameters),
+            parameters_hash(model.structure, model.parameters));
+  const Safetensors file(path);
+  for (const TensorInfo& tensor : tensors(model.structure)) {
+    const Shape expected =
+        tensor.is_vector() ? Shape{tensor.columns} : Shape{tensor.rows, tensor.columns};
+    EXPECT_EQ(file.shape(tensor.name), expected) << tensor.name;
+  }
+  EXPECT_EQ(file.names().size(), tensors(model.structure).size());
+}
+
+TEST(ModelFile, ParametersComeBackUnderTheirNames) {
+  expect_parameters_come_back(small_model());
+  TrainSpec streams = small_spec();
+  streams.net.dueling = true;
+  streams.net.dueling_hidden = {16};
+  streams.net.noisy = Noisy::all;
+  expect_parameters_come_back(small_model(streams));
+}
+
+TEST(ModelFile, TheNormaliserComesBack) {
+  const std::string path = testing::TempDir() + "model_file_normaliser_test.safetensors";
+  Model model = small_model();
+  for (int i = 0; i < model.structure.inputs; ++i) {
+    model.input_mean.push_back(0.5f * static_cast<float>(i));
+    model.input_factor.push_back(1.0f + static_cast<float>(i));
+  }
+  save_model(path, model);
+  const Model loaded = load_model(path);
+  EXPECT_EQ(loaded.input_mean, model.input_mean);
+  EXPECT_EQ(loaded.input_factor, model.input_factor);
+  EXPECT_EQ(loaded.parameters, model.parameters);
+}
+
+// A model whose environment is not here can still be asked, but not played.
+TEST(ModelFile, CarriesTheFactsOfItsEnvironment) {
+  const std::string path = testing::TempDir() + "model_file_facts_test.safetensors";
+  const Model model = small_model();
+  save_model(path, model);
+  const Safetensors file(path);
+  remember_env("left_behind", file.metadata("env"));
+  const EnvSpec known = env_spec(model.spec.world()), remembered = env_spec({"left_behind"});
+  EXPECT_EQ(remembered.obs, known.obs);
+  EXPECT_EQ(remembered.actions, known.actions);
+  EXPECT_EQ(remembered.max_steps, known.max_steps);
+  EXPECT_EQ(remembered.solved_return, known.solved_return);
+  TrainSpec spec = model.spec;
+  spec.env = "left_behind";
+  EXPECT_EQ(network_structure(spec).describe(), model.structure.describe());
+  EXPECT_THROW(BatchEnv(make_worlds(spec.world(), 2), 2, 1, Purpose::test), UsageError);
+  remember_env(model.spec.env, R"({"obs": 99})");  // known: what a file says of it is not asked
+  EXPECT_EQ(env_spec(model.spec.world()).obs, known.obs);
+  EXPECT_THROW(remember_env("nonsense", R"({"obs": "many"})"), RunError);
+}
+
+// Worlds with nothing but a spec and a note.
+class Boxes final : public VectorWorlds {
+ public:
+  explicit Boxes(const EnvSpec& spec) : spec_(spec) {}
+  const EnvSpec& spec() const override { return spec_; }
+  bool has_mask() const override { return false; }
+  std::string notes() const override { return R"({"scale": 2})"; }
+  void begin(std::uint64_t, Purpose, const VectorResults&) override {}
+  void step_all(std::span<const std::int32_t>, std::span<const float>,
+                const VectorResults&) override {}
+  std::vector<std::byte> save_all() const override { return {}; }
+  void restore_all(std::uint64_t, Purpose, std::span<const std::byte>,
+                   const VectorResults&) override {}
+
+ private:
+  EnvSpec spec_;
+};
+
+TEST(ModelFile, FactsKeepBoundsPartsAndNotes) {
+  EnvSpec spec{
+      .name = "box", .obs = 7, .action_size = 2, .action_low = {-1, -2}, .action_high = {1, 3}};
+  spec.parts = {ObsPart{"a", {2, 3}}, ObsPart{"b", {1}}};
+  const std::string facts = env_facts(Boxes(spec));
+  EXPECT_NE(facts.find(R"("notes":{"scale":2})"), std::string::npos) << facts;
+  remember_env("remembered_box", facts);
+  const EnvSpec back = env_spec({"remembered_box"});
+  EXPECT_EQ(back.action_size, 2);
+  EXPECT_EQ(back.action_low, spec.action_low);
+  EXPECT_EQ(back.action_high, spec.action_high);
+  EXPECT_EQ(back.parts[0].name, "a");
+  EXPECT_EQ(back.parts[0].shape, spec.parts[0].shape);
+  EXPECT_EQ(back.parts[1].size(), 1);
+  EXPECT_TRUE(std::isnan(back.solved_return));
+}
+
+}  // namespace
+}  // namespace hotloop

@@ -1,0 +1,212 @@
+// What keys make of each other: schedules, derived defaults, and combinations that are refused.
+#include <fstream>
+
+#include "tests/spec/spec_text.hpp"
+
+namespace hotloop {
+namespace {
+
+TEST(Spec, EveryKindOfScheduleHasItsOwnParts) {
+  const auto rate = [](const std::string& text) {
+    return read("env: {name: cartpole}\noptimiser: {learning_rate: " + text + "}").q.learning_rate;
+  };
+  const Schedule step = rate("{kind: step, from: 0.02, factor: 0.9, every: 1000, count: updates}");
+  EXPECT_EQ(step.factor, 0.9);
+  EXPECT_EQ(step.every, 1000);
+  EXPECT_EQ(step.count, Count::updates);
+  EXPECT_EQ(rate("{kind: linear_to_zero, from: 0.02, over: 10}").at({10, 0}), 0);
+  EXPECT_EQ(
+      second_line("optimiser: {learning_rate: {kind: step, from: 1, to: 0, over: 5}}"),
+      "2: optimiser.learning_rate.over: does not belong here; a schedule of kind step has kind, "
+      "from, to, factor, every, after, count");
+  EXPECT_EQ(second_line("optimiser: {learning_rate: {kind: step, from: 1, factor: 0.5}}"),
+            "2: optimiser.learning_rate.every: missing; a schedule of kind step has kind, from, "
+            "to, factor, every, after, count");
+  // Epsilon's default is linear: going to zero keeps its start and its length.
+  const Schedule epsilon =
+      read("env: {name: cartpole}\nalgo: {epsilon: {kind: linear_to_zero}}").q.epsilon;
+  EXPECT_EQ(epsilon.from, 1);
+  EXPECT_EQ(epsilon.over, 10'000);
+}
+
+// On-policy algorithms follow their rollout; what they have no use for is refused.
+TEST(Spec, RolloutLearnersDeriveTheirRatios) {
+  const std::string text =
+      "env: {name: cartpole, count: 8}\nalgo: {name: pqn, rollout: 16, batch: 32}";
+  const TrainSpec spec = read(text);
+  EXPECT_EQ(spec.q.train_every, 128);
+  EXPECT_EQ(spec.q.updates_per_step, 2.0 / 32);
+  EXPECT_EQ(spec.q.learning_starts, 0);
+  EXPECT_EQ(spec.q.target_every, 0);
+  EXPECT_EQ(spec.q.lambda, 0.65);
+  EXPECT_EQ(to_yaml(read(to_yaml(spec))), to_yaml(spec));
+  EXPECT_EQ(read(text, {"algo.name=sarsa"}).q.lambda, 0);
+  EXPECT_EQ(read(text, {"algo.name=sarsa", "algo.lambda=0.9"}).q.lambda, 0.9);
+  const auto refused = [&](const std::string& override) { return complaint(text, {override}); };
+  EXPECT_NE(refused("algo.batch=48").find("48 does not divide a rollout of 128 transitions"),
+            std::string::npos);
+  for (const char* override :
+       {"algo.double=true", "algo.n_step=3", "algo.head=c51", "algo.repeats=2", "algo.accumulate=2",
+        "algo.target.every=10", "algo.learning_starts=5", "replay.prioritised=true",
+        "replay.newest=true", "algo.train_offset=8"}) {
+    EXPECT_NE(refused(override).find("belongs to algo.name: dqn"), std::string::npos)
+        << override << ": " << refused(override);
+  }
+  EXPECT_NE(refused("algo.updates_per_step=1").find("leave it out"), std::string::npos);
+  EXPECT_NE(refused("algo.train_every=8").find("leave it out"), std::string::npos);
+}
+
+TEST(Spec, PpoHasDefaultsThatWork) {
+  const TrainSpec spec = read("env: {name: cartpole}\nalgo: {name: ppo}");
+  EXPECT_EQ(spec.q.rollout, 128);
+  EXPECT_EQ(spec.q.epochs, 4);
+  EXPECT_EQ(spec.q.lambda, 0.95);
+  EXPECT_TRUE(spec.q.normalise_rewards);
+  EXPECT_EQ(spec.net.activation, Activation::tanh);
+  EXPECT_EQ(spec.net.init, Initialiser::orthogonal);
+  EXPECT_EQ(spec.optimiser.clip_norm, 0.5f);
+  EXPECT_EQ(to_yaml(read(to_yaml(spec))), to_yaml(spec));
+}
+
+TEST(Spec, PpoAndTheOthersRefuseEachOthersKeys) {
+  const auto with = [](const std::string& algorithm, const std::string& override) {
+    return complaint("env: {name: cartpole, count: 4}\nalgo: {name: " + algorithm + "}",
+                     {override});
+  };
+  for (const char* override : {"net.dueling=true", "net.noisy=head", "algo.explore=boltzmann",
+                               "algo.epsilon=0.1", "algo.explore_steps=4", "algo.loss=huber"}) {
+    EXPECT_NE(with("ppo", override).find("does not go with algo.name: ppo"), std::string::npos)
+        << override << ": " << with("ppo", override);
+  }
+  for (const char* override :
+       {"algo.clip=0.3", "algo.value_clip=0.1", "algo.value_weight=1", "algo.part_weights=[1]",
+        "algo.entropy=0.1", "algo.entropy_floor=1", "algo.target_kl=0.1", "algo.advantages=none",
+        "algo.squash=clip", "algo.deviation=network", "algo.log_deviation=1", "net.separate=true",
+        "net.value_from=h"}) {
+    EXPECT_NE(with("dqn", override).find("belongs to algo.name: ppo"), std::string::npos)
+        << override << ": " << with("dqn", override);
+  }
+  EXPECT_NE(with("ppo", "algo.batch=1").find("every advantage would be 0"), std::string::npos);
+  EXPECT_NE(with("ppo", "net.value_from=h").find("needs net.branches"), std::string::npos);
+  EXPECT_NE(with("ppo", "algo.batch=100").find("does not divide a rollout of 512"),
+            std::string::npos);
+}
+
+TEST(Spec, CombinationsThatMakeNoSenseAreRefused) {
+  const auto refused = [](const std::vector<std::string>& overrides) {
+    return complaint("env: {name: cartpole}", overrides);
+  };
+  EXPECT_NE(refused({"algo.double=true", "algo.target.every=0"}).find("needs a target network"),
+            std::string::npos);
+  EXPECT_NE(refused({"replay.capacity=64", "algo.batch=8", "algo.n_step=65"})
+                .find("more than replay.capacity keeps"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.learning_starts=1000", "run.steps=1000"}).find("would never learn"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.name=pqn", "algo.rollout=64", "algo.batch=64", "run.steps=63"})
+                .find("would never learn; a round has 64 env steps (algo.rollout times env.count)"),
+            std::string::npos);
+  for (const char* other :
+       {"algo.head=quantile", "algo.target.every=0", "algo.double=true", "algo.n_step=3"}) {
+    EXPECT_NE(refused({"algo.munchausen=0.9", other}).find("algo.munchausen: "), std::string::npos)
+        << other;
+  }
+  EXPECT_EQ(refused({"algo.munchausen=0.9", "algo.munchausen_clip=-2"}), "accepted");
+  EXPECT_NE(refused({"algo.munchausen_clip=-2"}).find("algo.munchausen is 0"), std::string::npos);
+  EXPECT_NE(refused({"algo.epsilon=0"}).find("nothing would explore"), std::string::npos);
+  EXPECT_NE(refused({"net.noisy=all", "net.noisy_sigma=0"}).find("nothing would explore"),
+            std::string::npos);
+  EXPECT_EQ(refused({"net.noisy=head", "algo.epsilon=0"}), "accepted");
+  EXPECT_EQ(refused({"algo.explore=boltzmann"}), "accepted");
+  EXPECT_NE(refused({"optimiser.learning_rate=0"}).find("would never learn"), std::string::npos);
+  for (const char* grows : {"algo.temperature", "optimiser.learning_rate", "replay.beta"}) {
+    EXPECT_NE(refused({std::string(grows) + "={kind: step, from: 0.5, factor: 1.5, every: 9}",
+                       "algo.explore=boltzmann", "replay.prioritised=true"})
+                  .find("leaves the range"),
+              std::string::npos)
+        << grows;
+  }
+  EXPECT_NE(refused({"algo.head=c51", "algo.v_min=5", "algo.v_max=5"}).find("not below algo.v_max"),
+            std::string::npos);
+  EXPECT_EQ(refused({"algo.repeats=2", "algo.train_every=50", "algo.updates_per_step=0.28"}),
+            "accepted")
+      << "14 updates, whatever the rounding says";
+  EXPECT_NE(
+      refused({"algo.head=c51", "algo.v_min=100", "algo.v_max=100.0000001"}).find("too close"),
+      std::string::npos);
+  EXPECT_NE(refused({"net.dueling=true", "net.dueling_hidden=[8]", "net.layer_norm=true"})
+                .find("does not go together with net.layer_norm"),
+            std::string::npos);
+  EXPECT_EQ(refused({"net.dueling=true", "net.dueling_hidden=[8]"}), "accepted");
+  EXPECT_NE(refused({"net.hidden=[]", "net.layer_norm=true"}).find("net.hidden has none"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.n_step=3", "algo.gamma=0"}).find("only the reward of the first"),
+            std::string::npos);
+  EXPECT_EQ(refused({"algo.gamma=0"}), "accepted");
+  EXPECT_NE(refused({"replay.newest=true", "env.count=64", "algo.batch=64"}).find("no room"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.epsilon={kind: step, from: 0.5, factor: 3, every: 9}"})
+                .find("leaves the range"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.epsilon={kind: step, from: 0.1, factor: 0.5, every: 9, to: 0.5}"})
+                .find("allowed: to <= 0.1, found 0.5"),
+            std::string::npos);
+  EXPECT_EQ(refused({"algo.epsilon={kind: step, from: 0.5, factor: 0.5, every: 9, to: 0.5}"}),
+            "accepted");
+  EXPECT_NE(refused({"algo.temperature={kind: step, from: 1, factor: 0, every: 9}"})
+                .find("must stay above 0"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.repeats=3", "algo.train_every=4"}).find("not a multiple of 3"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.train_offset=4", "algo.train_every=4"}).find("below algo.train_every"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.temperature={kind: linear_to_zero, from: 1, over: 5}"})
+                .find("must stay above 0"),
+            std::string::npos);
+  EXPECT_NE(refused({"algo.batch=64", "algo.accumulate=4", "replay.capacity=200"})
+                .find("times algo.accumulate (4)"),
+            std::string::npos);
+}
+
+TEST(Spec, NoisyLayersExploreAloneUnlessEpsilonIsGiven) {
+  EXPECT_EQ(read("env: {name: cartpole}\nnet: {noisy: all}").q.epsilon.at({}), 0);
+  EXPECT_EQ(
+      read("env: {name: cartpole}\nnet: {noisy: all}\nalgo: {epsilon: {to: 0.1}}").q.epsilon.at({}),
+      1);
+}
+
+TEST(Spec, AlgorithmsAreDescribedInWords) {
+  EXPECT_EQ(describe_algorithm(read("env: {name: cartpole}")), "dqn");
+  EXPECT_EQ(describe_algorithm(read("env: {name: cartpole}\nalgo: {target: {every: 0}}")),
+            "vanilla dqn");
+  EXPECT_EQ(describe_algorithm(load_spec("cartpole_rainbow")),
+            "double dueling noisy 3-step c51 dqn, prioritised");
+}
+
+TEST(SpecCombinations, GraphsHaveNoLayers) {
+  const std::string graph = "net: {graph: {kind: small_world}";
+  EXPECT_EQ(second_line(graph + ", activation: tanh, init: small_world}"), "accepted");
+  EXPECT_EQ(second_line(graph + ", layer_norm: true}"),
+            "2: net.layer_norm: does not go with net.graph: a graph has no layers");
+  EXPECT_EQ(second_line(graph + ", noisy: all}"),
+            "2: net.noisy: does not go with net.graph: a graph has no layers");
+  EXPECT_EQ(second_line("net: {init: small_world}"),
+            "2: net.init: small_world is for graphs; give net.graph.kind, or choose another");
+  EXPECT_EQ(second_line("net: {graph: {kind: edges}}"),
+            " net.graph.edges: missing; kind edges needs it, or net.graph.file");
+}
+
+// A resolved spec holds the graph itself: a run does not need the file again.
+TEST(SpecCombinations, GraphFilesBecomeEdges) {
+  const std::string path = testing::TempDir() + "tiny.edges";
+  std::ofstream(path) << "# inputs 1 outputs 1\n0 1\n1 2\n";
+  const TrainSpec spec = read("env: {name: cartpole}", {"net.graph.file=" + path});
+  EXPECT_EQ(spec.net.graph.kind, GraphKind::edges);
+  EXPECT_TRUE(spec.net.graph.file.empty());
+  const TrainSpec again = load_spec_text(to_yaml(spec), "x");
+  EXPECT_EQ(generate_graph(again.net.graph, 1, 1).edges(), 2);
+  EXPECT_THROW(read("env: {name: cartpole}", {"net.graph.file=" + path + ".txt"}), std::exception);
+}
+
+}  // namespace
+}  // namespace hotloop

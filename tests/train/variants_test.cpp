@@ -1,0 +1,162 @@
+// What must hold for every member of the family: no allocation while training, a result that does
+// not depend on threads, and a resumed run that ends with the same bits.
+#include "tests/train/variants.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <stdexcept>
+
+#include "record/checkpoint.hpp"
+#include "train/trainer.hpp"
+#include "tests/allocations.hpp"
+
+namespace hotloop {
+namespace {
+
+namespace fs = std::filesystem;
+
+class EveryVariant : public testing::TestWithParam<Variant> {};
+
+// All that decides a run's future, as bytes by name.
+std::map<std::string, std::vector<std::byte>> everything(Trainer& trainer) {
+  std::map<std::string, std::vector<std::byte>> all;
+  trainer.learner().visit([&](const std::string& name, Array array) {
+    std::visit(
+        [&](auto values) {
+          const auto bytes = std::as_bytes(values);
+          all[name].assign(bytes.begin(), bytes.end());
+        },
+        array);
+  });
+  all["env"] = trainer.env().save();
+  return all;
+}
+
+void finish(Trainer& trainer) {
+  while (!trainer.done()) trainer.round();
+}
+
+void expect_same(Trainer& a, Trainer& b, const std::string& what) {
+  const auto left = everything(a);
+  const auto right = everything(b);
+  ASSERT_EQ(left.size(), right.size()) << what;
+  for (const auto& [name, bytes] : left) {
+    EXPECT_TRUE(bytes == right.at(name)) << what << ": " << name << " differs";
+  }
+  EXPECT_EQ(a.counters().updates, b.counters().updates) << what;
+  EXPECT_EQ(a.counters().batches, b.counters().batches) << what;
+}
+
+TEST_P(EveryVariant, LearnsAndChangesItsParameters) {
+  Trainer trainer(GetParam().spec());
+  const std::vector<float> before(trainer.network().online().begin(),
+                                  trainer.network().online().end());
+  finish(trainer);
+  EXPECT_EQ(trainer.counters().updates, declared_updates(trainer.spec(), trainer.spec().run.steps));
+  EXPECT_GT(trainer.counters().updates, 300);
+  EXPECT_FALSE(std::equal(before.begin(), before.end(), trainer.network().online().begin()));
+}
+
+TEST_P(EveryVariant, AllocatesNothingAfterWarmUp) {
+  if (!kCountsAllocations) GTEST_SKIP() << "the sanitizer owns malloc";
+  Trainer trainer(GetParam().spec());
+  while (trainer.counters().env_steps < 1500) trainer.round();
+  const std::int64_t before = allocations();
+  finish(trainer);
+  EXPECT_EQ(allocations() - before, 0);
+}
+
+TEST_P(EveryVariant, DoesNotDependOnThreads) {
+  TrainSpec spec = GetParam().spec();
+  spec.envs = 40;  // two blocks of lanes
+  spec.q.train_every = 80;
+  spec.q.batch = 160;  // two shards
+  spec.q.updates_per_step = 0.05;
+  if (spec.algorithm != Algorithm::dqn) {
+    spec.q.train_every = spec.q.rollout * spec.envs;
+    spec.q.updates_per_step = static_cast<double>(spec.q.epochs) / spec.q.batch;
+  }
+  Trainer one(spec);
+  finish(one);
+  for (const int threads : {2, 3}) {
+    spec.run.threads = threads;
+    Trainer several(spec);
+    finish(several);
+    expect_same(one, several, fmt::format("{} threads", threads));
+  }
+}
+
+// Stops at several places, also in the middle of a rollout and before learning began; everything
+// but the spec goes through the file.
+TEST_P(EveryVariant, ResumesExactly) {
+  const TrainSpec spec = GetParam().spec();
+  Trainer straight(spec);
+  finish(straight);
+  const fs::path dir = fs::path(testing::TempDir()) / ("resume_" + GetParam().name);
+  for (const std::int64_t stop : {100, 1100, 2000}) {
+    fs::remove_all(dir);
+    fs::create_directories(dir / "checkpoints");
+    TrainSpec part = spec;
+    if (stop > spec.q.learning_starts) part.run.steps = stop;  // ends in the middle of a round
+    Trainer first(part);
+    while (!first.done() && first.counters().env_steps < stop) first.round();
+    const std::vector<float> best(first.network().online().size());
+    const std::string path = save_checkpoint(dir.string(), first, {}, best);
+
+    Trainer second(spec);
+    RunRecord record;
+    std::vector<float> best_again(best.size());
+    load_checkpoint(path, second, record, best_again);
+    expect_same(first, second, fmt::format("as saved at {}", stop));
+    finish(second);
+    expect_same(straight, second, fmt::format("stopped at {}", stop));
+  }
+  fs::remove_all(dir);
+}
+
+TEST_P(EveryVariant, TakesNoMaskedAction) {
+  TrainSpec spec = GetParam().spec();
+  spec.env = "test_variant_masked";
+  spec.env_options.clear();
+  if (!spec.net.branches.empty()) spec.net.branches = {{"h", {"state"}, {"dense 8"}}};
+  spec.net.value_from.clear();
+  spec.ppo.part_weights.clear();
+  spec.ppo.deviation = Deviation::free;
+  Trainer trainer(spec);
+  finish(trainer);  // the world throws if a forbidden action is taken
+  EXPECT_GT(trainer.counters().episodes, 0);
+}
+
+// Forbids the action that would pay most, and punishes who takes it by an assertion of its own.
+struct VariantMasked {
+  static constexpr EnvSpec spec{.name = "test_variant_masked",
+                                .obs = 2,
+                                .actions = 3,
+                                .max_steps = 30,
+                                .parts = {{{"state", {2}}}}};
+  int t = 0;
+  int forbidden = 0;
+  void reset(Rng& rng) { t = 0, forbidden = static_cast<int>(rng.below(3)); }
+  void observe(std::span<float> obs) const {
+    obs[0] = static_cast<float>(t % 3);
+    obs[1] = static_cast<float>(forbidden);
+  }
+  void mask(std::span<std::uint8_t> allowed) const {
+    for (int a = 0; a < 3; ++a) allowed[a] = a != forbidden;
+  }
+  Step step(int action, Rng& rng) {
+    if (action == forbidden) throw std::logic_error("a masked action was taken");
+    forbidden = static_cast<int>(rng.below(3));
+    return {action == 2 ? 1.0f : 0.1f, ++t > 20 && rng.below(10) == 0};
+  }
+};
+HOTLOOP_ENV(VariantMasked)
+
+INSTANTIATE_TEST_SUITE_P(QFamily, EveryVariant, testing::ValuesIn(variants()),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace hotloop
