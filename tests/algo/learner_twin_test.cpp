@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "reference/network.hpp"
-#include "algo/ppo/ppo_learner.hpp"
-#include "algo/dqn/dqn_learner.hpp"
-#include "algo/pqn/pqn_learner.hpp"
+#include "algo/ppo/learner.hpp"
+#include "algo/dqn/learner.hpp"
+#include "algo/pqn/learner.hpp"
 #include "tests/train/small_spec.hpp"
 
 namespace hotloop {

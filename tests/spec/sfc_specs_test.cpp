@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "algo/dqn/dqn_learner.hpp"
+#include "algo/dqn/learner.hpp"
 #include "train/trainer.hpp"
 
 namespace hotloop {

@@ -10,7 +10,7 @@
 #include <hotloop/rng.hpp>
 
 #include "core/file.hpp"
-#include "spec/spec_keys.hpp"
+#include "spec/keys.hpp"
 #include "tests/spec/spec_text.hpp"
 
 namespace hotloop {

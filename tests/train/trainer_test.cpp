@@ -10,7 +10,7 @@
 
 #include <hotloop/error.hpp>
 
-#include "algo/dqn/dqn_learner.hpp"
+#include "algo/dqn/learner.hpp"
 #include "tests/allocations.hpp"
 #include "tests/train/small_spec.hpp"
 

@@ -1,4 +1,4 @@
-#include "algo/common/q_loss.hpp"
+#include "algo/common/q/loss.hpp"
 
 #include <gtest/gtest.h>
 

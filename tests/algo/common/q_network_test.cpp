@@ -1,4 +1,4 @@
-#include "algo/common/q_network.hpp"
+#include "algo/common/q/network.hpp"
 
 #include <gtest/gtest.h>
 

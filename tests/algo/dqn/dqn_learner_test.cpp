@@ -1,4 +1,4 @@
-#include "algo/dqn/dqn_learner.hpp"
+#include "algo/dqn/learner.hpp"
 
 #include <gtest/gtest.h>
 

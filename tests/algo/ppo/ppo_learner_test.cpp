@@ -1,4 +1,4 @@
-#include "algo/ppo/ppo_learner.hpp"
+#include "algo/ppo/learner.hpp"
 
 #include <gtest/gtest.h>
 

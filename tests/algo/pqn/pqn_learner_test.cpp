@@ -1,4 +1,4 @@
-#include "algo/pqn/pqn_learner.hpp"
+#include "algo/pqn/learner.hpp"
 
 #include <gtest/gtest.h>
 
