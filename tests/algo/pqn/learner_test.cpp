@@ -16,7 +16,7 @@ constexpr float kGamma = 0.5f;
 // weights are the table Q(s, a) = table[a][s], and SGD at rate 1 shows what each Q was pulled to.
 struct Scene {
   TrainSpec spec;
-  RolloutLearner learner;
+  PqnLearner learner;
   ThreadTeam team{1};
   Counters counters;
   Window window;
@@ -30,26 +30,26 @@ struct Scene {
     s.algorithm = algorithm;
     s.net.hidden = {};
     s.optimiser.kind = OptimiserKind::sgd;
-    s.q.gamma = kGamma;
-    s.q.lambda = 0.5;
-    s.q.loss = Loss::mse;
-    s.q.rollout = 3;
-    s.q.batch = 6;
-    s.q.epochs = 1;
-    s.q.learning_rate = constant(1);
-    s.q.epsilon = constant(0);
+    s.learn.gamma = kGamma;
+    rollout(s).lambda = 0.5;
+    dqn(s).loss = Loss::mse;
+    rollout(s).n_steps = 3;
+    s.learn.batch = 6;
+    rollout(s).n_epochs = 1;
+    s.optimiser.learning_rate = constant(1);
+    dqn(s).explore.epsilon = constant(0);
     return s;
   }
 
   explicit Scene(Algorithm algorithm) : spec(make_spec(algorithm)), learner(spec) {
-    std::fill(learner.network().online().begin(), learner.network().online().end(), 0.0f);
+    std::fill(learner.acting().online().begin(), learner.acting().online().end(), 0.0f);
     for (int a = 0; a < 2; ++a) {
       for (int s = 0; s < 6; ++s) q(s, a) = table[a][s];
     }
   }
   float& q(int s, int a) {
-    const auto& layer = std::get<DenseLayer>(learner.network().structure().layers[0]);
-    return learner.network()
+    const auto& layer = std::get<DenseLayer>(learner.acting().structure().layers[0]);
+    return learner.acting()
         .online()[layer.weight + static_cast<std::size_t>(a) * layer.stride + s];
   }
   static std::vector<float> one_hot(int left, int right) {
@@ -92,7 +92,7 @@ HOTLOOP_ENV(SixStates)
 //   lane 0: G2 = 3 + V(3)/2 = 5;  G1 = 2 + (G2 + V(2))/4 = 4.25;  G0 = 1 + (G1 + V(1))/4 = 3.3125
 //   lane 1: G0 = 10 + V(4)/2 = 12.5;  G1 = 20;  G2 = 30 + V(1)/2 = 32.5
 // The update with rate 1 on the mean of six squared errors moves Q(s, a) by 2 (G - Q) / 6.
-TEST(RolloutLearner, PqnFollowsReturnsWorkedByHand) {
+TEST(PqnLearner, PqnFollowsReturnsWorkedByHand) {
   Scene scene(Algorithm::pqn);
   scene.learner.begin(Scene::one_hot(0, 5), {});
   scene.step({0, 5}, {0, 0}, {1, 10}, {1, 3}, {0, 0}, {0, 1}, {0, 4});
@@ -113,7 +113,7 @@ TEST(RolloutLearner, PqnFollowsReturnsWorkedByHand) {
 
 // SARSA with exploration switched off takes the greedy action, so a' is the argmax and V is the same;
 // what differs is seen by making the network choose before learning and act after it.
-TEST(RolloutLearner, SarsaTakesTheActionItChoseBeforeLearning) {
+TEST(PqnLearner, SarsaTakesTheActionItChoseBeforeLearning) {
   Scene scene(Algorithm::sarsa);
   scene.learner.begin(Scene::one_hot(0, 5), {});
   // In state 2 the values are close (3, 4): learning pulls Q(2, 0) far above Q(2, 1).
@@ -130,20 +130,20 @@ TEST(RolloutLearner, SarsaTakesTheActionItChoseBeforeLearning) {
 
 // SARSA's V is Q(s', a') of the action taken next, not the maximum: with epsilon 1 actions are random,
 // and the returns must follow from what `act` chose.
-TEST(RolloutLearner, SarsaBootstrapsFromTheActionTaken) {
+TEST(PqnLearner, SarsaBootstrapsFromTheActionTaken) {
   Scene scene(Algorithm::sarsa);
   TrainSpec random = scene.spec;
-  random.q.epsilon = constant(1);
-  random.q.lambda = 0;
+  dqn(random).explore.epsilon = constant(1);
+  rollout(random).lambda = 0;
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     random.run.seed = seed;
-    RolloutLearner learner(random);
-    const auto& layer = std::get<DenseLayer>(learner.network().structure().layers[0]);
+    PqnLearner learner(random);
+    const auto& layer = std::get<DenseLayer>(learner.acting().structure().layers[0]);
     const auto at = [&](int s, int a) -> float& {
-      return learner.network()
+      return learner.acting()
           .online()[layer.weight + static_cast<std::size_t>(a) * layer.stride + s];
     };
-    std::fill(learner.network().online().begin(), learner.network().online().end(), 0.0f);
+    std::fill(learner.acting().online().begin(), learner.acting().online().end(), 0.0f);
     for (int a = 0; a < 2; ++a) {
       for (int s = 0; s < 6; ++s) at(s, a) = Scene::table[a][s];
     }

@@ -40,10 +40,10 @@ TrainSpec parts_spec() {
   TrainSpec s = small_spec();
   s.env = "test_two_parts";
   become_rollout_learner(s, Algorithm::ppo);
-  s.ppo.part_weights = {0.5, 0.25};
-  s.ppo.advantages = Standardise::none;
-  s.q.gamma = 0.9;
-  s.q.lambda = 0.8;
+  ppo(s).part_weights = {0.5, 0.25};
+  ppo(s).advantages = Standardise::none;
+  s.learn.gamma = 0.9;
+  rollout(s).lambda = 0.8;
   return s;
 }
 
@@ -58,13 +58,13 @@ TEST(PpoLearner, AdvantagesOfEveryPartEqualTheListBasedTwin) {
   Window window;
   Actions actions(env.spec(), spec.envs);
   learner.begin(env.obs(), env.mask());
-  const int lanes = spec.envs, steps = spec.q.rollout;
+  const int lanes = spec.envs, steps = rollout(spec).n_steps;
   const std::size_t places = static_cast<std::size_t>(steps) * lanes;
-  const std::vector<float> parameters(learner.network().online().begin(),
-                                      learner.network().online().end());
-  Workspace workspace(learner.network().structure(), 1, Use::training);
+  const std::vector<float> parameters(learner.acting().online().begin(),
+                                      learner.acting().online().end());
+  Workspace workspace(learner.acting().structure(), 1, Use::training);
   const auto value = [&](const float* obs, int head) {
-    forward(learner.network().plan(), parameters, obs, 1, workspace);
+    forward(learner.acting().plan(), parameters, obs, 1, workspace);
     return static_cast<double>(workspace.outputs(0)[(2 + head) * kLanes]);
   };
   std::vector<std::vector<reference::GaeStep>> lists(3 * lanes);
@@ -102,7 +102,7 @@ TEST(PpoLearner, AdvantagesOfEveryPartEqualTheListBasedTwin) {
 
 TEST(PpoLearner, WeightsMustFitTheParts) {
   TrainSpec spec = parts_spec();
-  spec.ppo.part_weights = {1};
+  ppo(spec).part_weights = {1};
   try {
     Trainer trainer(spec);
     FAIL();
@@ -116,15 +116,15 @@ TEST(PpoLearner, WeightsMustFitTheParts) {
 // A clip so wide and steps so large that the first epoch already goes too far: the others are left out.
 TEST(PpoLearner, StopsEarlyWhereThePolicyHasMovedTooFar) {
   TrainSpec spec = parts_spec();
-  spec.q.epochs = 10;
-  spec.q.updates_per_step = 10.0 / spec.q.batch;
-  spec.q.learning_rate = constant(0.05);
+  rollout(spec).n_epochs = 10;
+  spec.learn.updates_per_step = 10.0 / spec.learn.batch;
+  spec.optimiser.learning_rate = constant(0.05);
   Trainer free(spec);
   free.round();
-  spec.ppo.target_kl = 1e-4;
+  ppo(spec).target_kl = 1e-4;
   Trainer held(spec);
   held.round();
-  const std::int64_t epoch = spec.q.train_every / spec.q.batch;
+  const std::int64_t epoch = spec.learn.train_every / spec.learn.batch;
   EXPECT_EQ(free.counters().updates, 10 * epoch);
   EXPECT_GE(held.counters().updates, epoch);
   EXPECT_LE(held.counters().updates, 3 * epoch);
@@ -134,10 +134,10 @@ TEST(PpoLearner, StopsEarlyWhereThePolicyHasMovedTooFar) {
 // With observations normalised, acting and learning see the same numbers within a rollout.
 TEST(PpoLearner, NormalisedObservationsKeepTheRatioAtOne) {
   TrainSpec spec = parts_spec();
-  spec.q.normalise_obs = true;
-  spec.q.epochs = 1;
-  spec.q.batch = static_cast<int>(spec.q.train_every);  // one update per rollout
-  spec.q.updates_per_step = 1.0 / spec.q.batch;
+  spec.learn.normalise_obs = true;
+  rollout(spec).n_epochs = 1;
+  spec.learn.batch = static_cast<int>(spec.learn.train_every);  // one update per rollout
+  spec.learn.updates_per_step = 1.0 / spec.learn.batch;
   Trainer trainer(spec);
   for (int round = 0; round < 4; ++round) {
     trainer.round();

@@ -15,7 +15,7 @@ namespace hotloop {
 namespace {
 
 // Check 6 of SLM-Lab's specification, on its demo: 10,000 frames of one CartPole.
-TEST(ReplayLearner, MakesTheDemosEventsUpdatesBatchesAndBlends) {
+TEST(DqnLearner, MakesTheDemosEventsUpdatesBatchesAndBlends) {
   const TrainSpec spec = load_spec("slm_dqn_cartpole");
   EXPECT_EQ(declared_updates(spec, spec.run.steps), 79'744);
   Trainer trainer(spec);
@@ -49,18 +49,18 @@ void copy_memory(Replay& from, Replay& to) {
 
 // Check 7: a round draws all its batches and gathers them in one pass. A plain loop that draws and
 // learns one batch after the other must end with the same bits.
-TEST(ReplayLearner, FusedBatchesAreTheSequentialOnes) {
+TEST(DqnLearner, FusedBatchesAreTheSequentialOnes) {
   TrainSpec spec = small_spec();
-  spec.q.updates_per_step = 2;
-  spec.q.repeats = 2;
-  spec.q.train_every = 32;  // 64 updates on 32 batches, gathered together
-  spec.q.target_every = 100'000;
+  spec.learn.updates_per_step = 2;
+  dqn(spec).repeats = 2;
+  spec.learn.train_every = 32;  // 64 updates on 32 batches, gathered together
+  dqn(spec).target.every = 100'000;
   spec.run.steps = 1024;
 
   Trainer trainer(spec);
-  ReplayLearner& fused = dynamic_cast<ReplayLearner&>(trainer.learner());
+  DqnLearner& fused = dynamic_cast<DqnLearner&>(trainer.learner());
   Dqn slow(network_structure(spec), spec.net.init, spec.q, spec.optimiser, spec.run.seed, 1);
-  Replay replay(replay_shape(spec), spec.q.batch);
+  Replay replay(replay_shape(spec), spec.learn.batch);
   ThreadTeam team(1);
   replay.begin(trainer.env().obs(), {});
   std::uint64_t batches = 0, updates = 0;
@@ -72,10 +72,10 @@ TEST(ReplayLearner, FusedBatchesAreTheSequentialOnes) {
     copy_memory(fused.replay(), replay);
     if (trainer.counters().train_events == events) continue;
     for (int i = 0; i < 32; ++i) {
-      replay.sample(1, spec.q.batch, spec.run.seed, batches++);
+      replay.sample(1, spec.learn.batch, spec.run.seed, batches++);
       for (int repeat = 0; repeat < 2; ++repeat) {
         const Batch batch = replay.batch(0);
-        slow.update({&batch, 1}, spec.q.learning_rate.from, updates++, team);
+        slow.update({&batch, 1}, spec.optimiser.learning_rate.from, updates++, team);
       }
     }
     ASSERT_TRUE(
@@ -86,9 +86,9 @@ TEST(ReplayLearner, FusedBatchesAreTheSequentialOnes) {
 }
 
 // A schedule that counts updates sees every one of them.
-TEST(ReplayLearner, TheLearningRateFollowsTheUpdates) {
+TEST(DqnLearner, TheLearningRateFollowsTheUpdates) {
   TrainSpec spec = small_spec();
-  spec.q.learning_rate = {
+  spec.optimiser.learning_rate = {
       .kind = ScheduleKind::step, .from = 1e-3, .factor = 0, .every = 100, .count = Count::updates};
   Trainer trainer(spec);
   std::vector<float> frozen;
@@ -105,10 +105,10 @@ TEST(ReplayLearner, TheLearningRateFollowsTheUpdates) {
   EXPECT_FALSE(frozen.empty());
 }
 
-TEST(ReplayLearner, TheTargetMayFollowEpisodes) {
+TEST(DqnLearner, TheTargetMayFollowEpisodes) {
   TrainSpec spec = small_spec();
-  spec.q.target_every = 10;
-  spec.q.target_count = Count::episodes;
+  dqn(spec).target.every = 10;
+  dqn(spec).target.count = Count::episodes;
   Trainer trainer(spec);
   while (!trainer.done()) trainer.round();
   EXPECT_GT(trainer.counters().episodes, 30);
@@ -116,12 +116,12 @@ TEST(ReplayLearner, TheTargetMayFollowEpisodes) {
 }
 
 // A target network that never follows, beside what learning has made of the other.
-TEST(ReplayLearner, TheTargetLagIsADistanceInSizesOfTheNetwork) {
+TEST(DqnLearner, TheTargetLagIsADistanceInSizesOfTheNetwork) {
   TrainSpec spec = small_spec();
-  spec.q.target_every = 100'000;
+  dqn(spec).target.every = 100'000;
   Trainer trainer(spec);
   while (!trainer.done()) trainer.round();
-  Dqn& dqn = dynamic_cast<ReplayLearner&>(trainer.learner()).dqn();
+  Dqn& dqn = dynamic_cast<DqnLearner&>(trainer.learner()).dqn();
   double apart = 0, size = 0;
   for (std::size_t i = 0; i < dqn.online().size(); ++i) {
     apart = std::hypot(apart, static_cast<double>(dqn.online()[i]) - dqn.target()[i]);
@@ -133,12 +133,12 @@ TEST(ReplayLearner, TheTargetLagIsADistanceInSizesOfTheNetwork) {
 }
 
 // Nobody gets up the mountain by chance: all episodes are cut after 200 steps.
-TEST(ReplayLearner, TruncationMayCountAsAnEnd) {
+TEST(DqnLearner, TruncationMayCountAsAnEnd) {
   for (const bool ends : {false, true}) {
     TrainSpec spec = small_spec();
     spec.env = "mountaincar";
-    spec.q.truncation_ends = ends;
-    spec.q.epsilon = constant(1);
+    dqn(spec).truncation_ends = ends;
+    dqn(spec).explore.epsilon = constant(1);
     Trainer trainer(spec);
     while (trainer.counters().env_steps < 1000) trainer.round();
     EXPECT_EQ(trainer.counters().episodes, 4);
