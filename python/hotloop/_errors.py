@@ -16,7 +16,7 @@ __all__ = ["Interrupted", "RunError", "UsageError"]
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during training. Everything is saved; ``hotloop.resume(error.run)`` goes on."""
+    """Ctrl-C during training. Everything is saved; ``hotloop.resume(error.run)`` continues."""
 
     def __init__(self, run: Run, again: str = "") -> None:
         """again: further arguments that ``resume`` needs in another process."""

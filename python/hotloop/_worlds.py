@@ -1,7 +1,7 @@
-"""Gymnasium's environments inside the engine.
+"""Gymnasium environments inside the engine.
 
-`register(env)` makes an environment known to the engine by its spaces; the engine asks for drivers of as
-many rows as it needs, one for training and one for evaluation.
+`register(env)` makes an environment known to the engine by its spaces. The engine then asks for drivers with
+the number of rows it needs, one for training and one for evaluation.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NORMALISERS = {"NormalizeObservation": "obs", "NormalizeReward": "rewards"}  # 
 
 
 def _warn_of_statistics(*envs: Any) -> None:
-    """Of wrappers, of single and of vector environments, that learn a scale of their own."""
+    """Warns of wrappers, of single and vector environments, that learn their own scale."""
     gymnasium = the_gymnasium()
     bases: set[str] = set()
     for env in envs:
@@ -51,7 +51,7 @@ def _warn_of_statistics(*envs: Any) -> None:
 
 
 def facts_of(make: Callable[[], Any], name: str, vector: Any = None) -> dict[str, Any]:
-    """What the engine must know, asked of an environment that is made for it and closed again."""
+    """What the engine must know, from an environment that is made to ask it, and closed again."""
     env = own(_check_made(make(), name))
     try:
         _warn_of_statistics(env, vector, *getattr(getattr(vector, "unwrapped", None), "envs", [])[:1])
@@ -126,12 +126,12 @@ def maker(env: EnvLike) -> tuple[str, Callable[[], Any]]:
 
 
 def _own_name(label: str) -> str:
-    """No two functions are the same environment, whatever they are called, in this process or another."""
+    """A name that no other function has, even one of the same name, in this process or another."""
     return f"{label}@{secrets.token_hex(4)}"
 
 
 def _shape(facts: dict[str, Any]) -> tuple[Any, ...]:
-    """What an agent must be able to rely on."""
+    """The facts that an agent relies on."""
     return tuple(str(facts[key]) for key in ("obs", "parts", "actions", "action_low", "action_high", "mask"))
 
 
@@ -157,7 +157,7 @@ def _register(
 
 
 def forget(name: str) -> None:
-    """Lets go of an environment that nobody plays any more."""
+    """Forgets an environment that is no longer played."""
     _hotloop.forget_env(name)
     del _registered[name]
 
@@ -167,7 +167,7 @@ def register(
 ) -> tuple[str, Optional[int]]:
     """Makes `env` known to the engine. Returns its name there, and its number of rows if that is fixed.
 
-    instead_of: a known environment that it must be like; it gets a name of its own all the same.
+    instead_of: a known environment whose shapes it must have; it still gets its own name.
     """
     gymnasium = the_gymnasium()
     if isinstance(env, gymnasium.vector.VectorEnv):
