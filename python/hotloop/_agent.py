@@ -236,7 +236,7 @@ class Agent:
                 )
             return None
         if self._agent.is_box:
-            raise UsageError("mask: this agent's actions are a box; only numbered ones are masked")
+            raise UsageError("mask: this agent's actions are continuous; only discrete ones can be masked")
         array = np.asarray(mask)
         shape = (self.actions,) if single else (len(rows), self.actions)
         if array.shape != shape:

@@ -193,7 +193,7 @@ class _Play:
             if not _equal(obs, seen[0]) or not np.array_equal(reward, seen[1], equal_nan=True):
                 where = "observation" if not _equal(obs, seen[0]) else "reward"
                 text = f"the same seed and actions gave another {where} after {step} steps, in {what}; draw from "
-                return self._find("seed", text + "self.np_random, and begin everything anew in reset")
+                return self._find("seed", text + "self.np_random, and set everything again in reset")
 
 
 def _step(env: Any, action: Any) -> tuple[Any, float, bool, dict[str, Any]]:

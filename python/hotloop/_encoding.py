@@ -45,7 +45,7 @@ def _encode_one_hots(part: Mapping[str, Any], array: np.ndarray, what: str) -> t
     if array.dtype.kind not in "iu" or (not single and array.shape[1:] != n.shape):
         batch = ", ".join(["N", *map(str, n.shape)])
         raise UsageError(
-            f"{what}: shape {array.shape} of {array.dtype}; allowed: whole numbers ({batch}), or {n.shape} for a single one"
+            f"{what}: shape {array.shape} of {array.dtype}; allowed: integers ({batch}), or {n.shape} for a single one"
         )
     index = array.reshape(-1, n.size) - start.reshape(-1)
     n = n.reshape(-1)
@@ -63,7 +63,7 @@ def _encode_part(part: Mapping[str, Any], value: Any, what: str) -> tuple[np.nda
         return _encode_one_hots(part, array, what)
     if part["kind"] == "one_hot":
         if array.ndim > 1 or array.dtype.kind not in "iu":
-            raise UsageError(f"{what}: shape {array.shape} of {array.dtype}; allowed: a whole number, or [N] of them")
+            raise UsageError(f"{what}: shape {array.shape} of {array.dtype}; allowed: an integer, or [N] of them")
         index = np.atleast_1d(array) - part["start"]
         if index.size and (index.min() < 0 or index.max() >= part["n"]):
             low = part["start"]

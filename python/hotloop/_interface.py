@@ -20,7 +20,7 @@ def the_gymnasium() -> Any:
     try:
         import gymnasium
     except ImportError as error:
-        raise ImportError("environments of Python's need Gymnasium: pip install gymnasium") from error
+        raise ImportError("Python environments need Gymnasium: pip install gymnasium") from error
     return gymnasium
 
 
@@ -83,7 +83,7 @@ def _writer(space: Any, what: str) -> tuple[tuple[int, ...], Writer, dict[str, A
         return shape, write, _encoding.box(shape, None if scale is None else float(scale))
     raise UsageError(
         f"{what}: a space of the kind {type(space).__name__}; allowed: Box, Discrete, MultiDiscrete, "
-        "MultiBinary and a Dict or Tuple of these. Flatten it with a wrapper of Gymnasium's"
+        "MultiBinary and a Dict or Tuple of these. Flatten it with a Gymnasium wrapper"
     )
 
 
@@ -165,8 +165,8 @@ def action_facts(space: Any) -> dict[str, Any]:
         )
     if not np.issubdtype(space.dtype, np.floating):
         raise UsageError(
-            f"action: a box of {space.dtype}; allowed: a box of floats. A few whole numbers are better a "
-            "Discrete, many of them a box of floats that is rounded, by a wrapper"
+            f"action: a box of {space.dtype}; allowed: a box of floats. For a few integers use "
+            "Discrete, for many a Box of floats that a wrapper rounds"
         )
     low, high = space.low.reshape(-1), space.high.reshape(-1)
     if low.size > MOST_DIMENSIONS:

@@ -74,7 +74,7 @@ def make_known(name: str) -> None:
         return
     if not name.startswith("gymnasium:"):
         raise UsageError(
-            f"env: this is about {name}, which hotloop cannot make by itself; give it once more, as env="
+            f"env: the environment is {name}, which hotloop cannot make by itself; give it again, as env="
         )
     engine_env(name.split(":", 1)[1])
 
@@ -129,7 +129,7 @@ def _check_options(env: EnvLike, settings: list[str]) -> None:
             made = f"gymnasium.make({env!r}, " if isinstance(env, str) else "MyEnv("
             option = f"{key.rsplit('.', 1)[1]}={json.loads(value)!r}"
             raise UsageError(
-                f"{key}: an environment of Python's gets its options where it is made: env=lambda: {made}{option})"
+                f"{key}: a Python environment gets its options where it is made: env=lambda: {made}{option})"
             )
 
 

@@ -80,7 +80,7 @@ class HotloopVectorEnv(VectorEnv):
     ) -> None:
         for key, value in (("num_envs", num_envs), ("threads", threads)):
             if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
-                raise UsageError(f"{key}: found {value!r}; allowed: a whole number, 1 or more")
+                raise UsageError(f"{key}: found {value!r}; allowed: an integer, 1 or more")
         num_envs, threads = int(num_envs), int(threads)
         self._batch = _hotloop.Batch(name, option_texts(options), num_envs, threads)
         self.engine_spec: dict[str, Any] = self._batch.spec
@@ -108,7 +108,7 @@ class HotloopVectorEnv(VectorEnv):
         """All rows begin a first episode. One seed is enough: each row has its own streams."""
         if seed is not None and not isinstance(seed, (int, np.integer)):
             raise UsageError(
-                f"seed: found a {type(seed).__name__}; allowed: one whole number for all rows, or None"
+                f"seed: found a {type(seed).__name__}; allowed: one integer for all rows, or None"
             )
         if options is not None and "reset_mask" in options:
             raise UsageError(

@@ -94,8 +94,8 @@ def maker(env: EnvLike) -> tuple[str, Callable[[], Any]]:
         from ._register import IDS
 
         ids = [id for id, world in IDS.items() if world == env]
-        instead = f"{ids[0]!r}, the same as Gymnasium sees it" if ids else "an id of Gymnasium's or a function"
-        raise UsageError(f"env: {env} is a world of hotloop's own, and one of Python's is needed: {instead}")
+        instead = f"{ids[0]!r}, the same one in Gymnasium" if ids else "a Gymnasium id or a function"
+        raise UsageError(f"env: {env} is one of hotloop's environments, and a Python environment is needed: {instead}")
     if isinstance(env, str):
         module, colon, known_as = env.rpartition(":")
         try:
@@ -107,8 +107,8 @@ def maker(env: EnvLike) -> tuple[str, Callable[[], Any]]:
             near = difflib.get_close_matches(env, known, n=1)
             hint = f"did you mean {near[0]}? " if near else ""
             raise UsageError(
-                f"env: unknown environment {env}; {hint}(allowed: hotloop.envs(), the .cpp file of a world, "
-                f"an id of Gymnasium's: {error})"
+                f"env: unknown environment {env}; {hint}(allowed: hotloop.envs(), the .cpp file of an environment, "
+                f"a Gymnasium id: {error})"
             ) from None
         return f"gymnasium:{env}", functools.partial(gymnasium.make, env)
     if isinstance(env, gymnasium.Env):
@@ -173,7 +173,7 @@ def register(
     if isinstance(env, gymnasium.vector.VectorEnv):
         return _register_vector(env, eval_env, instead_of)
     if eval_env is not None:
-        raise UsageError("eval_env: is for a vector environment; others are made anew for evaluations")
+        raise UsageError("eval_env: is for a vector environment; others are made again for evaluation")
     name, make = maker(env)
     if instead_of is not None:
         name = _own_name(instead_of.split("@")[0])
@@ -196,7 +196,7 @@ def _register_vector(env: Any, eval_env: Optional[EnvLike], instead_of: Optional
         if env.spec is None or env is not env.unwrapped:
             raise UsageError(
                 f"env: {type(env.unwrapped).__name__} begins episodes in the step after their end "
-                "(AutoresetMode.NEXT_STEP), a step that is none. Make it with "
+                "(AutoresetMode.NEXT_STEP), which inserts an empty step. Make it with "
                 "autoreset_mode=AutoresetMode.SAME_STEP or DISABLED"
             )
         warnings.warn(
