@@ -200,8 +200,8 @@ def _register_vector(env: Any, eval_env: Optional[EnvLike], instead_of: Optional
                 "autoreset_mode=AutoresetMode.SAME_STEP or DISABLED"
             )
         warnings.warn(
-            f"{label} begins episodes in the step after their end (AutoresetMode.NEXT_STEP), a step that is "
-            "none: single environments of the same id are used instead",
+            f"{label} begins episodes in the step after their end (AutoresetMode.NEXT_STEP), which inserts "
+            "an empty step: single environments of the same id are used instead",
             stacklevel=4,
         )
         _register(name, instead_of, facts, lambda count, training: EnvDriver(make, count))
