@@ -1,4 +1,4 @@
-// The slow twin of src/net/layers/forest.cpp: a graph transformer over any list of edges, with all of its
+// The slow twin of src/net/layers/forest: a graph transformer over any list of edges, with all of its
 // attention, as the formulas are written. It knows nothing of forests: a node may have several incoming
 // edges, and every query, key and head is computed.
 #pragma once

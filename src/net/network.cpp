@@ -10,7 +10,7 @@ namespace hotloop {
 Plan::Plan(Structure structure)
     : structure_(std::move(structure)), gradients_(structure_.layers.size(), InputGradient::none) {
   for (const Layer& layer : structure_.layers) {
-    kernels_.push_back(std::visit([](const auto& kind) { return LayerKernel(kind); }, layer));
+    kernels_.push_back(std::visit([](const auto& kind) { return make_kernel(kind); }, layer));
   }
   std::vector<bool> written(structure_.features);
   for (int l = static_cast<int>(structure_.layers.size()) - 1; l >= 0; --l) {
@@ -97,7 +97,7 @@ void forward_block(const Plan& plan, std::span<const float> parameters, int batc
                             .y = workspace.lanes(net.places[l].to, block),
                             .kept = workspace.kept(l, block),
                             .inner = workspace.inner(l, block)};
-    std::visit([&](const auto& kernel) { kernel.forward(pass); }, plan.kernels()[l]);
+    plan.kernel(l).forward(pass);
   }
 }
 
@@ -120,13 +120,10 @@ void load_one(const Structure& net, const float* row, Workspace& workspace,
 void forward_one(const Plan& plan, std::span<const float> parameters, Workspace& workspace) {
   const Structure& net = plan.structure();
   float* features = workspace.column();
-  for (std::size_t l = 0; l < net.layers.size(); ++l) {
+  for (int l = 0; l < static_cast<int>(net.layers.size()); ++l) {
     const auto [from, to] = net.places[l];
-    std::visit(
-        [&, x = features + from, y = features + to](const auto& kernel) {
-          kernel.forward_one(parameters.data(), x, y, workspace.inner_column());
-        },
-        plan.kernels()[l]);
+    plan.kernel(l).forward_one(parameters.data(), features + from, features + to,
+                               workspace.inner_column());
   }
   const int first = net.outputs_at;
   for (int o = 0; o < net.outputs; ++o) workspace.lanes(first + o, 0)[0] = features[first + o];
@@ -190,7 +187,7 @@ void backward(const Plan& plan, std::span<const float> parameters, int batch, Wo
                                .gradient = gradient.data(),
                                .accumulate = accumulate || block > 0,
                                .inner = workspace.inner(l, block)};
-      std::visit([&](const auto& kernel) { kernel.backward(pass); }, plan.kernels()[l]);
+      plan.kernel(l).backward(pass);
       if (wanted == InputGradient::add)
         add_lanes(dx, inputs_of(net.layers[l]), width, workspace.delta(from));
     }

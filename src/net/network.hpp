@@ -7,14 +7,13 @@
 // its own workspace.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "core/arena.hpp"
 #include "net/lanes.hpp"
-#include "net/layers/layer_kernels.hpp"
 #include "net/structure.hpp"
 
 namespace hotloop {
@@ -28,14 +27,14 @@ class Plan {
   explicit Plan(Structure structure);
 
   const Structure& structure() const { return structure_; }
-  const std::vector<LayerKernel>& kernels() const { return kernels_; }              // [layers]
+  const LayerKernel& kernel(int layer) const { return *kernels_[layer]; }
   const std::vector<InputGradient>& input_gradients() const { return gradients_; }  // [layers]
   // Features whose gradient begins at zero because the first to speak of them adds.
   const std::vector<int>& zeroed() const { return zeroed_; }
 
  private:
   Structure structure_;
-  std::vector<LayerKernel> kernels_;
+  std::vector<std::shared_ptr<const LayerKernel>> kernels_;  // [layers]; shared by copies
   std::vector<InputGradient> gradients_;
   std::vector<int> zeroed_;
 };

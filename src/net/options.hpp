@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "graph/generators.hpp"
+#include "graph/graph_options.hpp"
 
 namespace hotloop {
 

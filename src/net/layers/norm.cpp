@@ -3,11 +3,13 @@
 //   n = (x - mean) / sqrt(variance + 1e-5),  y = act(scale n + shift)
 //   dz = dy act'(z),  dshift = sum dz,  dscale = sum dz n,  with g = scale dz:
 //   dx = (g - mean of g - n * mean of g n) / sqrt(variance + 1e-5)
+#include "net/layers/norm.hpp"
+
+#include <algorithm>
 #include <cmath>
 
-#include "net/layers/activation.hpp"
+#include "net/kernels/activation.hpp"
 #include "net/lane_arrays.hpp"
-#include "net/layers/layer_kernels.hpp"
 
 namespace hotloop {
 namespace {
@@ -65,11 +67,16 @@ void differentiate(const float* x, const float* statistics, const float* scale, 
 // Kept: mean, 1 / sqrt(variance + 1e-5), and the slope of GELU.
 constexpr int kStatistics = 2;
 
-}  // namespace
+class NormKernel final : public LayerKernel {
+ public:
+  explicit NormKernel(const NormLayer& layer) : layer_(layer) {}
+  void forward(const ForwardBlock& block) const override;
+  void forward_one(const float* parameters, const float* x, float* y, float* inner) const override;
+  void backward(const BackwardBlock& block) const override;
 
-LayerMemory memory_of(const NormLayer& layer) {
-  return {.kept = kStatistics + (layer.activation == Activation::gelu ? layer.width : 0)};
-}
+ private:
+  NormLayer layer_;
+};
 
 void NormKernel::forward(const ForwardBlock& b) const {
   with_width(b.width, [&]<int kWidth>() {
@@ -97,6 +104,27 @@ void NormKernel::backward(const BackwardBlock& b) const {
     differentiate<kWidth>(b.x, b.kept, b.parameters + layer_.scale, layer_.width, b.dy,
                           b.gradient + layer_.scale, b.accumulate, b.dx);
   });
+}
+
+}  // namespace
+
+void each_tensor(NormLayer& layer, const TensorVisitor& visit) {
+  visit.vector("scale", layer.scale, layer.width);
+  visit.vector("shift", layer.shift, layer.width);
+}
+
+void initialise(const NormLayer& layer, Initialiser, const Draws&, float* parameters) {
+  std::fill_n(parameters + layer.scale, layer.width, 1.0f);  // the identity
+}
+
+double multiply_adds(const NormLayer&) { return 0; }
+
+LayerMemory memory_of(const NormLayer& layer) {
+  return {.kept = kStatistics + (layer.activation == Activation::gelu ? layer.width : 0)};
+}
+
+std::shared_ptr<const LayerKernel> make_kernel(const NormLayer& layer) {
+  return std::make_shared<NormKernel>(layer);
 }
 
 }  // namespace hotloop

@@ -1,9 +1,9 @@
-#include "net/layers/activation.hpp"
+#include "net/kernels/activation.hpp"
 
 #include <Eigen/Core>
 #include <algorithm>
 
-#include "net/layers/activation_formulas.hpp"
+#include "net/kernels/activation_formulas.hpp"
 #include "net/lane_arrays.hpp"
 
 namespace hotloop {

@@ -14,7 +14,7 @@
 #include <span>
 
 #include "net/lanes.hpp"
-#include "net/structure.hpp"
+#include "net/layers/forest/forest.hpp"
 
 namespace hotloop {
 

@@ -1,8 +1,8 @@
-#include "net/layers/forest_pack.hpp"
+#include "net/layers/forest/forest_pack.hpp"
 
 #include <gtest/gtest.h>
 
-#include "tests/net/layers/forests.hpp"
+#include "tests/net/layers/forest/forests.hpp"
 
 namespace hotloop {
 namespace {

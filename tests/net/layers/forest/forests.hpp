@@ -17,8 +17,8 @@ inline Structure forest_structure(const ForestShape& shape) {
   const int inputs =
       shape.graph_features + shape.nodes * (shape.node_features + shape.edge_features + 1);
   Structure structure{.inputs = inputs, .outputs = 2 * shape.width};
-  StructureBuilder build(structure, {});
-  structure.outputs_at = build.add(build.forest(shape), 0);
+  StructureBuilder build(structure);
+  structure.outputs_at = build.add(forest_layer(shape), 0);
   return structure;
 }
 inline const ForestLayer& forest_of(const Structure& structure) {

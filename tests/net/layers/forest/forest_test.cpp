@@ -8,7 +8,7 @@
 
 #include "reference/network.hpp"
 #include "tests/allocations.hpp"
-#include "tests/net/layers/forests.hpp"
+#include "tests/net/layers/forest/forests.hpp"
 
 namespace hotloop {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "core/vec.hpp"
-#include "net/layers/gelu.hpp"
-#include "net/structure.hpp"
+#include "net/kernels/gelu.hpp"
+#include "net/layers/norm.hpp"
 
 namespace hotloop {
 

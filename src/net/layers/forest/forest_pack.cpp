@@ -1,4 +1,4 @@
-#include "net/layers/forest_pack.hpp"
+#include "net/layers/forest/forest_pack.hpp"
 
 #include <algorithm>
 #include <cmath>

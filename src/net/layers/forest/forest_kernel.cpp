@@ -17,12 +17,14 @@
 // Then n = normalised u, z = scale n + shift, and the next token is GELU(z), after the last round z itself.
 // Tokens are packed rows (forest_pack.hpp): no work is done for absent nodes, and what a sample gets does
 // not depend on the samples around it.
+#include "net/layers/forest/forest.hpp"
+
 #include <algorithm>
 #include <cassert>
 
-#include "net/layers/forest_pack.hpp"
-#include "net/layers/layer_kernels.hpp"
-#include "net/layers/row_maths.hpp"
+#include "net/kernels/row_linear.hpp"
+#include "net/layers/forest/forest_pack.hpp"
+#include "net/layers/forest/row_maths.hpp"
 
 namespace hotloop {
 namespace {
@@ -222,14 +224,23 @@ void rows_to_features(const float* rows, int count, int width, int stride, float
   }
 }
 
-}  // namespace
+class ForestKernel final : public LayerKernel {
+ public:
+  explicit ForestKernel(const ForestLayer& layer);
+  void forward(const ForwardBlock& block) const override;
+  void forward_one(const float* parameters, const float* x, float* y, float* inner) const override;
+  void backward(const BackwardBlock& block) const override;
 
-LayerMemory memory_of(const ForestLayer& layer) {
-  const InnerPlaces inner(layer, LaneCarver(kLanes));
-  return {.kept = KeptPlaces(layer).carve.per_lane(),
-          .scratch = static_cast<std::size_t>(ScratchPlaces(layer).carve.per_lane()) * kLanes,
-          .inner = inner.per_lane};
-}
+ private:
+  // Feature f of a sample is x[f * stride + lane]; the memory is for `stride` lanes.
+  void pass(const float* parameters, const float* x, int stride, int lanes, float* y, float* inner,
+            float* kept) const;
+
+  ForestLayer layer_;
+  RowLinear graph_in_, edge_in_;
+  RowLinear square_;  // from tokens to tokens
+  RowLinear units_;   // its way back is from the features of nodes to tokens
+};
 
 ForestKernel::ForestKernel(const ForestLayer& layer)
     : layer_(layer),
@@ -412,6 +423,19 @@ void ForestKernel::backward(const BackwardBlock& b) const {
   EmbeddingMaps{layer_.edge, edge_in_, square_}.backward(p, inner + at.pack.edge_features,
                                                          extent.edges(), kept_at.edge.in(kept),
                                                          dedge, dvalue, b.gradient);
+}
+
+}  // namespace
+
+LayerMemory memory_of(const ForestLayer& layer) {
+  const InnerPlaces inner(layer, LaneCarver(kLanes));
+  return {.kept = KeptPlaces(layer).carve.per_lane(),
+          .scratch = static_cast<std::size_t>(ScratchPlaces(layer).carve.per_lane()) * kLanes,
+          .inner = inner.per_lane};
+}
+
+std::shared_ptr<const LayerKernel> make_kernel(const ForestLayer& layer) {
+  return std::make_shared<ForestKernel>(layer);
 }
 
 }  // namespace hotloop
