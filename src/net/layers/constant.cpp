@@ -17,6 +17,7 @@ class ConstantKernel final : public LayerKernel {
     std::copy_n(parameters + layer_.value, layer_.width, y);
   }
   void backward(const BackwardBlock& block) const override {
+    if (block.gradient == nullptr) return;
     for (int f = 0; f < layer_.width; ++f) {
       float& gradient = block.gradient[layer_.value + f];
       if (!block.accumulate) gradient = 0;

@@ -83,6 +83,7 @@ class ConvKernel final : public LayerKernel {
   const Products& products(int width, int neighbours) const {
     return products_[width / kLaneStep - 1][neighbours - 1];
   }
+  void weight_gradient(const BackwardBlock& block) const;  // dy is dz
 
   ConvLayer layer_;
   std::array<std::array<Products, 3>, kLanes / kLaneStep> products_;  // [width / 8 - 1][count - 1]
@@ -153,13 +154,25 @@ void ConvKernel::forward_one(const float* parameters, const float* x, float* y, 
 }
 
 void ConvKernel::backward(const BackwardBlock& b) const {
-  const int stride = row_stride(layer_);
   for (int position = 0; position < layer_.positions(); ++position) {
     const std::size_t at = static_cast<std::size_t>(position) * layer_.out * kLanes;
-    backward_through_activation(layer_.activation, b.y + at,
-                                b.kept == nullptr ? nullptr : b.kept + at, layer_.out, b.width,
-                                b.dy + at, b.gradient + layer_.bias, b.accumulate || position > 0);
+    backward_through_activation(
+        layer_.activation, b.y + at, b.kept == nullptr ? nullptr : b.kept + at, layer_.out, b.width,
+        b.dy + at, b.gradient_of(layer_.bias), b.accumulate || position > 0);
   }
+  if (b.gradient != nullptr) weight_gradient(b);
+  if (b.dx == nullptr) return;
+  std::fill_n(b.dx, layer_.inputs() * kLanes, 0.0f);
+  each_tap(layer_, [&](const Tap& tap) {
+    const float* dz = b.dy + static_cast<std::size_t>(tap.position) * layer_.out * kLanes;
+    products(b.width, tap.count)
+        .add_input_gradient(dz, b.parameters + layer_.weight + tap.weight,
+                            b.dx + input_of(layer_, tap) * kLanes);
+  });
+}
+
+void ConvKernel::weight_gradient(const BackwardBlock& b) const {
+  const int stride = row_stride(layer_);
   for (int row = 0; row < layer_.height; ++row) {
     const int features = layer_.width * layer_.in;
     lanes_to_rows(b.x + row * features * kLanes, b.width, features,
@@ -169,19 +182,11 @@ void ConvKernel::backward(const BackwardBlock& b) const {
   for (int o = 0; !b.accumulate && o < layer_.out; ++o) {
     std::fill_n(gradient + o * layer_.stride, layer_.fan_in(), 0.0f);
   }
-  if (b.dx != nullptr) std::fill_n(b.dx, layer_.inputs() * kLanes, 0.0f);
   each_tap(layer_, [&](const Tap& tap) {
     const float* dz = b.dy + static_cast<std::size_t>(tap.position) * layer_.out * kLanes;
     products(b.width, tap.count)
         .add_weight_gradient(b.scratch + tap.row * kLanes * stride + tap.column * layer_.in, dz,
                              gradient + tap.weight);
-  });
-  if (b.dx == nullptr) return;
-  each_tap(layer_, [&](const Tap& tap) {
-    const float* dz = b.dy + static_cast<std::size_t>(tap.position) * layer_.out * kLanes;
-    products(b.width, tap.count)
-        .add_input_gradient(dz, b.parameters + layer_.weight + tap.weight,
-                            b.dx + input_of(layer_, tap) * kLanes);
   });
 }
 

@@ -60,10 +60,13 @@ class DagKernel final : public LayerKernel {
   template <Activation kActivation, int kWidth>
   void compute(std::span<const Step> steps, const ForwardBlock& block, float* rows,
                int first) const;
-  template <Activation kActivation, int kWidth>
+  // kLearns: the gradient of the parameters is wanted.
+  template <Activation kActivation, int kWidth, bool kLearns>
   void output_deltas(const BackwardBlock& block) const;
-  template <Activation kActivation, int kWidth>
+  template <Activation kActivation, int kWidth, bool kLearns>
   void hidden_deltas(const BackwardBlock& block) const;
+  template <bool kLearns>
+  void all_deltas(const BackwardBlock& block) const;
 
   DagLayer layer_;
   std::vector<Step> forward_;          // hidden neurons in order, then outputs; edges by number
@@ -156,10 +159,10 @@ void DagKernel::forward_one(const float* parameters, const float* x, float* y, f
   });
 }
 
-template <Activation kActivation, int kWidth>
+template <Activation kActivation, int kWidth, bool kLearns>
 void DagKernel::output_deltas(const BackwardBlock& b) const {
   constexpr int kVecs = kWidth / kVec;
-  float* bias = b.gradient + layer_.bias;
+  float* bias = b.gradient_of(layer_.bias);
   const int first = layer_.graph->hidden();  // rank of the first output among those that compute
   for (int o = 0; o < layer_.outputs(); ++o) {
     Vec db = {};
@@ -170,15 +173,15 @@ void DagKernel::output_deltas(const BackwardBlock& b) const {
       store(b.scratch + inner, dz);
       db += dz;
     }
-    if (layer_.train_biases) bias[first + o] += sum(db);
+    if (kLearns && layer_.train_biases) bias[first + o] += sum(db);
   }
 }
 
-template <Activation kActivation, int kWidth>
+template <Activation kActivation, int kWidth, bool kLearns>
 void DagKernel::hidden_deltas(const BackwardBlock& b) const {
   constexpr int kVecs = kWidth / kVec;
-  float* weight_gradient = b.gradient + layer_.weight;
-  float* bias = b.gradient + layer_.bias;
+  float* weight_gradient = b.gradient_of(layer_.weight);
+  float* bias = b.gradient_of(layer_.bias);
   const int inputs = layer_.graph->inputs;
   const float* weight = b.parameters + layer_.weight;
   const OutEdge* edges = out_edges_.data();
@@ -194,11 +197,12 @@ void DagKernel::hidden_deltas(const BackwardBlock& b) const {
       for (int i = 0; i < kVecs; ++i) {
         const Vec d = load(dz + i * kVec);
         da[i] = multiply_add(w, d, da[i]);
-        dw = multiply_add(a[i], d, dw);
+        if constexpr (kLearns) dw = multiply_add(a[i], d, dw);
       }
       return dw;
     };
     int e = step.first;
+    for (; !kLearns && e < step.last; ++e) through(edges[e]);
     for (; e + 4 <= step.last; e += 4) {
       const Vec first = through(edges[e]), second = through(edges[e + 1]),
                 third = through(edges[e + 2]), fourth = through(edges[e + 3]);
@@ -219,22 +223,28 @@ void DagKernel::hidden_deltas(const BackwardBlock& b) const {
       store(deltas + at + i * kVec, dz);
       db += dz;
     }
-    if (layer_.train_biases) bias[step.node - inputs] += sum(db);
+    if (kLearns && layer_.train_biases) bias[step.node - inputs] += sum(db);
   }
 }
 
+template <bool kLearns>
+void DagKernel::all_deltas(const BackwardBlock& b) const {
+  with_activation(layer_.activation, [&]<Activation kActivation>() {
+    with_width(b.width, [&]<int kWidth>() {
+      layer_.activate_outputs ? output_deltas<kActivation, kWidth, kLearns>(b)
+                              : output_deltas<Activation::linear, kWidth, kLearns>(b);
+      hidden_deltas<kActivation, kWidth, kLearns>(b);
+    });
+  });
+}
+
 void DagKernel::backward(const BackwardBlock& b) const {
+  if (b.gradient == nullptr) return all_deltas<false>(b);
   if (!b.accumulate) {
     std::fill_n(b.gradient + layer_.weight, layer_.graph->edges(), 0.0f);
     std::fill_n(b.gradient + layer_.bias, layer_.computed(), 0.0f);
   }
-  with_activation(layer_.activation, [&]<Activation kActivation>() {
-    with_width(b.width, [&]<int kWidth>() {
-      layer_.activate_outputs ? output_deltas<kActivation, kWidth>(b)
-                              : output_deltas<Activation::linear, kWidth>(b);
-      hidden_deltas<kActivation, kWidth>(b);
-    });
-  });
+  all_deltas<true>(b);
 }
 
 // Normal with standard deviation 0.1, in the order and with the random numbers of the Small-World topology

@@ -105,15 +105,18 @@ void DenseKernel::backward(const BackwardBlock& b) const {
     float* dz = b.dy + out;
     backward_through_activation(layer_.activation, b.y + out,
                                 b.kept == nullptr ? nullptr : b.kept + out, layer_.out, b.width, dz,
-                                b.gradient + layer_.bias, add);
-    lanes_to_rows(b.x + in, b.width, layer_.in, b.scratch, layer_.stride);
-    for (int i = 0; i < layer_.stride; i += kPanel) {
-      const WeightGradient& dw = i + kPanel <= layer_.stride ? p.panel : p.rest;
-      (add ? dw.add : dw.set)(b.scratch + i, dz, b.gradient + layer_.weight + i);
+                                b.gradient_of(layer_.bias), add);
+    if (b.gradient != nullptr) {
+      lanes_to_rows(b.x + in, b.width, layer_.in, b.scratch, layer_.stride);
+      for (int i = 0; i < layer_.stride; i += kPanel) {
+        const WeightGradient& dw = i + kPanel <= layer_.stride ? p.panel : p.rest;
+        (add ? dw.add : dw.set)(b.scratch + i, dz, b.gradient + layer_.weight + i);
+      }
     }
     if (b.dx != nullptr) p.input_gradient(dz, b.parameters + layer_.weight, b.dx + in);
   }
-  if (layer_.noisy && !b.accumulate) {  // theirs follow from those of W and b: noise.hpp
+  if (layer_.noisy && !b.accumulate &&
+      b.gradient != nullptr) {  // theirs follow from those of W and b: noise.hpp
     std::fill_n(b.gradient + layer_.weight_sigma,
                 static_cast<std::size_t>(layer_.out) * layer_.stride, 0.0f);
     std::fill_n(b.gradient + layer_.bias_sigma, layer_.out, 0.0f);

@@ -39,9 +39,15 @@ struct BackwardBlock {
   float* dy;          // [out][kLanes] dL/dy, may be overwritten
   float* dx;          // [in][kLanes] receives dL/dx; null: not wanted
   float* scratch;     // [LayerMemory::scratch], the layer's own: starts as zeros, keeps its content
-  float* gradient;    // the flat array; the layer writes its own tensors, never their padding
-  bool accumulate;    // add to the gradient (blocks after the first) instead of overwriting it
+  float* gradient;  // the flat array; the layer writes its own tensors, never their padding; null:
+                    // nobody wants it
+  bool accumulate;  // add to the gradient (blocks after the first) instead of overwriting it
   const float* inner = nullptr;  // what the forward pass computed there
+
+  // Of a tensor; null: nobody wants it.
+  float* gradient_of(std::size_t offset) const {
+    return gradient == nullptr ? nullptr : gradient + offset;
+  }
 };
 
 // Memory of a layer in a workspace: `inner` always, the others for training.

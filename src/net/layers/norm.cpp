@@ -37,7 +37,7 @@ void normalise(const float* x, const float* scale, int features, float* z, float
   Lanes<kWidth>{statistics + kLanes} = inverse;
 }
 
-// From dz to dscale and dx (if wanted).
+// From dz to dscale and dx, null where not wanted.
 template <int kWidth>
 void differentiate(const float* x, const float* statistics, const float* scale, int features,
                    const float* dz, float* scale_gradient, bool accumulate, float* dx) {
@@ -48,8 +48,10 @@ void differentiate(const float* x, const float* statistics, const float* scale, 
   for (int f = 0; f < features; ++f) {
     const ConstLanes<kWidth> d(dz + f * kLanes);
     const Array dn = d * ((ConstLanes<kWidth>(x + f * kLanes) - mean) * inverse);
-    const float total = dn.sum();
-    scale_gradient[f] = accumulate ? scale_gradient[f] + total : total;
+    if (scale_gradient != nullptr) {
+      const float total = dn.sum();
+      scale_gradient[f] = accumulate ? scale_gradient[f] + total : total;
+    }
     sum += d * scale[f];
     sum_n += dn * scale[f];
   }
@@ -99,10 +101,10 @@ void NormKernel::forward_one(const float* parameters, const float* x, float* y, 
 
 void NormKernel::backward(const BackwardBlock& b) const {
   backward_through_activation(layer_.activation, b.y, b.kept + kStatistics * kLanes, layer_.width,
-                              b.width, b.dy, b.gradient + layer_.shift, b.accumulate);
+                              b.width, b.dy, b.gradient_of(layer_.shift), b.accumulate);
   with_width(b.width, [&]<int kWidth>() {
     differentiate<kWidth>(b.x, b.kept, b.parameters + layer_.scale, layer_.width, b.dy,
-                          b.gradient + layer_.scale, b.accumulate, b.dx);
+                          b.gradient_of(layer_.scale), b.accumulate, b.dx);
   });
 }
 

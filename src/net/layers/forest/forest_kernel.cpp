@@ -20,200 +20,15 @@
 #include "net/layers/forest/forest.hpp"
 
 #include <algorithm>
-#include <cassert>
 
 #include "net/kernels/row_linear.hpp"
+#include "net/layers/forest/forest_maps.hpp"
 #include "net/layers/forest/forest_pack.hpp"
+#include "net/layers/forest/forest_places.hpp"
 #include "net/layers/forest/row_maths.hpp"
 
 namespace hotloop {
 namespace {
-
-// LayerMemory::inner. In inference x and u serve every round.
-struct InnerPlaces {
-  InnerPlaces(const ForestLayer& layer, LaneCarver carve)
-      : pack(layer, carve),
-        x(carve.take((layer.nodes + 1 + unit_rows(layer)) * layer.width)),
-        u(carve.take((layer.nodes + 1) * layer.width)),
-        value(carve.take((layer.nodes + 1 + unit_rows(layer)) * layer.width)),
-        edge(carve.take(layer.nodes * layer.width)),
-        per_lane(carve.per_lane()) {}
-
-  ForestPackPlaces pack;
-  std::size_t x;  // [tokens][width]; for the first round [graphs + units][width]
-  std::size_t u;  // [tokens][width]
-  // [parents][width], in the first round units behind them; before, embeddings on their way; after,
-  // means [graphs][width].
-  std::size_t value;
-  std::size_t edge;  // [edges][width], their embeddings
-  int per_lane;
-};
-
-// What the way back needs of a normalisation and of GELU.
-template <class Float>
-struct NormRows {
-  Float* n;        // [rows][width]
-  Float* slope;    // [rows][width]; null: not kept
-  Float* inverse;  // [rows], 1 / sqrt(variance + 1e-5); null: not kept
-};
-
-// Where it lies in LayerMemory::kept.
-struct KeptRows {
-  std::size_t n, slope, inverse;
-
-  KeptRows(const ForestLayer& layer, int rows_per_lane, LaneCarver& carve)
-      : n(carve.take(rows_per_lane * layer.width)),
-        slope(carve.take(rows_per_lane * layer.width)),
-        inverse(carve.take(rows_per_lane)) {}
-
-  template <class Float>
-  NormRows<Float> in(Float* kept) const {
-    return {kept + n, kept + slope, kept + inverse};
-  }
-};
-struct KeptRound : KeptRows {
-  std::size_t next;  // [tokens][width], the x of the next round
-
-  KeptRound(const ForestLayer& layer, LaneCarver& carve)
-      : KeptRows(layer, layer.nodes + 1, carve),
-        next(carve.take((layer.nodes + 1) * layer.width)) {}
-};
-struct KeptPlaces {
-  explicit KeptPlaces(const ForestLayer& layer)
-      : carve(kLanes), graph(layer, 1, carve), edge(layer, layer.nodes, carve), first_round(carve) {
-    for (std::size_t r = 0; r < layer.rounds.size(); ++r) KeptRound(layer, carve);
-  }
-  KeptRound round(const ForestLayer& layer, int r) const {
-    LaneCarver here = first_round;
-    for (int before = 0; before < r; ++before) KeptRound(layer, here);
-    return KeptRound(layer, here);
-  }
-
-  LaneCarver carve;
-  KeptRows graph, edge;
-  LaneCarver first_round;
-};
-
-// LayerMemory::scratch: gradients.
-struct ScratchPlaces {
-  explicit ScratchPlaces(const ForestLayer& layer)
-      : carve(kLanes),
-        first(carve.take((layer.nodes + 1) * layer.width)),
-        second(carve.take((layer.nodes + 1) * layer.width)),
-        value(carve.take((layer.nodes + 1) * layer.width)),
-        edge(carve.take(layer.nodes * layer.width)),
-        units(carve.take(2 * unit_rows(layer) * layer.width / kLanes)) {}
-
-  LaneCarver carve;
-  std::size_t first, second;  // [tokens][width] both, of tokens and of u in turn
-  std::size_t value;          // [parents][width]; before, means; after, embeddings on their way
-  std::size_t edge;           // [edges][width]
-  std::size_t units;          // [2][units][width]
-};
-
-void add_to_rows(const float* row, int rows, int width, float* to) {
-  for (int r = 0; r < rows; ++r) add_row(row, width, to + static_cast<std::size_t>(r) * width);
-}
-
-void add_up_rows(const float* from, int rows, int width, float* sum) {
-  for (int r = 0; r < rows; ++r) add_row(from + static_cast<std::size_t>(r) * width, width, sum);
-}
-
-// Y = out(norm(GELU(in(features)))), for rows of features.
-struct EmbeddingMaps {
-  const ForestLayer::Embedding& layer;
-  const RowLinear &in, &out;
-
-  // `hidden` [rows][width] is room for what lies between; it may be keep.n if that is not kept.
-  void forward(const float* p, const float* features, int rows, const NormRows<float>& keep,
-               float* hidden, float* y) const {
-    const int width = layer.norm.width;
-    in.forward(p + layer.in.weight, features, rows, keep.n, false);
-    for (int r = 0; r < rows; ++r) {
-      const std::size_t at = static_cast<std::size_t>(r) * width;
-      add_row(p + layer.in.bias, width, keep.n + at);
-      gelu_row(width, keep.n + at, keep.slope == nullptr ? nullptr : keep.slope + at);
-      const float inverse = normalise_row(layer.norm, p, keep.n + at, hidden + at);
-      if (keep.inverse != nullptr) keep.inverse[r] = inverse;
-    }
-    out.forward(p + layer.out.weight, hidden, rows, y, false);
-    add_to_rows(p + layer.out.bias, rows, width, y);
-  }
-
-  // Adds to the gradient, given dy [rows][width].
-  void backward(const float* p, const float* features, int rows, const NormRows<const float>& kept,
-                const float* dy, float* hidden, float* gradient) const {
-    const int width = layer.norm.width;
-    const float *scale = p + layer.norm.scale, *shift = p + layer.norm.shift;
-    add_up_rows(dy, rows, width, gradient + layer.out.bias);
-    for (int r = 0; r < rows; ++r) {  // again what met the weights
-      const std::size_t at = static_cast<std::size_t>(r) * width;
-      for (int i = 0; i < width; i += kVec)
-        store(hidden + at + i,
-              multiply_add(load(scale + i), load(kept.n + at + i), load(shift + i)));
-    }
-    out.add_weight_gradient(hidden, dy, rows, gradient + layer.out.weight);
-    out.input_gradient(p + layer.out.weight, dy, rows, hidden, false);
-    for (int r = 0; r < rows; ++r) {
-      const std::size_t at = static_cast<std::size_t>(r) * width;
-      normalise_row_backward(layer.norm, p, kept.n + at, kept.inverse[r], hidden + at, gradient);
-      multiply_row(kept.slope + at, width, hidden + at);
-    }
-    add_up_rows(hidden, rows, width, gradient + layer.in.bias);
-    in.add_weight_gradient(features, hidden, rows, gradient + layer.in.weight);
-  }
-};
-
-// The first tokens of unit rows: columns of the node's map, and its bias.
-void unit_tokens(const ForestLayer& layer, const float* p, float* units) {
-  const int width = layer.width;
-  const DenseLayer& node = layer.node;
-  std::fill_n(units, unit_rows(layer) * width, 0.0f);
-  for (int o = 0; o < width; ++o) {
-    for (int f = 0; f < node.in; ++f) units[f * width + o] = p[node.weight + o * node.stride + f];
-  }
-  std::copy_n(p + node.bias, width, units + node.in * width);
-}
-
-void add_unit_gradient(const ForestLayer& layer, const float* d, float* gradient) {
-  const int width = layer.width;
-  const DenseLayer& node = layer.node;
-  for (int o = 0; o < width; ++o) {
-    for (int f = 0; f < node.in; ++f)
-      gradient[node.weight + o * node.stride + f] += d[f * width + o];
-  }
-  add_row(d + node.in * width, width, gradient + node.bias);
-}
-
-// A map of the first round for all nodes: y = map(x), or x + map(x) where it is residual.
-struct UnitMap {
-  const ForestLayer& layer;
-  const DenseLayer& map;
-  bool residual;
-  const RowLinear& square;
-  const RowLinear& from_features;  // its way back weighs units [unit_rows][width] by features
-  const float* units;
-
-  // `mapped` [unit_rows][width] is room.
-  void forward(const float* p, const float* features, int rows, float* mapped, float* y) const {
-    const int width = layer.width, size = unit_rows(layer) * width;
-    square.forward(p + map.weight, units, unit_rows(layer), mapped, false);
-    if (residual) add_row(units, size, mapped);
-    add_row(p + map.bias, width, mapped + layer.node.in * width);
-    from_features.input_gradient(mapped, features, rows, y, false);
-  }
-
-  // Adds to the gradient of the weights and to that of the units.
-  void backward(const float* p, const float* features, int rows, const float* dy, float* dmapped,
-                float* dunits, float* gradient) const {
-    const int size = unit_rows(layer) * layer.width;
-    std::fill_n(dmapped, size, 0.0f);
-    from_features.add_weight_gradient(dy, features, rows, dmapped);
-    if (residual) add_row(dmapped, size, dunits);
-    square.add_weight_gradient(units, dmapped, unit_rows(layer), gradient + map.weight);
-    square.input_gradient(p + map.weight, dmapped, unit_rows(layer), dunits, true);
-  }
-};
 
 // Lanes [width][stride] of a block, or of one sample, where the stride is one.
 void rows_to_features(const float* rows, int count, int width, int stride, float* features) {
@@ -256,7 +71,7 @@ void ForestKernel::pass(const float* p, const float* features, int stride, int l
   pack_forest(layer_, features, stride, lanes, at.pack, inner);
   const ForestExtent& extent = extent_of(at.pack, inner);
   const std::int32_t* parents = integers(inner, at.pack.parents);
-  const float* node_features = inner + at.pack.node_features;
+  const float* node_features = inner + at.pack.features.nodes;
   const float* parent_features =
       node_features + (extent.first_parent - extent.graphs) * unit_rows(layer_);
   float *x = inner + at.x, *value = inner + at.value, *edge = inner + at.edge;
@@ -266,9 +81,9 @@ void ForestKernel::pass(const float* p, const float* features, int stride, int l
     return kept == nullptr ? NormRows<float>{value, nullptr, nullptr} : places.in(kept);
   };
   EmbeddingMaps{layer_.graph, graph_in_, square_}.forward(
-      p, inner + at.pack.graph_features, extent.graphs, keep_in(kept_at.graph), value, x);
+      p, inner + at.pack.features.graphs, extent.graphs, keep_in(kept_at.graph), value, x);
   EmbeddingMaps{layer_.edge, edge_in_, square_}.forward(
-      p, inner + at.pack.edge_features, extent.edges(), keep_in(kept_at.edge), value, edge);
+      p, inner + at.pack.features.edges, extent.edges(), keep_in(kept_at.edge), value, edge);
   float* units = x + static_cast<std::size_t>(extent.graphs) * width;
   unit_tokens(layer_, p, units);
   const std::size_t first_parent = static_cast<std::size_t>(extent.first_parent) * width;
@@ -335,7 +150,6 @@ void ForestKernel::forward_one(const float* parameters, const float* x, float* y
 }
 
 void ForestKernel::backward(const BackwardBlock& b) const {
-  assert(b.dx == nullptr);  // it reads the observation
   const int width = layer_.width, rounds = static_cast<int>(layer_.rounds.size());
   const float *p = b.parameters, *inner = b.inner, *kept = b.kept;
   const InnerPlaces at(layer_, LaneCarver(kLanes));
@@ -343,13 +157,18 @@ void ForestKernel::backward(const BackwardBlock& b) const {
   const ScratchPlaces scratch(layer_);
   const ForestExtent& extent = extent_of(at.pack, inner);
   const std::int32_t* parents = integers(inner, at.pack.parents);
-  if (!b.accumulate)
+  const bool learns = b.gradient != nullptr;
+  if (learns && !b.accumulate)
     std::fill(b.gradient + layer_.first_parameter(), b.gradient + layer_.last_parameter(), 0.0f);
+
+  const auto add_weight_gradient = [&](const float* x, const float* dy, int count,
+                                       std::size_t weight) {
+    if (learns) square_.add_weight_gradient(x, dy, count, b.gradient + weight);
+  };
 
   // Of the results to those of the tokens.
   float *d = b.scratch + scratch.first, *other = b.scratch + scratch.second;
   float *dvalue = b.scratch + scratch.value, *dedge = b.scratch + scratch.edge;
-  float* dunits = b.scratch + scratch.units;
   const std::int32_t *counts = integers(inner, at.pack.counts),
                      *rows = integers(inner, at.pack.rows);
   lanes_to_rows(b.dy, b.width, width, dvalue, width);
@@ -372,7 +191,7 @@ void ForestKernel::backward(const BackwardBlock& b) const {
 
   const std::size_t first_parent = static_cast<std::size_t>(extent.first_parent) * width;
   const std::size_t first_edge = static_cast<std::size_t>(extent.first_edge) * width;
-  const float* node_features = inner + at.pack.node_features;
+  const float* node_features = inner + at.pack.features.nodes;
   const float* parent_features =
       node_features + (extent.first_parent - extent.graphs) * unit_rows(layer_);
   const float* edge = inner + at.edge;
@@ -388,41 +207,55 @@ void ForestKernel::backward(const BackwardBlock& b) const {
       if (r + 1 < rounds) multiply_row(kept + keep.slope + token, width, d + token);
       normalise_row_backward(round.norm, p, kept + keep.n + token, kept[keep.inverse + row],
                              d + token, b.gradient);
-      add_row(d + token, width, b.gradient + round.skip.bias);
+      if (learns) add_row(d + token, width, b.gradient + round.skip.bias);
       if (row < stored) std::copy_n(d + token, width, other + token);
       if (row >= extent.first_edge)
         add_row(d + token, width, dvalue + parents[row - extent.first_edge] * width);
     }
     // d is now that of u; `other` becomes that of x.
-    add_up_rows(dvalue, extent.parents(), width, b.gradient + round.value.bias);
-    square_.add_weight_gradient(x, d, stored, b.gradient + round.skip.weight);
+    if (learns) add_up_rows(dvalue, extent.parents(), width, b.gradient + round.value.bias);
+    add_weight_gradient(x, d, stored, round.skip.weight);
     square_.input_gradient(p + round.skip.weight, d, stored, other, true);
-    square_.add_weight_gradient(edge, d + first_edge, extent.edges(), b.gradient + round.edge);
+    add_weight_gradient(edge, d + first_edge, extent.edges(), round.edge);
     square_.input_gradient(p + round.edge, d + first_edge, extent.edges(), dedge, true);
-    if (r == 0) {
-      const float* units = x + static_cast<std::size_t>(extent.graphs) * width;
-      std::fill_n(dunits, unit_rows(layer_) * width, 0.0f);
-      float* dmapped = dunits + unit_rows(layer_) * width;
-      UnitMap{layer_, round.skip, true, square_, units_, units}.backward(
-          p, node_features, extent.nodes(), d + extent.graphs * width, dmapped, dunits, b.gradient);
-      UnitMap{layer_, round.value, false, square_, units_, units}.backward(
-          p, parent_features, extent.parents(), dvalue, dmapped, dunits, b.gradient);
-    } else {
-      square_.add_weight_gradient(x + first_parent, dvalue, extent.parents(),
-                                  b.gradient + round.value.weight);
+    if (r > 0) {
+      add_weight_gradient(x + first_parent, dvalue, extent.parents(), round.value.weight);
       square_.input_gradient(p + round.value.weight, dvalue, extent.parents(), other + first_parent,
                              true);
+    } else {
+      const float *units = x + static_cast<std::size_t>(extent.graphs) * width,
+                  *dnodes = d + static_cast<std::size_t>(extent.graphs) * width;
+      const UnitMap skip{layer_, round.skip, true, square_, units_, units},
+          value{layer_, round.value, false, square_, units_, units};
+      float *dunits = b.scratch + scratch.units, *mapped = dunits + unit_rows(layer_) * width;
+      if (learns) {
+        std::fill_n(dunits, unit_rows(layer_) * width, 0.0f);
+        skip.backward(p, node_features, extent.nodes(), dnodes, mapped, dunits, b.gradient);
+        value.backward(p, parent_features, extent.parents(), dvalue, mapped, dunits, b.gradient);
+        add_unit_gradient(layer_, dunits, b.gradient);
+      }
+      if (b.dx != nullptr) {
+        float* dfeatures = b.scratch + scratch.features.nodes;
+        skip.feature_gradient(p, dnodes, extent.nodes(), mapped, dfeatures, false);
+        value.feature_gradient(
+            p, dvalue, extent.parents(), mapped,
+            dfeatures + (extent.first_parent - extent.graphs) * unit_rows(layer_), true);
+      }
     }
     std::swap(d, other);
   }
 
-  add_unit_gradient(layer_, dunits, b.gradient);
-  EmbeddingMaps{layer_.graph, graph_in_, square_}.backward(p, inner + at.pack.graph_features,
-                                                           extent.graphs, kept_at.graph.in(kept), d,
-                                                           dvalue, b.gradient);
-  EmbeddingMaps{layer_.edge, edge_in_, square_}.backward(p, inner + at.pack.edge_features,
-                                                         extent.edges(), kept_at.edge.in(kept),
-                                                         dedge, dvalue, b.gradient);
+  const auto feature_gradient = [&](std::size_t place) {
+    return b.dx == nullptr ? nullptr : b.scratch + place;
+  };
+  EmbeddingMaps{layer_.graph, graph_in_, square_}.backward(
+      p, inner + at.pack.features.graphs, extent.graphs, kept_at.graph.in(kept), d, dvalue,
+      b.gradient, feature_gradient(scratch.features.graphs));
+  EmbeddingMaps{layer_.edge, edge_in_, square_}.backward(
+      p, inner + at.pack.features.edges, extent.edges(), kept_at.edge.in(kept), dedge, dvalue,
+      b.gradient, feature_gradient(scratch.features.edges));
+  if (b.dx != nullptr)
+    unpack_gradient(layer_, b.x, at.pack, inner, scratch.features, b.scratch, b.dx);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "net/network.hpp"
 #include "net/structure_builder.hpp"
+#include "tests/net/random_net.hpp"
 
 namespace hotloop {
 
@@ -70,12 +71,6 @@ struct TestForest {
     return other;
   }
 };
-
-inline Floats random_floats(int count, Rng& rng) {
-  Floats values(count);
-  for (float& value : values) value = static_cast<float>(rng.normal());
-  return values;
-}
 
 inline std::vector<int> random_order(int count, Rng& rng) {
   std::vector<int> order(count);
