@@ -14,11 +14,11 @@
 #include <span>
 
 #include "net/lanes.hpp"
-#include "net/structure.hpp"
+#include "net/layers/forest/forest.hpp"
 
 namespace hotloop {
 
-// Hands out memory of so much per lane, as offsets from its beginning.
+// Hands out memory in floats per lane, as offsets from its beginning.
 class LaneCarver {
  public:
   explicit LaneCarver(int lanes) : lanes_(lanes) {}
@@ -30,17 +30,24 @@ class LaneCarver {
   int per_lane_ = 0;
 };
 
-// Where the pack lies in LayerMemory::inner, for up to so many lanes.
+// Features of packed rows, or their gradients.
+struct ForestFeatures {
+  ForestFeatures(const ForestLayer& layer, LaneCarver& carve);
+
+  std::size_t graphs;  // [graphs][graph.in.stride]
+  std::size_t nodes;   // [tokens - graphs][unit_rows], a 1 after the features
+  std::size_t edges;   // [edges][edge.in.stride]
+};
+
+// Where the pack lies in LayerMemory::inner.
 struct ForestPackPlaces {
   ForestPackPlaces(const ForestLayer& layer, LaneCarver& carve);
 
-  std::size_t extent;          // ForestExtent
-  std::size_t counts;          // [lanes], integers: how many nodes
-  std::size_t rows;            // [lanes][nodes], integers: the row of each node
-  std::size_t parents;         // [edges], integers: the parent's row, counted from first_parent
-  std::size_t graph_features;  // [graphs][graph.in.stride]
-  std::size_t node_features;   // [tokens - graphs][unit_rows], a 1 after the features
-  std::size_t edge_features;   // [edges][edge.in.stride]
+  std::size_t extent;   // ForestExtent
+  std::size_t counts;   // [lanes], integers: how many nodes
+  std::size_t rows;     // [lanes][nodes], integers: the row of each node
+  std::size_t parents;  // [edges], integers: the parent's row, counted from first_parent
+  ForestFeatures features;
 };
 
 // Features of a node, with a 1 for the bias, padded.
@@ -57,6 +64,13 @@ struct ForestExtent {
 // Feature f of a sample is x[f * stride + lane]. Numbers that are not finite count as zero.
 void pack_forest(const ForestLayer& layer, const float* x, int stride, int lanes,
                  const ForestPackPlaces& at, float* inner);
+
+// The way back: from gradients of packed features, at places of `gradients`, to dx [inputs][kLanes].
+// What is not packed has gradient zero: absent nodes, the edges of roots, parents, and numbers that are
+// not finite.
+void unpack_gradient(const ForestLayer& layer, const float* x, const ForestPackPlaces& at,
+                     const float* inner, const ForestFeatures& places, const float* gradients,
+                     float* dx);
 
 inline const ForestExtent& extent_of(const ForestPackPlaces& at, const float* inner) {
   return *reinterpret_cast<const ForestExtent*>(inner + at.extent);

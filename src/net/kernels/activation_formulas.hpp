@@ -5,8 +5,8 @@
 #include <Eigen/Core>
 
 #include "core/vec.hpp"
-#include "net/layers/activation.hpp"
-#include "net/layers/gelu.hpp"
+#include "net/kernels/activation.hpp"
+#include "net/kernels/gelu.hpp"
 
 namespace hotloop {
 

@@ -1,4 +1,4 @@
-#include "net/layers/forest_pack.hpp"
+#include "net/layers/forest/forest_pack.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -56,14 +56,17 @@ std::size_t LaneCarver::take(int floats_per_lane) {
   return at;
 }
 
+ForestFeatures::ForestFeatures(const ForestLayer& layer, LaneCarver& carve)
+    : graphs(carve.take(layer.graph.in.stride)),
+      nodes(carve.take(layer.nodes * unit_rows(layer))),
+      edges(carve.take(layer.nodes * layer.edge.in.stride)) {}
+
 ForestPackPlaces::ForestPackPlaces(const ForestLayer& layer, LaneCarver& carve)
     : extent(carve.take(sizeof(ForestExtent) / sizeof(float))),
       counts(carve.take(1)),
       rows(carve.take(layer.nodes)),
       parents(carve.take(layer.nodes)),
-      graph_features(carve.take(layer.graph.in.stride)),
-      node_features(carve.take(layer.nodes * unit_rows(layer))),
-      edge_features(carve.take(layer.nodes * layer.edge.in.stride)) {}
+      features(layer, carve) {}
 
 void pack_forest(const ForestLayer& layer, const float* x, int stride, int lanes,
                  const ForestPackPlaces& at, float* inner) {
@@ -101,9 +104,9 @@ void pack_forest(const ForestLayer& layer, const float* x, int stride, int lanes
     std::int32_t* rows = all_rows + lane * layer.nodes;
     for (int node = 0; node < counts[lane]; ++node) rows[node] = next[rows[node]]++;
     sample.copy(0, layer.graph.in.in, layer.graph.in.stride,
-                inner + at.graph_features + lane * layer.graph.in.stride);
+                inner + at.features.graphs + lane * layer.graph.in.stride);
     for (int node = 0; node < counts[lane]; ++node) {
-      float* node_features = inner + at.node_features + (rows[node] - lanes) * unit_rows(layer);
+      float* node_features = inner + at.features.nodes + (rows[node] - lanes) * unit_rows(layer);
       sample.copy(layer.nodes_at() + node * layer.node.in, layer.node.in, unit_rows(layer),
                   node_features);
       node_features[layer.node.in] = 1;
@@ -111,7 +114,32 @@ void pack_forest(const ForestLayer& layer, const float* x, int stride, int lanes
       if (parent < 0) continue;
       parents[edge] = rows[parent] - extent.first_parent;
       sample.copy(layer.edges_at() + node * layer.edge.in.in, layer.edge.in.in,
-                  layer.edge.in.stride, inner + at.edge_features + edge * layer.edge.in.stride);
+                  layer.edge.in.stride, inner + at.features.edges + edge * layer.edge.in.stride);
+    }
+  }
+}
+
+void unpack_gradient(const ForestLayer& layer, const float* x, const ForestPackPlaces& at,
+                     const float* inner, const ForestFeatures& places, const float* gradients,
+                     float* dx) {
+  const ForestExtent& extent = extent_of(at, inner);
+  const std::int32_t* counts = integers(inner, at.counts);
+  std::fill_n(dx, static_cast<std::size_t>(layer.inputs()) * kLanes, 0.0f);
+  for (int lane = 0; lane < extent.graphs; ++lane) {
+    const auto put = [&](const float* from, int to, int features) {
+      for (int f = 0; f < features; ++f) {
+        const std::size_t place = static_cast<std::size_t>(to + f) * kLanes + lane;
+        if (std::isfinite(x[place])) dx[place] = from[f];
+      }
+    };
+    const std::int32_t* rows = integers(inner, at.rows) + lane * layer.nodes;
+    put(gradients + places.graphs + lane * layer.graph.in.stride, 0, layer.graph.in.in);
+    for (int node = 0; node < counts[lane]; ++node) {
+      put(gradients + places.nodes + (rows[node] - extent.graphs) * unit_rows(layer),
+          layer.nodes_at() + node * layer.node.in, layer.node.in);
+      if (rows[node] < extent.first_edge) continue;  // a root
+      put(gradients + places.edges + (rows[node] - extent.first_edge) * layer.edge.in.stride,
+          layer.edges_at() + node * layer.edge.in.in, layer.edge.in.in);
     }
   }
 }

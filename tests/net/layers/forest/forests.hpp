@@ -9,6 +9,7 @@
 
 #include "net/network.hpp"
 #include "net/structure_builder.hpp"
+#include "tests/net/random_net.hpp"
 
 namespace hotloop {
 
@@ -17,8 +18,8 @@ inline Structure forest_structure(const ForestShape& shape) {
   const int inputs =
       shape.graph_features + shape.nodes * (shape.node_features + shape.edge_features + 1);
   Structure structure{.inputs = inputs, .outputs = 2 * shape.width};
-  StructureBuilder build(structure, {});
-  structure.outputs_at = build.add(build.forest(shape), 0);
+  StructureBuilder build(structure);
+  structure.outputs_at = build.add(forest_layer(shape), 0);
   return structure;
 }
 inline const ForestLayer& forest_of(const Structure& structure) {
@@ -70,12 +71,6 @@ struct TestForest {
     return other;
   }
 };
-
-inline Floats random_floats(int count, Rng& rng) {
-  Floats values(count);
-  for (float& value : values) value = static_cast<float>(rng.normal());
-  return values;
-}
 
 inline std::vector<int> random_order(int count, Rng& rng) {
   std::vector<int> order(count);

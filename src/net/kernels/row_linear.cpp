@@ -1,4 +1,4 @@
-#include "net/layers/row_linear.hpp"
+#include "net/kernels/row_linear.hpp"
 
 #include <algorithm>
 #include <cassert>

@@ -9,7 +9,7 @@
 
 #include <array>
 
-#include "net/product.hpp"
+#include "net/kernels/product.hpp"
 
 namespace hotloop {
 

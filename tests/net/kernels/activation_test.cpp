@@ -1,4 +1,4 @@
-#include "net/layers/activation.hpp"
+#include "net/kernels/activation.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <numbers>
 #include <vector>
 
-#include "net/layers/gelu.hpp"
+#include "net/kernels/gelu.hpp"
 #include "net/lanes.hpp"
 #include "reference/network.hpp"
 

@@ -1,11 +1,11 @@
-#include "net/layers/row_linear.hpp"
+#include "net/kernels/row_linear.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "net/lanes.hpp"
-#include "tests/net/layers/forests.hpp"
+#include "tests/net/layers/forest/forests.hpp"
 
 namespace hotloop {
 namespace {

@@ -1,7 +1,5 @@
 // Layers by hand: numbers small enough to work on paper. network_test.cpp compares them with their
 // slow twins.
-#include "net/layers/layer_kernels.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,13 +7,15 @@
 
 #include <hotloop/rng.hpp>
 
+#include "net/structure.hpp"
+
 namespace hotloop {
 namespace {
 
 using Values = std::vector<float>;
 
 // The pass of one sample through a kernel, in lane `lane` of a block of 8.
-template <class Kernel, class LayerType>
+template <class LayerType>
 struct OneLane {
   LayerType layer;
   Values parameters, gradient;
@@ -30,9 +30,9 @@ struct OneLane {
     Values scratch(memory_of(layer).scratch);
     for (std::size_t i = 0; i < x.size(); ++i) in[i * kLanes + lane] = x[i];
     for (std::size_t i = 0; i < dy.size(); ++i) d[i * kLanes + lane] = dy[i];
-    const Kernel kernel(layer);
-    kernel.forward({parameters.data(), 8, in, out, kept});
-    kernel.backward(
+    const auto kernel = make_kernel(layer);
+    kernel->forward({parameters.data(), 8, in, out, kept});
+    kernel->backward(
         {parameters.data(), 8, in, out, kept, d, back, scratch.data(), gradient.data(), false});
     Result result;
     for (std::size_t i = 0; i < dy.size(); ++i) result.y.push_back(out[i * kLanes + lane]);
@@ -48,7 +48,7 @@ void expect_near(const Values& found, const std::vector<double>& expected, doubl
 
 // Worked numbers of SLM-Lab's specification, check 4.
 TEST(Dueling, WorkedNumbers) {
-  OneLane<DuelingKernel, DuelingLayer> dueling{{.actions = 3, .atoms = 1}, {}, {}};
+  OneLane<DuelingLayer> dueling{{.actions = 3, .atoms = 1}, {}, {}};
   const auto [q, dx] = dueling.run({2, 1, -1, 3}, {0, 0, 1});
   expect_near(q, {2, 0, 4}, 1e-6);
   expect_near(dx, {1, -1.0 / 3, -1.0 / 3, 2.0 / 3}, 1e-6);
@@ -56,7 +56,7 @@ TEST(Dueling, WorkedNumbers) {
 
 // Two atoms keep apart: V = (2, 10), A = ((1, 0), (3, 4)) has means (2, 2).
 TEST(Dueling, AtomsAreIndependent) {
-  OneLane<DuelingKernel, DuelingLayer> dueling{{.actions = 2, .atoms = 2}, {}, {}};
+  OneLane<DuelingLayer> dueling{{.actions = 2, .atoms = 2}, {}, {}};
   const auto [q, dx] = dueling.run({2, 10, 1, 0, 3, 4}, {0, 1, 0, 0});
   expect_near(q, {1, 8, 3, 12}, 1e-6);
   expect_near(dx, {0, 1, 0, 0.5, 0, -0.5}, 1e-6);
@@ -65,7 +65,7 @@ TEST(Dueling, AtomsAreIndependent) {
 // One channel, filter ((1, 2, 3), (4, 5, 6), (7, 8, 9)), x = ((1, 2, 3), (4, 5, 6)): at the top left
 // 5 * 1 + 6 * 2 + 8 * 4 + 9 * 5 = 94, and so on; only those four weights meet it.
 TEST(Conv, WorkedNumbers) {
-  OneLane<ConvKernel, ConvLayer> conv{
+  OneLane<ConvLayer> conv{
       {.height = 2, .width = 3, .in = 1, .out = 1, .stride = 16, .weight = 0, .bias = 16},
       Values(24),
       Values(24)};
@@ -81,7 +81,7 @@ TEST(Conv, WorkedNumbers) {
 
 // Value (1, 2) x + 0.5, advantages (3, 4) x and (5, 6) x + 1, all of x = (1, -1); dL/dx is the sum.
 TEST(Streams, WorkedNumbersOfASharedInput) {
-  OneLane<StreamsKernel, StreamsLayer> streams{
+  OneLane<StreamsLayer> streams{
       {.value = {.in = 2, .out = 1, .stride = 8, .weight = 0, .bias = 8},
        .advantage = {.in = 2, .out = 2, .stride = 8, .weight = 16, .bias = 32}},
       Values(40),
@@ -99,7 +99,7 @@ TEST(Streams, WorkedNumbersOfASharedInput) {
 }
 
 TEST(Streams, ASplitInputKeepsThemApart) {
-  OneLane<StreamsKernel, StreamsLayer> streams{
+  OneLane<StreamsLayer> streams{
       {.value = {.in = 1, .out = 1, .stride = 8, .weight = 0, .bias = 8},
        .advantage = {.in = 1, .out = 1, .stride = 8, .weight = 16, .bias = 24},
        .split_input = true},
@@ -117,10 +117,9 @@ TEST(Streams, ASplitInputKeepsThemApart) {
 // With dz = (1, 0, 0, 0) and scale 2: g = (2, 0, 0, 0), mean of g = 1/2, mean of g n = n_0 / 2, so
 // dx_j = (g_j - 1/2 - n_j n_0 / 2) / sqrt(3.50001).
 TEST(Norm, WorkedNumbers) {
-  OneLane<NormKernel, NormLayer> norm{
-      {.width = 4, .activation = Activation::linear, .scale = 0, .shift = 4},
-      {2, 1, 1, 1, 0.5f, 0, 0, -1},
-      Values(8)};
+  OneLane<NormLayer> norm{{.width = 4, .activation = Activation::linear, .scale = 0, .shift = 4},
+                          {2, 1, 1, 1, 0.5f, 0, 0, -1},
+                          Values(8)};
   const auto [y, dx] = norm.run({1, 2, 3, 6}, {1, 0, 0, 0});
   const double s = std::sqrt(3.50001), n0 = -2 / s;
   expect_near(y, {-4 / s + 0.5, -1 / s, 0, 3 / s - 1}, 1e-6);
@@ -132,10 +131,9 @@ TEST(Norm, WorkedNumbers) {
 
 // Equal features have no variance: epsilon keeps the result finite, and it is the shift.
 TEST(Norm, EqualFeaturesGiveTheShift) {
-  OneLane<NormKernel, NormLayer> norm{
-      {.width = 2, .activation = Activation::relu, .scale = 0, .shift = 2},
-      {1, 1, 3, -3},
-      Values(4)};
+  OneLane<NormLayer> norm{{.width = 2, .activation = Activation::relu, .scale = 0, .shift = 2},
+                          {1, 1, 3, -3},
+                          Values(4)};
   expect_near(norm.run({7, 7}, {0, 0}).y, {3, 0}, 0);
 }
 
@@ -144,10 +142,9 @@ TEST(Norm, EqualFeaturesGiveTheShift) {
 TEST(Norm, BitsAreThoseOfPlainArithmetic) {
   Rng rng(1, Purpose::test, 0, 0);
   for (int round = 0; round < 1000; ++round) {
-    OneLane<NormKernel, NormLayer> norm{
-        {.width = 8, .activation = Activation::linear, .scale = 0, .shift = 8},
-        {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0},
-        Values(16)};
+    OneLane<NormLayer> norm{{.width = 8, .activation = Activation::linear, .scale = 0, .shift = 8},
+                            {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0},
+                            Values(16)};
     Values x(8);
     for (float& v : x) v = static_cast<float>(rng.normal());
     float sum = 0, squares = 0;

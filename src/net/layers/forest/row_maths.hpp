@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "core/vec.hpp"
-#include "net/layers/gelu.hpp"
-#include "net/structure.hpp"
+#include "net/kernels/gelu.hpp"
+#include "net/layers/norm.hpp"
 
 namespace hotloop {
 
@@ -51,16 +51,18 @@ inline float normalise_row(const NormLayer& norm, const float* parameters, float
   return inverse;
 }
 
-// dy becomes du; adds to the gradients of scale and shift.
+// dy becomes du; adds to the gradients of scale and shift, unless `gradient` is null.
 inline void normalise_row_backward(const NormLayer& norm, const float* parameters, const float* n,
                                    float inverse, float* d, float* gradient) {
   const auto count = static_cast<float>(norm.width);
   Vec total = {}, total_n = {};  // of g = scale dy, and of g n
   for (int i = 0; i < norm.width; i += kVec) {
     const Vec dy = load(d + i), normal = load(n + i);
-    float *scale_gradient = gradient + norm.scale + i, *shift_gradient = gradient + norm.shift + i;
-    store(scale_gradient, multiply_add(dy, normal, load(scale_gradient)));
-    store(shift_gradient, load(shift_gradient) + dy);
+    if (gradient != nullptr) {
+      float *dscale = gradient + norm.scale + i, *dshift = gradient + norm.shift + i;
+      store(dscale, multiply_add(dy, normal, load(dscale)));
+      store(dshift, load(dshift) + dy);
+    }
     const Vec g = load(parameters + norm.scale + i) * dy;
     store(d + i, g);
     total += g;

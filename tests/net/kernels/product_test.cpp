@@ -1,4 +1,4 @@
-#include "net/product.hpp"
+#include "net/kernels/product.hpp"
 
 #include <gtest/gtest.h>
 #include <libxsmm.h>

@@ -1,8 +1,8 @@
-#include "net/layers/forest_pack.hpp"
+#include "net/layers/forest/forest_pack.hpp"
 
 #include <gtest/gtest.h>
 
-#include "tests/net/layers/forests.hpp"
+#include "tests/net/layers/forest/forests.hpp"
 
 namespace hotloop {
 namespace {
@@ -62,9 +62,9 @@ TEST(ForestPack, RowsAreSortedByWhatTheyNeed) {
     }
     return values;
   };
-  EXPECT_EQ(features(at.graph_features, 3), (Floats{0, 1, 0}));
-  EXPECT_EQ(features(at.node_features, 7, 1), (Floats{10, 0, 4, 1, 2, 3, 5}));
-  EXPECT_EQ(features(at.edge_features, 4), (Floats{101, 102, 103, 105}));
+  EXPECT_EQ(features(at.features.graphs, 3), (Floats{0, 1, 0}));
+  EXPECT_EQ(features(at.features.nodes, 7, 1), (Floats{10, 0, 4, 1, 2, 3, 5}));
+  EXPECT_EQ(features(at.features.edges, 4), (Floats{101, 102, 103, 105}));
 }
 
 // A parent that is absent is none, and a node that is its own parent ends the forest.

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "reference/network.hpp"
-#include "tests/net/layers/forests.hpp"
+#include "tests/net/layers/forest/forests.hpp"
 
 namespace hotloop {
 namespace {

@@ -23,7 +23,7 @@ void add_bias_and_activate(Activation activation, const float* bias, int feature
 void add_bias_and_activate_one(Activation activation, const float* bias, int features, float* z);
 
 // In place on d [features][kLanes]: d <- d * act'(.), given the outputs y of the forward pass (and
-// the slope kept for GELU); bias_gradient[f] (+)= sum over the lanes.
+// the slope kept for GELU); bias_gradient[f] (+)= sum over the lanes, unless that is null.
 void backward_through_activation(Activation activation, const float* y, const float* slope,
                                  int features, int width, float* d, float* bias_gradient,
                                  bool accumulate);

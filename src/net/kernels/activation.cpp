@@ -1,9 +1,9 @@
-#include "net/layers/activation.hpp"
+#include "net/kernels/activation.hpp"
 
 #include <Eigen/Core>
 #include <algorithm>
 
-#include "net/layers/activation_formulas.hpp"
+#include "net/kernels/activation_formulas.hpp"
 #include "net/lane_arrays.hpp"
 
 namespace hotloop {
@@ -52,6 +52,10 @@ void differentiate_features(const float* y, const float* slope, int features, fl
     return differentiate_lanes<kActivation, kWidth>(y + at, kept, delta + at);
   };
   int f = 0;
+  if (bias_gradient == nullptr) {
+    for (; f < features; ++f) total(f);
+    return;
+  }
   for (; f + 4 <= features; f += 4) {
     const Vec first = total(f), second = total(f + 1), third = total(f + 2), fourth = total(f + 3);
     auto& gradient = *reinterpret_cast<Four*>(bias_gradient + f);
