@@ -1,6 +1,7 @@
 // What keys make of each other: schedules, derived defaults, and combinations that are refused.
 #include <fstream>
 
+#include "graph/generators.hpp"
 #include "tests/spec/spec_text.hpp"
 #include "tests/train/small_spec.hpp"
 

@@ -3,6 +3,7 @@
 #include <hotloop/error.hpp>
 
 #include "algo/common/algorithm.hpp"
+#include "env/registry.hpp"
 #include "spec/spec.hpp"
 #include "train/feasible.hpp"
 
