@@ -99,11 +99,10 @@ class PythonWorlds final : public VectorWorlds {
     for (int row = 0; row < count_; ++row) plan_next(row);
   }
 
-  void step_all(std::span<const std::int32_t> numbers, std::span<const float> boxes,
-                const VectorResults& to) override {
+  void step_all(const ActionRows& actions, const VectorResults& to) override {
     if (cut_) return cut(to);
-    std::copy(numbers.begin(), numbers.end(), numbers_.begin());
-    std::copy(boxes.begin(), boxes.end(), boxes_.begin());
+    std::copy(actions.discrete.begin(), actions.discrete.end(), numbers_.begin());
+    std::copy(actions.continuous.begin(), actions.continuous.end(), boxes_.begin());
     for (int row = 0; row < count_; ++row) record(row);
     {
       const nb::gil_scoped_acquire lock;
@@ -330,10 +329,8 @@ void bind_worlds(nb::module_& m) {
       "register_env",
       [](const std::string& name, const nb::dict& facts, nb::object make_driver) {
         const PythonEnv* env = envs().emplace_back(env_from(name, facts, std::move(make_driver)));
-        const auto make = [env](int count, std::span<const double>) -> std::unique_ptr<WorldArray> {
-          return std::make_unique<PythonWorlds>(*env, count);
-        };
-        env_registry().put(name, {&env->spec, make, make, {}});
+        const auto make = [env](int count) { return std::make_unique<PythonWorlds>(*env, count); };
+        env_registry().put(name, {.spec = &env->spec, .other_maker = make});
       },
       nb::arg("name"), nb::arg("facts"), nb::arg("make_driver"),
       "Makes an environment of Python's known to the engine.");

@@ -30,7 +30,7 @@ double value_of(const EnvOption& option, std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool sound = error == std::errc() && end == text.data() + text.size() &&
                      value >= option.low && value <= option.high &&
-                     (!option.whole || value == std::trunc(value));
+                     (!option.integer || value == std::trunc(value));
   return sound ? value : kNone;
 }
 
@@ -38,7 +38,7 @@ double value_of(const EnvOption& option, std::string_view text) {
 
 std::string allowed_values(const EnvOption& option) {
   if (const auto words = words_of(option); !words.empty()) return "one of " + join(words);
-  return fmt::format("{}, {} to {}", option.whole ? "whole number" : "number", option.low,
+  return fmt::format("{}, {} to {}", option.integer ? "integer" : "number", option.low,
                      option.high);
 }
 
@@ -80,9 +80,9 @@ std::vector<double> option_values(const EnvEntry& entry, const EnvOptions& optio
   return values;
 }
 
-std::unique_ptr<WorldArray> make_worlds(const EnvChoice& env, int count) {
+std::unique_ptr<Worlds> make_worlds(const EnvChoice& env, int count) {
   const EnvEntry& entry = find_env(env.name);
-  return entry.make(count, option_values(entry, env.options));
+  return entry.make_any(count, option_values(entry, env.options));
 }
 
 EnvSpec env_spec(const EnvChoice& env) { return make_worlds(env, 1)->spec(); }

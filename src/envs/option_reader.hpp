@@ -28,10 +28,10 @@ class OptionReader {
     ++at_;
     return std::isnan(value) ? if_not_set : value;
   }
-  int whole(std::string_view name, int if_not_set = 0) {
+  int integer(std::string_view name, int if_not_set = 0) {
     return static_cast<int>(number(name, if_not_set));
   }
-  bool is_second(std::string_view name) { return whole(name) == 1; }  // of two words
+  bool is_second(std::string_view name) { return integer(name) == 1; }  // of two words
 
  private:
   std::span<const EnvOption> options_;

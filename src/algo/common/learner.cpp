@@ -31,13 +31,13 @@ std::unique_ptr<Learner> make_learner(const TrainSpec& spec) {
 }
 
 ReplayShape replay_shape(const TrainSpec& spec) {
-  const std::unique_ptr<WorldArray> world = make_worlds(spec.world(), 1);
+  const std::unique_ptr<Worlds> world = make_worlds(spec.world(), 1);
   const QOptions& q = spec.q;
   return {.lanes = spec.envs,
           .obs = world->spec().obs,
           .actions = world->spec().actions,
           .masks = world->has_mask(),
-          .max_steps = q.truncation_ends ? 0 : steps_between_truncations(*world),
+          .max_steps = q.truncation_ends ? 0 : world->steps_between_truncations(),
           .capacity = q.replay_capacity,
           .steps = q.n_step,
           .gamma = q.gamma,
@@ -48,7 +48,7 @@ ReplayShape replay_shape(const TrainSpec& spec) {
 }
 
 RolloutShape rollout_shape(const TrainSpec& spec) {
-  const std::unique_ptr<WorldArray> world = make_worlds(spec.world(), 1);
+  const std::unique_ptr<Worlds> world = make_worlds(spec.world(), 1);
   return {.steps = spec.q.rollout,
           .lanes = spec.envs,
           .obs = world->spec().obs,

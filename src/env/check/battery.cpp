@@ -101,7 +101,7 @@ Failure check_row(const WorldArray& worlds, int row, std::span<float> obs,
 
 // Random play over the bare worlds: sizes, finiteness, flags, masks. It comes first, because the
 // later checks trust the worlds with unguarded memory.
-Failure check_play(const EnvEntry::Maker& make, const BatteryOptions& options) {
+Failure check_play(const EnvEntry::RowMaker& make, const BatteryOptions& options) {
   const auto rows = static_cast<std::size_t>(options.rows);
   const std::unique_ptr<WorldArray> worlds = make(options.rows, options.values);
   const EnvSpec& spec = worlds->spec();
@@ -109,7 +109,7 @@ Failure check_play(const EnvEntry::Maker& make, const BatteryOptions& options) {
   std::vector<std::uint8_t> mask(worlds->has_mask() ? (rows + 2) * spec.actions : 0);
   std::vector<std::uint8_t> terminated(rows);
   std::vector<std::uint8_t> shown(worlds->has_mask() ? rows * spec.actions : 0);
-  PlayActions actions(spec, options.rows);
+  Actions actions(spec, options.rows);
   std::vector<int> length(rows);
   const auto reset = [&](int row, std::uint64_t stream_step) {
     Rng rng(options.seed, Purpose::test, static_cast<std::uint32_t>(row), stream_step);
@@ -156,7 +156,7 @@ Failure check_play(const EnvEntry::Maker& make, const BatteryOptions& options) {
 // and reports the first difference.
 Failure play_together(const EnvSpec& spec, const BatteryOptions& options, int steps,
                       std::uint64_t first_step, Runner& expected, Runner& found) {
-  PlayActions actions(spec, options.rows);
+  Actions actions(spec, options.rows);
   for (std::uint64_t t = first_step;; ++t) {
     if (Failure failure = first_difference(spec, expected.results(), found.results())) {
       return fmt::format("step {}, {}", t, *failure);
@@ -202,7 +202,7 @@ Failure check_restore(const EnvEntry& entry, const BatteryOptions& options) {
   // Stop halfway and a little, so that most rows are in mid-episode.
   const int before = options.steps / 2 + 3;
   BatchRunner straight(entry.make(options.rows, options.values), options.rows, options.seed, 1);
-  PlayActions actions(*entry.spec, options.rows);
+  Actions actions(*entry.spec, options.rows);
   const auto step = [&](BatchRunner& runner, int t) {
     choose_actions(*entry.spec, runner.results().mask, options.seed, static_cast<std::uint64_t>(t),
                    actions);
@@ -257,7 +257,7 @@ std::unique_ptr<WorldArray> make_in(unsigned char garbage, const EnvEntry& entry
 Failure check_reset(const EnvEntry& entry, const BatteryOptions& options) {
   const EnvSpec& spec = *entry.spec;
   PlainRunner before(make_in(0x15, entry, options), options.rows, options.seed + 1);
-  PlayActions actions(spec, options.rows);
+  Actions actions(spec, options.rows);
   for (int t = 0; t < options.steps / 2 + 3; ++t) {  // most rows stop in mid-episode
     choose_actions(spec, before.results().mask, options.seed + 1, static_cast<std::uint64_t>(t),
                    actions);

@@ -212,15 +212,13 @@ class NotedWorlds final : public WorldArray {
     const Doing doing("reset", row, row + 1);
     worlds_->reset(row, rng);
   }
-  void step(int begin, int end, std::span<const std::int32_t> actions, std::uint64_t seed,
-            Purpose purpose, std::uint64_t step, std::span<float> rewards,
-            std::span<std::uint8_t> terminated) override {
-    step_noted(begin, end, actions, seed, purpose, step, rewards, terminated);
-  }
-  void step(int begin, int end, std::span<const float> actions, std::uint64_t seed, Purpose purpose,
+  void step(int begin, int end, const ActionRows& actions, std::uint64_t seed, Purpose purpose,
             std::uint64_t step, std::span<float> rewards,
             std::span<std::uint8_t> terminated) override {
-    step_noted(begin, end, actions, seed, purpose, step, rewards, terminated);
+    in_turn(begin, end, [&](int first, int last) {
+      const Doing doing("step", first, last, static_cast<std::int64_t>(step));
+      worlds_->step(first, last, actions, seed, purpose, step, rewards, terminated);
+    });
   }
   void observe(int begin, int end, std::span<float> obs) const override {
     in_turn(begin, end, [&](int first, int last) {
@@ -256,21 +254,12 @@ class NotedWorlds final : public WorldArray {
     if (!each_row_) return body(begin, end);
     for (int row = begin; row < end; ++row) body(row, row + 1);
   }
-  template <class Action>
-  void step_noted(int begin, int end, std::span<const Action> actions, std::uint64_t seed,
-                  Purpose purpose, std::uint64_t step, std::span<float> rewards,
-                  std::span<std::uint8_t> terminated) {
-    in_turn(begin, end, [&](int first, int last) {
-      const Doing doing("step", first, last, static_cast<std::int64_t>(step));
-      worlds_->step(first, last, actions, seed, purpose, step, rewards, terminated);
-    });
-  }
 
   std::unique_ptr<WorldArray> worlds_;
   bool each_row_;
 };
 
-EnvEntry::Maker noted_maker(EnvEntry::Maker make, bool each_row) {
+EnvEntry::RowMaker noted_maker(EnvEntry::RowMaker make, bool each_row) {
   return [make = std::move(make), each_row](int count, std::span<const double> values) {
     std::unique_ptr<WorldArray> worlds;
     {

@@ -63,15 +63,25 @@ class PluginArray final : public WorldArray {
     rng = Rng(RngState{at.seed, at.purpose, at.lane, at.step, stream.draws});
   }
 
-  void step(int begin, int end, std::span<const std::int32_t> actions, std::uint64_t seed,
-            Purpose purpose, std::uint64_t step, std::span<float> rewards,
-            std::span<std::uint8_t> terminated) override {
-    step_rows(begin, end, actions.data(), nullptr, seed, purpose, step, rewards, terminated);
-  }
-  void step(int begin, int end, std::span<const float> actions, std::uint64_t seed, Purpose purpose,
+  void step(int begin, int end, const ActionRows& actions, std::uint64_t seed, Purpose purpose,
             std::uint64_t step, std::span<float> rewards,
             std::span<std::uint8_t> terminated) override {
-    step_rows(begin, end, nullptr, actions.data(), seed, purpose, step, rewards, terminated);
+    hotloop_step_call call{begin,
+                           end,
+                           actions.discrete.empty() ? nullptr : actions.discrete.data(),
+                           actions.continuous.empty() ? nullptr : actions.continuous.data(),
+                           seed,
+                           step,
+                           static_cast<std::uint32_t>(purpose),
+                           rewards.data(),
+                           terminated.data(),
+                           -1};
+    if (table_.step(worlds_, &call) == 0) return;
+    const bool known = call.failed_row >= begin && call.failed_row < end;
+    world_.fail("step", fmt::format("{}, step {}",
+                                    known ? rows_text(call.failed_row, call.failed_row + 1)
+                                          : rows_text(begin, end),
+                                    step));
   }
 
   void observe(int begin, int end, std::span<float> obs) const override {
@@ -126,27 +136,6 @@ class PluginArray final : public WorldArray {
   }
 
  private:
-  void step_rows(int begin, int end, const std::int32_t* numbers, const float* boxes,
-                 std::uint64_t seed, Purpose purpose, std::uint64_t step, std::span<float> rewards,
-                 std::span<std::uint8_t> terminated) {
-    hotloop_step_call call{begin,
-                           end,
-                           numbers,
-                           boxes,
-                           seed,
-                           step,
-                           static_cast<std::uint32_t>(purpose),
-                           rewards.data(),
-                           terminated.data(),
-                           -1};
-    if (table_.step(worlds_, &call) == 0) return;
-    const bool known = call.failed_row >= begin && call.failed_row < end;
-    world_.fail("step", fmt::format("{}, step {}",
-                                    known ? rows_text(call.failed_row, call.failed_row + 1)
-                                          : rows_text(begin, end),
-                                    step));
-  }
-
   // What only shows can be asked again, row by row, to find the one that fails.
   template <class Show>
   [[noreturn]] void fail_in(std::string_view function, int begin, int end, Show&& show) const {

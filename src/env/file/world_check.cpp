@@ -13,11 +13,11 @@
 #include "core/stopwatch.hpp"
 #include "env/check/battery.hpp"
 #include "env/check/battery_play.hpp"
-#include "env/registry.hpp"
+#include "env/check/trial.hpp"
 #include "env/file/sanitised.hpp"
 #include "env/file/static_data.hpp"
-#include "env/check/trial.hpp"
 #include "env/file/world_file.hpp"
+#include "env/registry.hpp"
 
 namespace hotloop {
 namespace {
@@ -28,7 +28,7 @@ using Json = nlohmann::ordered_json;
 double step_seconds(const EnvEntry& entry, std::uint64_t seed) {
   constexpr int kCopies = 3, kSteps = 3;
   BatchRunner runner(entry.make_one_by_one(kCopies), kCopies, seed, 1);
-  PlayActions actions(runner.env.spec(), kCopies);
+  Actions actions(runner.env.spec(), kCopies);
   double least = 1e9;  // interruptions only ever add
   for (std::uint64_t t = 0; t < kSteps; ++t) {
     choose_actions(runner.env.spec(), runner.results().mask, seed, t, actions);

@@ -47,7 +47,7 @@ Play play_randomly(const EnvEntry& entry, const CheckOptions& options) {
   Play play;
   play.obs.resize(spec.obs);
   play.shortest = std::numeric_limits<std::int64_t>::max();
-  PlayActions actions(spec, rows);
+  Actions actions(spec, rows);
   for (int t = 0; t <= 2 * options.steps; ++t) {
     const PlayResults shown = runner.results();
     for (std::size_t i = 0; i < shown.obs.size(); ++i) play.obs[i % spec.obs].take(shown.obs[i]);
@@ -72,7 +72,7 @@ Play play_randomly(const EnvEntry& entry, const CheckOptions& options) {
 
 // What an action leads to from a state: the state after it, reward and ending, as bytes.
 std::vector<std::byte> outcome(WorldArray& world, std::span<const std::byte> state,
-                               const PlayActions& action, std::uint64_t seed, std::uint64_t t) {
+                               const Actions& action, std::uint64_t seed, std::uint64_t t) {
   world.restore_row(0, state.data());
   float reward = 0;
   std::uint8_t terminated = 0;
@@ -95,7 +95,7 @@ class Effects {
     world_->reset(0, rng);
     std::vector<std::byte> state(world_->row_bytes());
     std::vector<std::uint8_t> allowed(world_->has_mask() ? spec_.actions : 0);
-    PlayActions action(spec_, 1);
+    Actions action(spec_, 1);
     for (int t = 1; t <= states_; ++t) {
       world_->save_row(0, state.data());
       if (world_->has_mask()) world_->mask(0, 1, allowed);
@@ -134,13 +134,13 @@ class Effects {
   static constexpr int kMostActions = 32;
   int choices() const { return static_cast<int>(std::lround(std::sqrt(same_.size()))); }
 
-  PlayActions choice(int number) const {
-    PlayActions action(spec_, 1);
+  Actions choice(int number) const {
+    Actions action(spec_, 1);
     if (spec_.actions > 0) {
       action.numbers[0] = number;
     } else {
       const auto& bounds = number == 0 ? spec_.action_low : spec_.action_high;
-      std::copy_n(bounds.begin(), spec_.action_size, action.box.begin());
+      std::copy_n(bounds.begin(), spec_.action_size, action.boxes.begin());
     }
     return action;
   }
@@ -175,7 +175,7 @@ class Effects {
 double measure_speed(const EnvEntry& entry, const CheckOptions& options) {
   const int copies = options.copies < CheckOptions{}.copies ? options.copies : 256;
   BatchRunner runner(entry.make(copies), copies, options.seed, 1);
-  PlayActions actions(runner.env.spec(), copies);
+  Actions actions(runner.env.spec(), copies);
   const Stopwatch all;
   double stepping = 0;
   std::int64_t steps = 0;

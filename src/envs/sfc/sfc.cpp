@@ -38,20 +38,15 @@ void SfcArray::clear() {
   for (SfcWorld& world : worlds_) world.clear();
 }
 
-void SfcArray::step(int begin, int end, std::span<const std::int32_t> actions, std::uint64_t seed,
+void SfcArray::step(int begin, int end, const ActionRows& actions, std::uint64_t seed,
                     Purpose purpose, std::uint64_t step, std::span<float> rewards,
                     std::span<std::uint8_t> terminated) {
   for (int row = begin; row < end; ++row) {
     Rng rng(seed, purpose, static_cast<std::uint32_t>(row), step);
-    const Step result = worlds_[row].step(actions[row], rng);
+    const Step result = worlds_[row].step(actions.discrete[row], rng);
     rewards[row] = result.reward;
     terminated[row] = result.terminated;
   }
-}
-
-void SfcArray::step(int, int, std::span<const float>, std::uint64_t, Purpose, std::uint64_t,
-                    std::span<float>, std::span<std::uint8_t>) {
-  assert(false && "sfc takes numbered actions");
 }
 
 void SfcArray::observe(int begin, int end, std::span<float> obs) const {

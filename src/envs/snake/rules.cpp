@@ -23,14 +23,14 @@ constexpr double kMostReward = 1e6;
 
 // The order in which an OptionReader takes them.
 constexpr EnvOption kOptions[] = {
-    whole_option("grid", 10, 4, 32, "cells along a side of the board"),
+    integer_option("grid", 10, 4, 32, "cells along a side of the board"),
     view(
         word_option("obs", {"basic", "flood", "selective", "enhanced", "grid", "lookahead"}, 0,
                     "what is observed: 10, 13, 18 or 23 features, the board with 3 channels, or 20 "
                     "features about what follows each move")),
     view(word_option("actions", {"relative", "absolute"}, 0,
                      "straight, left, right; or up, right, down, left")),
-    whole_option("max_steps", 1000, 1, 1000000, "steps after which an episode is cut off"),
+    integer_option("max_steps", 1000, 1, 1000000, "steps after which an episode is cut off"),
     yes_or_no("faithful", "the original's quirks, where they are not set one by one"),
     quirk(
         "food_under_head",
@@ -87,13 +87,13 @@ std::span<const EnvOption> snake_options() { return kOptions; }
 SnakeRules snake_rules(std::span<const double> values) {
   OptionReader read(kOptions, values);
   SnakeRules rules;
-  rules.grid = read.whole("grid");
-  rules.obs = static_cast<SnakeObs>(read.whole("obs"));
+  rules.grid = read.integer("grid");
+  rules.obs = static_cast<SnakeObs>(read.integer("obs"));
   rules.absolute = read.is_second("actions");
-  rules.max_steps = read.whole("max_steps");
+  rules.max_steps = read.integer("max_steps");
   const bool faithful = read.is_second("faithful");
   const auto has_quirk = [&](std::string_view name) {
-    const int word = read.whole(name);  // auto, false, true
+    const int word = read.integer(name);  // auto, false, true
     return word == 0 ? faithful : word == 2;
   };
   rules.food_under_head = has_quirk("food_under_head");

@@ -184,9 +184,10 @@ inline float SnakeArray::move(int row, int direction, int cell) {
   return moved_[entrapped_[row]][closer];
 }
 
-void SnakeArray::step(int begin, int end, std::span<const std::int32_t> actions, std::uint64_t seed,
+void SnakeArray::step(int begin, int end, const ActionRows& rows, std::uint64_t seed,
                       Purpose purpose, std::uint64_t step, std::span<float> rewards,
                       std::span<std::uint8_t> terminated) {
+  const std::span<const std::int32_t> actions = rows.discrete;
   if (rules_.soft_entrapment) find_entrapped(begin, end, actions);
   for (int row = begin; row < end; ++row) {
     const int direction = turned_[actions[row] * 4 + direction_[row]];
@@ -209,11 +210,6 @@ void SnakeArray::step(int begin, int end, std::span<const std::int32_t> actions,
     rewards[row] = reward;
     terminated[row] = ended;
   }
-}
-
-void SnakeArray::step(int, int, std::span<const float>, std::uint64_t, Purpose, std::uint64_t,
-                      std::span<float>, std::span<std::uint8_t>) {
-  assert(false && "snake takes numbered actions");
 }
 
 void SnakeArray::measure(int row, std::span<float> values) const {

@@ -40,14 +40,10 @@ class SnakeArray final : public WorldArray {
   bool has_mask() const override { return false; }
   void clear() override;
   void reset(int row, Rng& rng) override;
-  void step(int begin, int end, std::span<const std::int32_t> actions, std::uint64_t seed,
-            Purpose purpose, std::uint64_t step, std::span<float> rewards,
-            std::span<std::uint8_t> terminated) override;
-  void step(int begin, int end, std::span<const float> actions, std::uint64_t seed, Purpose purpose,
+  void step(int begin, int end, const ActionRows& actions, std::uint64_t seed, Purpose purpose,
             std::uint64_t step, std::span<float> rewards,
             std::span<std::uint8_t> terminated) override;
   void observe(int begin, int end, std::span<float> obs) const override;
-  void mask(int, int, std::span<std::uint8_t>) const override {}
   void measure(int row, std::span<float> values) const override;
   Picture picture(int row) const override;
   std::span<const std::string_view> scripts() const override;
