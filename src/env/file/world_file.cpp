@@ -21,8 +21,9 @@
 
 #include "core/file.hpp"
 #include "env/check/battery.hpp"
-#include "env/file/plugin.hpp"
 #include "env/check/trial.hpp"
+#include "env/file/plugin.hpp"
+#include "env/registry.hpp"
 
 namespace hotloop {
 namespace {
@@ -124,6 +125,10 @@ bool make_folder(const fs::path& folder) {
                   "plug-in in .so; hotloop new env NAME writes a first one",
                   path, here.string()));
 }
+
+// Environments whose names are files become known when they are first asked for.
+[[maybe_unused]] const bool kRegistered =
+    env_registry().add_loader({&is_world_file, &load_world_file});
 
 constexpr double kTrialSeconds = 10;
 
