@@ -1,8 +1,8 @@
-// A one-file world as a program that plays it at random. `hotloop check` compiles the file with this
-// and the compiler's sanitizers in front of it, so that accesses beyond an array and the like are
-// reported; nobody includes it by hand.
+// A one-file environment as a program that plays it at random. `hotloop check` compiles the file with
+// this header in front of it and with the compiler's sanitizers, so that accesses beyond an array and
+// the like are reported. Authors do not include it.
 //
-// Exits with 0 when it has played, whatever the world threw: that is for others to find.
+// Exits with 0 when it has played, even if the world threw: other checks report that.
 #pragma once
 
 #include <hotloop/plugin.hpp>
@@ -16,7 +16,7 @@ namespace hotloop::play_alone {
 inline constexpr double kSeconds = 0.7;  // of each play
 inline constexpr int kSteps = 20'000;
 
-// One allowed action per row; for a box, its bounds as often as something between them.
+// One allowed action per row; a continuous one is at its bounds half of the time.
 inline void choose(const WorldArray& worlds, std::span<const std::uint8_t> mask, std::uint64_t t,
                    std::span<std::int32_t> discrete, std::span<float> continuous) {
   const EnvSpec& spec = worlds.spec();
@@ -44,7 +44,7 @@ inline void choose(const WorldArray& worlds, std::span<const std::uint8_t> mask,
   }
 }
 
-// Everything that a world can be asked, in memory that is exactly as large as it must be.
+// Calls every function of a world, with memory of exactly the right size.
 inline void play(WorldArray& worlds, int rows) {
   const EnvSpec& spec = worlds.spec();
   const auto n = static_cast<std::size_t>(rows);
@@ -76,7 +76,7 @@ inline void play(WorldArray& worlds, int rows) {
       if (!is_over && !is_last) continue;
       worlds.observe(row, row + 1, obs);
       if (!measures.empty()) worlds.measure(row, measures);
-      if (t < 200 || is_last) (void)worlds.picture(row);  // pictures take their time
+      if (t < 200 || is_last) (void)worlds.picture(row);  // pictures are slow
       begin(row, 0 - t);
     }
     if (is_last) return;
@@ -88,7 +88,7 @@ inline void play(WorldArray& worlds, int rows) {
 int main() {
   try {
     for (const hotloop::EnvEntry& entry : hotloop::plugin::registered()) {
-      // Alone first: what lies beyond a row is then not another row.
+      // One row first: beyond it is then no other row, and an access there is found.
       hotloop::play_alone::play(*entry.make_one_by_one(1), 1);
       hotloop::play_alone::play(*entry.make(5), 5);
     }

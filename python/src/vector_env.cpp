@@ -1,8 +1,8 @@
-// The engine's worlds for Python: a batch that steps and begins again by itself, and a single world
-// without auto-reset. Results are written straight into arrays that the caller hands in.
+// The engine's environments for Python: a batch with auto-reset, and a single environment
+// without auto-reset. Results are written directly into arrays of the caller.
 //
-// The interpreter lock stays held: a step of a small batch takes less time than giving it away and
-// fetching it back; batches that take longer release it.
+// The interpreter lock stays held: a step of a small batch takes less time than releasing it and
+// taking it again; larger batches release it.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -37,7 +37,7 @@ std::unique_ptr<Worlds> worlds_for_python(const std::string& name, const EnvOpti
   if (count < 1) throw UsageError(fmt::format("num_envs is {}; allowed: 1 or more", count));
   EnvOptions sorted = options;
   std::sort(sorted.begin(), sorted.end());
-  const nb::gil_scoped_release unlocked;  // a world of a file may have to be compiled
+  const nb::gil_scoped_release unlocked;                 // a file may have to be compiled
   if (is_world_file(name)) env_registry().forget(name);  // it may have been changed since
   return make_worlds({name, std::move(sorted)}, count);
 }
@@ -265,7 +265,7 @@ class Single {
     if (from.size() != own && from.size() != all) {
       throw UsageError(
           fmt::format("the state has {} bytes; allowed: {}, as get_state() returns "
-                      "them, or {}, those of the world alone",
+                      "them, or {}, those of the environment alone",
                       from.size(), all, own));
     }
     const auto* bytes = static_cast<const std::byte*>(from.data());
@@ -306,7 +306,7 @@ class Single {
 
 void bind_envs(nb::module_& m) {
   using namespace nb::literals;
-  nb::class_<Batch>(m, "Batch", "N worlds of the engine, with auto-reset.")
+  nb::class_<Batch>(m, "Batch", "N environments of the engine, with auto-reset.")
       .def(nb::init<const std::string&, const EnvOptions&, int, int>(), "name"_a, "options"_a,
            "count"_a, "threads"_a)
       .def_prop_ro("spec", &Batch::spec)
@@ -316,7 +316,7 @@ void bind_envs(nb::module_& m) {
       .def("ended", &Batch::ended)
       .def("picture", &Batch::picture, "row"_a)
       .def("text", &Batch::text, "row"_a);
-  nb::class_<Single>(m, "Single", "One world of the engine, without auto-reset.")
+  nb::class_<Single>(m, "Single", "One environment of the engine, without auto-reset.")
       .def(nb::init<const std::string&, const EnvOptions&>(), "name"_a, "options"_a)
       .def_prop_ro("spec", &Single::spec)
       .def("reset", &Single::reset, "seed"_a, "obs"_a)

@@ -19,7 +19,7 @@ std::span<const std::string_view> words_of(const EnvOption& option) {
   return {option.choices.begin(), end};
 }
 
-// The value that `text` stands for; NaN if it stands for none.
+// The value of `text`; NaN if it is not allowed.
 double value_of(const EnvOption& option, std::string_view text) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   if (const auto words = words_of(option); !words.empty()) {
@@ -43,7 +43,7 @@ std::string allowed_values(const EnvOption& option) {
 }
 
 std::string initial_text(const EnvOption& option) {
-  if (std::isnan(option.initial)) return "initially as said";
+  if (std::isnan(option.initial)) return "initially as described";
   const auto words = words_of(option);
   if (words.empty()) return fmt::format("initially {}", option.initial);
   return fmt::format("initially {}", words[static_cast<std::size_t>(option.initial)]);

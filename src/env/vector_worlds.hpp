@@ -30,7 +30,7 @@ struct VectorResults {
 class VectorWorlds : public Worlds {
  public:
   Stepping stepping() final { return this; }
-  int steps_between_truncations() const final { return 1; }  // nobody knows when they truncate
+  int steps_between_truncations() const final { return 1; }  // they do not say when
 
   // All rows begin a first episode; fills obs and mask. The same seed and purpose must begin, and
   // continue, in the same way.

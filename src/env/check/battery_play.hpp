@@ -1,4 +1,4 @@
-// Playing for the battery: two runners with the same results to show, and their comparison.
+// Playing for the battery: two runners that give the same results, and their comparison.
 //
 // BatchRunner is the engine's own BatchEnv. PlainRunner is its slow twin: one row after the other,
 // every rule written out, so that agreement between the two means something.
@@ -12,7 +12,7 @@
 
 namespace hotloop {
 
-// What a runner shows after a step.
+// The results of a runner's step.
 struct PlayResults {
   std::span<const float> obs;                // [N, D]
   std::span<const std::uint8_t> mask;        // [N, A] or empty
@@ -53,7 +53,7 @@ class PlainRunner final : public Runner {
   void step(const Actions& actions) override;
   PlayResults results() const override;
   WorldArray& worlds() { return *worlds_; }
-  std::unique_ptr<WorldArray> take_worlds() { return std::move(worlds_); }  // and plays no more
+  std::unique_ptr<WorldArray> take_worlds() { return std::move(worlds_); }  // the last call
 
  private:
   void begin_episode(int row, std::uint64_t stream_step);
@@ -68,12 +68,12 @@ class PlainRunner final : public Runner {
   std::vector<Episode> running_, finished_;
 };
 
-// The same worlds under another time limit.
+// The same worlds with another time limit.
 std::unique_ptr<WorldArray> with_limit(std::unique_ptr<WorldArray> worlds, int max_steps);
 
 // Fills `actions` with one allowed action per row, drawn for step t. Returns a row that has none,
-// or -1; that row gets action 0. Each float of a box is one of its two bounds as often as it is
-// something between them.
+// or -1; that row gets action 0. Each float of a continuous action is one of its two bounds half of the
+// time, else between them.
 int choose_actions(const EnvSpec& spec, std::span<const std::uint8_t> mask, std::uint64_t seed,
                    std::uint64_t t, Actions& actions);
 

@@ -13,7 +13,7 @@ std::unique_ptr<WorldArray> make_durotaxis(int count, std::span<const double> va
 
 const EnvSpec kInitialSpec = durotaxis_spec(durotaxis_rules({}));
 
-// There is one implementation here; what is obvious and slow is in reference/.
+// There is one implementation here; its slow twin is in reference/.
 [[maybe_unused]] const bool kRegistered =
     register_env({&kInitialSpec, &make_durotaxis, &make_durotaxis, durotaxis_options()});
 

@@ -1,5 +1,5 @@
-// Durotaxis: N worlds behind the interface of a batch. The rules are in durotaxis_rules.hpp, one world
-// in durotaxis_world.hpp; here is what there is once for all rows.
+// Durotaxis: N worlds behind the interface of a batch. The rules are in rules.hpp, one world in
+// world.hpp; here is what all rows share.
 #pragma once
 
 #include <hotloop/env.hpp>

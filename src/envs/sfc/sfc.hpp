@@ -1,5 +1,5 @@
-// SFC provisioning: N worlds behind the interface of a batch. The rules are in sfc_rules.hpp, one
-// world in sfc_world.hpp; here is what there is once for all rows.
+// SFC provisioning: N worlds behind the interface of a batch. The rules are in rules.hpp, one world in
+// world.hpp; here is what all rows share.
 #pragma once
 
 #include <hotloop/env.hpp>

@@ -16,7 +16,7 @@ std::unique_ptr<WorldArray> make_snakes(int count, std::span<const double> value
 
 const EnvSpec kInitialSpec = snake_spec(snake_rules({}));
 
-// There is one implementation here; what is obvious and slow is in reference/.
+// There is one implementation here; its slow twin is in reference/.
 [[maybe_unused]] const bool kRegistered =
     register_env({&kInitialSpec, &make_snakes, &make_snakes, snake_options()});
 
@@ -218,7 +218,7 @@ void SnakeArray::measure(int row, std::span<float> values) const {
   if (end_[row] != SnakeEnd::none) values[static_cast<std::size_t>(end_[row])] = 1;
 }
 
-// A cell is two by two pixels with a gap around it, which the body fills where it goes on.
+// A cell is two by two pixels with a gap around it, which the body fills where it continues.
 Picture SnakeArray::picture(int row) const {
   constexpr int kCell = 3;
   const int side = grid_.size * kCell + 1;
@@ -251,7 +251,7 @@ Picture SnakeArray::picture(int row) const {
   return picture;
 }
 
-// What a saved row begins with; G * G cells follow, the body head first, then zeros.
+// The beginning of a saved row; G * G cells follow, the body head first, then zeros.
 struct SnakeArray::Saved {
   std::int32_t steps;
   std::uint16_t length;
