@@ -25,7 +25,7 @@ struct BenchLearner {
   static constexpr int kEnvs = 8;
   QOptions options;
   Structure structure;
-  OptimiserOptions adam{.clip_norm = 10};
+  OptimiserOptions adam{.max_grad_norm = 10};
   ThreadTeam team{1};
   Dqn dqn;
   Replay replay;

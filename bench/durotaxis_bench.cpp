@@ -13,7 +13,7 @@
 #include "bench/measure.hpp"
 #include "env/batch_env.hpp"
 #include "evaluate/evaluation.hpp"
-#include "algo/ppo/ppo_learner.hpp"
+#include "algo/ppo/learner.hpp"
 
 namespace hotloop::bench {
 namespace {

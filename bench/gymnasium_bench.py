@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What training on an environment of Python's costs beyond the environment: one JSON object.
+"""What training on a Python environment costs beyond the environment: one JSON object.
 
     python bench/gymnasium_bench.py [--id CartPole-v1] [--envs 1 8] [--steps 20000] [--rounds 5]
 

@@ -68,8 +68,8 @@ Pair network_pair() {
 Pair adam_pair() {
   constexpr std::size_t kSize = 67'586;  // 4-256-256-2
   struct State {
-    Optimiser fast{{.clip_norm = 1}, kSize};
-    reference::Optimiser<float> slow{{.clip_norm = 1}, kSize};
+    Optimiser fast{{.max_grad_norm = 1}, kSize};
+    reference::Optimiser<float> slow{{.max_grad_norm = 1}, kSize};
     std::vector<float> parameters = random_floats(kSize), gradient = parameters,
                        scratch = parameters;
     ThreadTeam alone{1};

@@ -16,12 +16,12 @@ TrainSpec ppo_spec(const std::string& env, bool separate) {
   spec.envs = 32;
   spec.algorithm = Algorithm::ppo;
   spec.net = {.hidden = {64, 64}, .activation = Activation::tanh, .separate = separate};
-  spec.q.rollout = 128;
-  spec.q.batch = 512;
-  spec.q.epochs = 2;
-  spec.q.learning_starts = 0;
-  spec.q.learning_rate = constant(3e-4);
-  spec.q.train_every = spec.q.rollout * spec.envs;
+  rollout(spec).n_steps = 128;
+  spec.learn.batch = 512;
+  rollout(spec).n_epochs = 2;
+  spec.learn.learning_starts = 0;
+  spec.optimiser.learning_rate = constant(3e-4);
+  spec.learn.train_every = rollout(spec).n_steps * spec.envs;
   spec.run.steps = kNoLimit;
   return spec;
 }
@@ -54,13 +54,13 @@ Json ppo_benchmark() {
     rows.push_back({{"name", name},
                     {"net", trainer->network().structure().describe()},
                     {"env_steps_per_second",
-                     static_cast<double>(spec.q.train_every) / times.at(name).median_us * 1e6},
+                     static_cast<double>(spec.learn.train_every) / times.at(name).median_us * 1e6},
                     {"collect_share", collect / (collect + learn)},
                     {"learn_share", learn / (collect + learn)},
                     {"envs", spec.envs},
-                    {"rollout", spec.q.rollout},
-                    {"batch", spec.q.batch},
-                    {"epochs", spec.q.epochs},
+                    {"rollout", rollout(spec).n_steps},
+                    {"batch", spec.learn.batch},
+                    {"epochs", rollout(spec).n_epochs},
                     {"spread", times.at(name).spread}});
   }
   return rows;

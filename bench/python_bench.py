@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How fast Python drives the engine's worlds: one JSON object, with its conditions.
+"""How fast Python drives the engine's environments: one JSON object, with its conditions.
 
     python bench/python_bench.py [--envs 1024] [--seconds 1] [--rounds 7] [--id hotloop/CartPole-v1]
 

@@ -152,7 +152,7 @@ class Loop {
 
   Case case_;
   QOptions options_{.batch = kBatch};
-  OptimiserOptions adam_{.clip_norm = 1};
+  OptimiserOptions adam_{.max_grad_norm = 1};
   BatchEnv env_;
   int inputs_;
   Dqn dqn_;

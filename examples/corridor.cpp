@@ -1,4 +1,4 @@
-// The smallest world: walk right to a goal that is somewhere else in every episode.
+// The smallest environment: walk right to a goal whose place changes from episode to episode.
 //   hotloop train corridor.cpp
 #include <hotloop/env.hpp>
 

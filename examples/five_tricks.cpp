@@ -1,5 +1,5 @@
-// A card game: five cards in the hand, five tricks. The dealer leads a card; the higher one takes the
-// trick. A card that was played is gone: the mask says which are left.
+// A card game: five cards in the hand, five tricks. The dealer leads a card, and the higher card takes
+// the trick. A card can be played once; the mask says which are left.
 //   hotloop train five_tricks.cpp
 #include <hotloop/env.hpp>
 
@@ -26,7 +26,7 @@ struct FiveTricks {
   }
 
   void mask(std::span<std::uint8_t> allowed) const {
-    // After the last trick nothing is left to play, but the episode is over then.
+    // After the last trick no card is left, but then the episode is over.
     for (int i = 0; i < kHand; ++i) allowed[i] = hand[i] > 0 || tricks == kHand;
   }
 

@@ -1,5 +1,5 @@
-// An observation in two parts: what lies around, a grid of 3 x 3, and which way the food is. Networks
-// can treat the parts apart:
+// An observation in two parts: the 3 x 3 cells around the forager, and the direction of the food.
+// Networks can process the parts separately:
 //   hotloop train forager.cpp
 //   hotloop train forager.cpp --set "net.branches={near: {from: around, layers: [dense 32]},
 //     all: {from: [near, food], layers: [dense 64]}}"

@@ -1,4 +1,4 @@
-// A room with a wall across it and a door in the wall: find the way to the goal. Can be watched.
+// Two rooms with a door between them: find the way to the goal. `hotloop watch` shows it.
 //   hotloop train grid_world.cpp
 //   hotloop watch runs/grid_world-1
 #include <hotloop/env.hpp>

@@ -1,4 +1,4 @@
-// Swing a pendulum up with a weak motor and hold it there: actions are a box of one float.
+// Swing a pendulum up with a weak motor and hold it there: one continuous action.
 //   hotloop train pendulum_swing_up.cpp
 #include <hotloop/env.hpp>
 

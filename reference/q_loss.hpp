@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "algo/common/q_loss.hpp"
+#include "algo/common/q/loss.hpp"
 
 namespace hotloop::reference {
 

@@ -117,7 +117,7 @@ def hotloop(task: str, seed: int, env=None) -> dict:
 CONTESTANTS = {
     "Stable-Baselines3": stable_baselines3,
     "CleanRL": cleanrl,
-    "hotloop, Gymnasium's world": lambda task, seed: hotloop(task, seed, env="CartPole-v1"),
+    "hotloop, Gymnasium environment": lambda task, seed: hotloop(task, seed, env="CartPole-v1"),
     "hotloop": hotloop,
 }
 

@@ -70,7 +70,7 @@ def main() -> None:
     everything = {}
     for task in arguments.tasks:
         others = [TASKS[task][1]]
-        results = {who: [] for who in others + ["hotloop, Gymnasium's world", "hotloop"]}
+        results = {who: [] for who in others + ["hotloop, Gymnasium environment", "hotloop"]}
         for seed in range(1, arguments.seeds + 1):
             for who, runs in results.items():
                 python = arguments.cleanrl if who == "CleanRL" else sys.executable

@@ -22,7 +22,7 @@ class Evaluation:
     returns: np.ndarray  # of each episode
     lengths: np.ndarray
     finished: np.ndarray  # False where evaluation.max_steps cut it
-    measures: dict[str, float]  # means of what the environment measures, by name
+    measures: dict[str, float]  # means of the environment's measures, by name
 
     @property
     def mean(self) -> float:
@@ -34,7 +34,7 @@ class Evaluation:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % of the means of as many episodes lie within, if returns were normal."""
+        """A 95 % interval of the mean, if returns are normal."""
         n = len(self.returns)
         half = 1.96 * float(self.returns.std(ddof=1)) / n**0.5 if n > 1 else float("inf")
         return self.mean - half, self.mean + half
@@ -48,7 +48,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Categorical:
-    """Of numbered actions: p(a | s), [N, actions] or, for one observation, [actions]."""
+    """A policy over discrete actions: p(a | s), [N, actions] or, for one observation, [actions]."""
 
     probabilities: np.ndarray
     log_probabilities: np.ndarray
@@ -56,18 +56,19 @@ class Categorical:
 
 @dataclass(frozen=True)
 class Gaussian:
-    """Of a box, before it is squashed into its bounds: [N, size] or, for one observation, [size]."""
+    """A policy over continuous actions, before they are squashed into their bounds: [N, size] or, for one
+    observation, [size]."""
 
     mean: np.ndarray
     deviation: np.ndarray
 
 
 class Agent:
-    """A trained model. All of its methods may be called from several threads at once.
+    """A trained model. All methods are thread-safe.
 
-    Observations are what the environment shows, one or a batch of them: [inputs] or [N, inputs] of the
-    engine's worlds, or a dict of their named parts; of Gymnasium's environments whatever their space
-    says. Results have the same number of rows, or none for a single one.
+    Observations are what the environment returns, one or a batch of them. For the engine's environments that
+    is [inputs] or [N, inputs], or a dict of their named parts; for Gymnasium environments, whatever their
+    space says. Results have the same number of rows, and no row axis for a single observation.
     """
 
     def __init__(self, path: Union[str, "os.PathLike[str]"], which: str = "best") -> None:
@@ -99,7 +100,7 @@ class Agent:
 
     @property
     def env_steps(self) -> int:
-        """That it was trained for."""
+        """The number of env steps that it was trained for."""
         return self._agent.env_steps
 
     @property
@@ -109,7 +110,7 @@ class Agent:
 
     @property
     def actions(self) -> int:
-        """To choose from, or the dimensions of a box."""
+        """The number of discrete actions, or the dimensions of a continuous one."""
         return self._agent.actions
 
     def act(
@@ -119,13 +120,13 @@ class Agent:
         mask: Any = None,
         seed: Optional[int] = None,
     ) -> Any:
-        """Actions for observations: int64 [N], or float32 [N, size] of a box; for one, its action. Of several
-        choices at a time (MultiDiscrete) [N, choices].
+        """Actions for observations: int64 [N] if they are discrete, float32 [N, size] if they are continuous,
+        [N, choices] for MultiDiscrete; for a single observation, its action.
 
-        deterministic: the action of the largest value or probability, or the mean. False draws from
-        the policy, which an agent that learnt values has not.
-        mask: [N, actions], nonzero where a numbered action may be taken; needed if the environment has masks.
-        seed: of the draws; None = other ones at each call.
+        deterministic: the action with the largest value or probability, or the mean. False draws from the
+        policy; an agent that learnt values has none.
+        mask: [N, actions], nonzero where a discrete action is allowed; required if the environment has masks.
+        seed: of the draws; None draws differently at each call.
         """
         rows, single = self._rows(obs)
         if not deterministic and self._agent.has_values:
@@ -182,8 +183,8 @@ class Agent:
     ) -> Evaluation:
         """Plays episodes in the engine. ``seed=None`` takes the starts that training evaluated on.
 
-        env: another one to play on, in this call alone; or the same again, if it was a function or a
-        vector environment and this is another process.
+        env: another environment to play on, in this call only; or the same one again, if it was a function or
+        a vector environment and this is another process.
         """
         from ._source import make_known, stand_in
 
@@ -215,7 +216,7 @@ class Agent:
         return np.ascontiguousarray(rows), single
 
     def _parts(self, named: bool) -> list[dict[str, Any]]:
-        """How observations were encoded; the engine's own worlds show rows, or their named parts."""
+        """How observations were encoded; the engine's environments return rows, or their named parts."""
         if "observation" in self._notes:
             return self._notes["observation"]
         parts = self._facts.get("parts", [])
@@ -235,7 +236,7 @@ class Agent:
                 )
             return None
         if self._agent.is_box:
-            raise UsageError("mask: this agent's actions are a box; only numbered ones are masked")
+            raise UsageError("mask: this agent's actions are continuous; only discrete ones can be masked")
         array = np.asarray(mask)
         shape = (self.actions,) if single else (len(rows), self.actions)
         if array.shape != shape:

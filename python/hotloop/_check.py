@@ -1,7 +1,7 @@
-"""What is wrong with an environment of Python's, before anybody trains on it.
+"""Finds mistakes in a Python environment before you train on it.
 
-Gymnasium's own checker looks at the interface; random play, which obeys masks, then finds what only
-shows later: values outside of their space, episodes that never end, seeds that decide nothing.
+Gymnasium's own checker looks at the interface. Random play, which obeys masks, then finds what only shows
+later: values outside of their space, episodes that never end, seeds that have no effect.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ MOST_REPEATED = 200  # steps of an episode, to see whether its seed decides it
 
 
 def check(env: Any, steps: int = 1000) -> Report:
-    """Looks for mistakes in an environment: an id of Gymnasium's or a function that makes one.
+    """Looks for mistakes in an environment: a Gymnasium id or a function that makes one.
 
-    Returns a report, to be printed, or read as a mapping: ``problems`` and ``gymnasium``, what its
-    ``check_env`` says, are lists of sentences. What the environment raises is in there, too.
+    Returns a report. Print it, or read it as a mapping: ``problems`` and ``gymnasium`` (what Gymnasium's
+    ``check_env`` says) are lists of sentences. Exceptions of the environment are in there, too.
     """
     if isinstance(env, VectorEnv):
         raise UsageError("env: a vector environment; check what it is made of, one of its environments")
@@ -79,7 +79,7 @@ def _ask_training(make: Callable[[], Any], name: str) -> list[str]:
 
 
 class _Play:
-    """Random steps, and what they showed."""
+    """Random steps, and the problems they showed."""
 
     def __init__(self, make: Callable[[], Any], steps: int) -> None:
         self.steps = 0
@@ -155,7 +155,7 @@ class _Play:
         return _encoding.combination(several, np.array([number]))[0]
 
     def _look(self, space: Any, value: Any, what: str) -> None:
-        """At an observation, or a part of it."""
+        """Looks at an observation, or a part of it."""
         if isinstance(space, (spaces.Dict, spaces.Tuple)):
             inner = space.spaces.items() if isinstance(space, spaces.Dict) else enumerate(space.spaces)
             for key, part in inner:
@@ -193,7 +193,7 @@ class _Play:
             if not _equal(obs, seen[0]) or not np.array_equal(reward, seen[1], equal_nan=True):
                 where = "observation" if not _equal(obs, seen[0]) else "reward"
                 text = f"the same seed and actions gave another {where} after {step} steps, in {what}; draw from "
-                return self._find("seed", text + "self.np_random, and begin everything anew in reset")
+                return self._find("seed", text + "self.np_random, and set everything again in reset")
 
 
 def _step(env: Any, action: Any) -> tuple[Any, float, bool, dict[str, Any]]:
@@ -206,7 +206,7 @@ def _step(env: Any, action: Any) -> tuple[Any, float, bool, dict[str, Any]]:
 
 
 def _copy(obs: Any) -> Any:
-    """Environments may write into what they showed."""
+    """A copy, because environments may write into what they returned."""
     if isinstance(obs, dict):
         return {key: _copy(part) for key, part in obs.items()}
     return tuple(map(_copy, obs)) if isinstance(obs, tuple) else np.array(obs)

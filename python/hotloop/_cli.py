@@ -1,4 +1,4 @@
-"""The command ``hotloop`` of a pip installation: the program that the package brings along."""
+"""The command ``hotloop`` of a pip installation: the program that is part of the package."""
 
 import os
 import sys

@@ -13,7 +13,7 @@ from ._source import EnvLike, Spec, on_main_thread, request
 
 
 class Report(Mapping):
-    """What the engine found: a mapping of what ``--json`` gives; printed, the text for people."""
+    """What the engine found: a mapping with the content of ``--json``; printed, the text of the command."""
 
     def __init__(self, text: str, values: str) -> None:
         self._text = text
@@ -46,9 +46,9 @@ def profile(
     trace: Union[str, "os.PathLike[str]"] = "",
     **overrides: Any,
 ) -> Report:
-    """Trains for some seconds and tells where they went; the time in Python's environments is "python".
+    """Trains for some seconds and reports where they went; the time in Python environments is "python".
 
-    html, trace: files to write, a page to look at and a trace for Perfetto. The rest is as in ``train``.
+    html, trace: files to write, a page for the browser and a trace for Perfetto. The rest is as in ``train``.
     """
     asked = request(spec, env, eval_env, overrides, seed=seed)
     return Report(*_hotloop.profile(asked, seconds, os.fspath(html), os.fspath(trace), on_main_thread()))
@@ -65,7 +65,7 @@ def doctor(
 ) -> Report:
     """Profiles, tries remedies side by side and checks that they still learn; Ctrl-C ends it early.
 
-    It needs many environments at a time, so ``env`` must be a name or a function, not one that exists.
+    It needs many environments at a time, so ``env`` must be a name or a function, not an existing environment.
     """
     asked = request(spec, env, None, overrides, seed=seed)
 

@@ -1,6 +1,6 @@
-"""Drivers: what the engine calls to step environments of Gymnasium's.
+"""Drivers: what the engine calls to step Gymnasium environments.
 
-A driver steps all rows in one call and writes what they show into arrays that view the engine's memory.
+A driver steps all rows in one call and writes their results into arrays that view the engine's memory.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ._interface import Observations, start_of, the_gymnasium
 
 
 class _Driver:
-    """The arrays of the engine that a driver reads and writes; [N] or [N, ...]."""
+    """The engine's arrays that a driver reads and writes; [N] or [N, ...]."""
 
     def __init__(self, space: Any, action_space: Any) -> None:
         self._write = Observations(space).write
@@ -115,7 +115,7 @@ _NUMBERS = (float, int, np.number, np.bool_)
 
 
 def number_of(reward: Any) -> Any:
-    """Refuses what is none; an array without dimensions is one."""
+    """The reward as a number; refuses anything else. An array without dimensions is a number."""
     if isinstance(reward, _NUMBERS):
         return reward
     array = np.asarray(reward)
@@ -129,7 +129,7 @@ in_use: Any = weakref.WeakSet()  # environments that a driver steps
 
 
 def own(env: Any) -> Any:
-    """The environment, if nobody else has it."""
+    """The environment; refuses one that another driver already steps."""
     if env.unwrapped in in_use:
         raise UsageError(
             "env: the function returned the same environment twice; it must make a new one at every call"
@@ -187,7 +187,7 @@ class EnvDriver(_Driver):
                 raise _noted(error, f"in the environment of row {row}, with action {actions[row]}")
 
     def repeat(self, row: int, actions: np.ndarray) -> Optional[float]:
-        """The actions of an episode once more; their rewards together, None if it ended on the way."""
+        """Repeats the actions of an episode; returns the sum of their rewards, None if it ended on the way."""
         total = 0.0
         for action in self._as_taken(actions):
             obs, reward, terminated, truncated, info = self._steps[row](action)
@@ -205,7 +205,7 @@ class EnvDriver(_Driver):
 
 
 class VectorDriver(_Driver):
-    """A vector environment, in whichever of the three ways it begins its next episodes."""
+    """A vector environment, with any of the three autoreset modes."""
 
     def __init__(self, env: Any, count: int) -> None:
         if env.unwrapped in in_use:
@@ -278,7 +278,7 @@ class VectorDriver(_Driver):
 
 
 def _rows_of(space: Any) -> Callable[[Any, int], Any]:
-    """A row of what a vector environment shows."""
+    """A function that takes a row of what a vector environment returns."""
     spaces = the_gymnasium().spaces
     if isinstance(space, spaces.Dict):
         return lambda obs, row: {key: values[row] for key, values in obs.items()}
@@ -293,7 +293,7 @@ def _row_info(infos: dict[str, Any], row: int) -> dict[str, Any]:
 
 
 def autoreset_mode(env: Any) -> str:
-    """NEXT_STEP, SAME_STEP or DISABLED; by Gymnasium's rules NEXT_STEP if it does not say."""
+    """NEXT_STEP, SAME_STEP or DISABLED; NEXT_STEP, by Gymnasium's rules, if the environment does not say."""
     mode = env.metadata.get("autoreset_mode", "NEXT_STEP")
     return str(getattr(mode, "name", mode)).upper().replace("NEXTSTEP", "NEXT_STEP").replace("SAMESTEP", "SAME_STEP")
 

@@ -1,7 +1,7 @@
-"""How observations of Gymnasium's become rows of floats, as plain data that model files carry.
+"""How Gymnasium observations become rows of floats, as plain data that model files hold.
 
-Training writes rows with the writers of ``_interface``; whoever asks a trained agent hands in what the
-environment shows, and it is encoded here in the same way.
+Training writes rows with the writers of ``_interface``. A trained agent is given what the environment
+returns, which is encoded here in the same way.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ def one_hots(n: np.ndarray, start: np.ndarray) -> dict[str, Any]:
 
 
 def choices(n: np.ndarray, start: np.ndarray) -> dict[str, Any]:
-    """Several choices at a time, of which each combination is a numbered action."""
+    """Several choices at a time; each combination is one discrete action."""
     return {"n": n.tolist(), "start": start.tolist(), "dtype": str(n.dtype)}
 
 
 def combination(several: Mapping[str, Any], numbers: np.ndarray) -> np.ndarray:
-    """Numbered actions [N] as what they stand for, [N, ...]; the last choice changes fastest."""
+    """Discrete actions [N] as the choices they stand for, [N, ...]; the last choice changes fastest."""
     n, start = np.array(several["n"]), np.array(several["start"])
     chosen = np.stack(np.unravel_index(numbers, n.reshape(-1)), axis=-1)
     return (chosen.reshape(-1, *n.shape) + start).astype(several["dtype"])
@@ -45,7 +45,7 @@ def _encode_one_hots(part: Mapping[str, Any], array: np.ndarray, what: str) -> t
     if array.dtype.kind not in "iu" or (not single and array.shape[1:] != n.shape):
         batch = ", ".join(["N", *map(str, n.shape)])
         raise UsageError(
-            f"{what}: shape {array.shape} of {array.dtype}; allowed: whole numbers ({batch}), or {n.shape} for a single one"
+            f"{what}: shape {array.shape} of {array.dtype}; allowed: integers ({batch}), or {n.shape} for a single one"
         )
     index = array.reshape(-1, n.size) - start.reshape(-1)
     n = n.reshape(-1)
@@ -63,7 +63,7 @@ def _encode_part(part: Mapping[str, Any], value: Any, what: str) -> tuple[np.nda
         return _encode_one_hots(part, array, what)
     if part["kind"] == "one_hot":
         if array.ndim > 1 or array.dtype.kind not in "iu":
-            raise UsageError(f"{what}: shape {array.shape} of {array.dtype}; allowed: a whole number, or [N] of them")
+            raise UsageError(f"{what}: shape {array.shape} of {array.dtype}; allowed: an integer, or [N] of them")
         index = np.atleast_1d(array) - part["start"]
         if index.size and (index.min() < 0 or index.max() >= part["n"]):
             low = part["start"]
@@ -81,7 +81,7 @@ def _encode_part(part: Mapping[str, Any], value: Any, what: str) -> tuple[np.nda
 
 
 def encode(parts: list[dict[str, Any]], obs: Any) -> tuple[np.ndarray, bool]:
-    """Observations as an environment shows them, one or a batch, as rows; and whether there was one."""
+    """Observations as an environment returns them, one or a batch, as rows; and whether it was a single one."""
     if len(parts) == 1 and parts[0].get("key") is None:
         return _encode_part(parts[0], obs, "observations")
     keys = [part["key"] for part in parts]

@@ -1,4 +1,4 @@
-"""One world of the engine as an environment of Gymnasium."""
+"""One of the engine's environments as a Gymnasium environment."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _FRAMES_PER_SECOND = 30
 
 
 class HotloopEnv(gymnasium.Env):
-    """A world of the engine. ``truncated`` is the engine's own time limit.
+    """An environment of the engine. ``truncated`` is the engine's own time limit.
 
-    Infos hold the world's measures, by name, when an episode ends, and ``action_mask`` where it has
+    Infos hold the environment's measures, by name, when an episode ends, and ``action_mask`` where it has
     masks.
     """
 
-    # Of all of them; an environment that cannot be drawn has none of its own.
+    # For the class; an environment that cannot be drawn has no render modes.
     metadata: dict[str, Any] = {"render_modes": ["rgb_array", "ansi"], "render_fps": _FRAMES_PER_SECOND}
 
     def __init__(self, name: str, *, render_mode: Optional[str] = None, **options: Any) -> None:
@@ -51,7 +51,7 @@ class HotloopEnv(gymnasium.Env):
             raise UsageError("step: no episode is under way; call reset() first")
         obs = np.empty(self.engine_spec["obs"], np.float32)
         given = np.ascontiguousarray(action)
-        # A number is a batch of one, and so is a box.
+        # A discrete action is a batch of one, and so is a continuous one.
         given = given.reshape(1) if self._discrete and given.size == 1 else given[None]
         reward, terminated, truncated = self._world.step(given, obs)
         info: dict[str, Any] = {}
@@ -69,11 +69,11 @@ class HotloopEnv(gymnasium.Env):
         return self._world.picture() if self.render_mode == "rgb_array" else self._world.text()
 
     def get_state(self) -> bytes:
-        """All that decides what follows: the world's own bytes, then its step and its seed."""
+        """The complete state: the bytes of the C++ world, then its step and its seed."""
         return self._world.state()
 
     def set_state(self, state: bytes) -> np.ndarray:
-        """Goes on from there, and returns the observation. The world's own bytes alone also serve."""
+        """Continues from a state and returns the observation. The bytes of the world alone are accepted, too."""
         obs = np.empty(self.engine_spec["obs"], np.float32)
         self._world.set_state(bytes(state), obs)
         self._playing = True

@@ -16,11 +16,11 @@ __all__ = ["Interrupted", "RunError", "UsageError"]
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during training. Everything is saved; ``hotloop.resume(error.run)`` goes on."""
+    """Ctrl-C during training. Everything is saved; ``hotloop.resume(error.run)`` continues."""
 
     def __init__(self, run: Run, again: str = "") -> None:
         """again: further arguments that ``resume`` needs in another process."""
-        super().__init__(f"stopped; everything is saved. Go on with: hotloop.resume({run.folder!r}{again})")
+        super().__init__(f"stopped; everything is saved. Continue with: hotloop.resume({run.folder!r}{again})")
         self.run, self._again = run, again
 
     def __reduce__(self) -> tuple[type, tuple[Run, str]]:  # for pickle: other than its message is needed

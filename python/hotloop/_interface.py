@@ -1,4 +1,4 @@
-"""What an environment of Gymnasium's shows and takes, in the engine's terms: its spaces."""
+"""The spaces of a Gymnasium environment in the engine's terms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from . import _encoding
 from ._errors import UsageError
 
 MOST_PARTS = 8  # of an observation with names
-MOST_DIMENSIONS = 8  # of a box of actions
+MOST_DIMENSIONS = 8  # of a continuous action
 MOST_COMBINATIONS = 4096  # of several choices at a time
 
 
@@ -20,7 +20,7 @@ def the_gymnasium() -> Any:
     try:
         import gymnasium
     except ImportError as error:
-        raise ImportError("environments of Python's need Gymnasium: pip install gymnasium") from error
+        raise ImportError("Python environments need Gymnasium: pip install gymnasium") from error
     return gymnasium
 
 
@@ -28,13 +28,13 @@ Writer = Callable[[np.ndarray, Any], None]  # an observation into a row of float
 
 
 def _scale_of(space: Any) -> Optional[np.float32]:
-    """Bytes that are a picture are shown to the network as 0 to 1."""
+    """Images of bytes become 0 to 1 for the network."""
     is_picture = space.dtype == np.uint8 and np.all(space.low == 0) and np.all(space.high == 255)
     return np.float32(1 / 255) if is_picture else None
 
 
 def _writer(space: Any, what: str) -> tuple[tuple[int, ...], Writer, dict[str, Any]]:
-    """In which shape of floats an observation is shown, how it is written, and that as plain data."""
+    """The shape of an observation in floats, how it is written, and both as plain data."""
     spaces = the_gymnasium().spaces
     if isinstance(space, spaces.Discrete):
         first, n = int(space.start), int(space.n)
@@ -83,7 +83,7 @@ def _writer(space: Any, what: str) -> tuple[tuple[int, ...], Writer, dict[str, A
         return shape, write, _encoding.box(shape, None if scale is None else float(scale))
     raise UsageError(
         f"{what}: a space of the kind {type(space).__name__}; allowed: Box, Discrete, MultiDiscrete, "
-        "MultiBinary and a Dict or Tuple of these. Flatten it with a wrapper of Gymnasium's"
+        "MultiBinary and a Dict or Tuple of these. Flatten it with a Gymnasium wrapper"
     )
 
 
@@ -92,7 +92,7 @@ def start_of(space: Any) -> np.ndarray:
 
 
 class Observations:
-    """How observations of a space become rows of the engine's."""
+    """How observations of a space become rows of the engine."""
 
     def __init__(self, space: Any) -> None:
         spaces = the_gymnasium().spaces
@@ -146,7 +146,7 @@ def _three(shape: tuple[int, ...], what: str) -> tuple[int, int, int]:
 
 
 def action_facts(space: Any) -> dict[str, Any]:
-    """What the engine must know of the actions."""
+    """What the engine must know about the actions."""
     spaces = the_gymnasium().spaces
     if isinstance(space, spaces.Discrete):
         return {"actions": int(space.n), "action_low": [], "action_high": []}
@@ -165,8 +165,8 @@ def action_facts(space: Any) -> dict[str, Any]:
         )
     if not np.issubdtype(space.dtype, np.floating):
         raise UsageError(
-            f"action: a box of {space.dtype}; allowed: a box of floats. A few whole numbers are better a "
-            "Discrete, many of them a box of floats that is rounded, by a wrapper"
+            f"action: a box of {space.dtype}; allowed: a box of floats. For a few integers use "
+            "Discrete, for many a Box of floats that a wrapper rounds"
         )
     low, high = space.low.reshape(-1), space.high.reshape(-1)
     if low.size > MOST_DIMENSIONS:

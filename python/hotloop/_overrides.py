@@ -12,7 +12,7 @@ from ._errors import UsageError
 
 
 def plain(value: Any, place: str) -> Any:
-    """The value as JSON has it: NumPy's numbers and arrays, tuples and paths become Python's own."""
+    """The value as plain JSON: NumPy numbers and arrays, tuples and paths become Python's own types."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
@@ -42,7 +42,7 @@ def override_list(overrides: Mapping[str, Any]) -> list[str]:
     kinds = dict(_hotloop.keys())
 
     def is_whole(key: str, value: Any) -> bool:
-        """Branches, and schedules that say their kind, are values; other mappings have keys of their own."""
+        """Branches, and schedules with a kind, are values; other mappings are groups of keys."""
         kind = kinds.get(key)
         return not value or kind == "branches" or (kind == "schedule" and "kind" in value)
 

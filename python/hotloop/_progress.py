@@ -1,4 +1,4 @@
-"""One line that says how far a run is: in place on a terminal, now and then a new one elsewhere."""
+"""One line of progress: updated in place on a terminal, a new line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def short_number(value: float) -> str:
 
 
 class Progress:
-    """Draws what the engine tells, ten times a second at most."""
+    """Shows what the engine reports, at most ten times a second."""
 
     def __init__(self, stream: Optional[TextIO] = None) -> None:
         self._stream = sys.stderr if stream is None else stream

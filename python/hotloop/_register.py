@@ -1,4 +1,4 @@
-"""The engine's worlds under Gymnasium's ids. Where hotloop is not imported yet, Gymnasium imports it
+"""The Gymnasium ids of the engine's environments. Where hotloop is not imported yet, Gymnasium imports it
 itself if the id says so: ``gymnasium.make("hotloop:hotloop/Snake-v0")``."""
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from ._errors import UsageError
 
 
 class Run:
-    """A run folder, finished or not. ``Run(folder)`` looks at one that is there already."""
+    """A run folder, finished or not. ``Run(folder)`` opens an existing one."""
 
     def __init__(
         self, folder: Union[str, "os.PathLike[str]"], result: Optional[dict[str, Any]] = None
@@ -26,7 +26,7 @@ class Run:
         if not os.path.exists(self._path("spec.yaml")):
             raise UsageError(f"'{self.folder}' is not a run folder: it has no spec.yaml")
 
-    def __getstate__(self) -> dict[str, Any]:  # for another process, in which agents are loaded anew
+    def __getstate__(self) -> dict[str, Any]:  # for another process, in which agents are loaded again
         return {"folder": os.path.abspath(self.folder), "_result": self._result, "_agents": {}, "_plays": ""}
 
     def _path(self, name: str) -> str:
@@ -34,7 +34,7 @@ class Run:
 
     @property
     def result(self) -> dict[str, Any]:
-        """How it ended: what ``hotloop train --json`` prints."""
+        """The result: what ``hotloop train --json`` prints."""
         if self._result is None:
             if not os.path.exists(self._path("result.json")):
                 raise UsageError(f"'{self.folder}' is not finished: see hotloop.resume")

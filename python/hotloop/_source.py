@@ -1,4 +1,4 @@
-"""From what users say, a spec, an environment and settings, to what the engine is asked for."""
+"""Turns the user's spec, environment and settings into a request to the engine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._errors import UsageError
 from ._overrides import override_list, plain
 
 Spec = Union[str, "os.PathLike[str]", Mapping]
-EPISODES_OF_PYTHON = 20  # in an evaluation, unless somebody says otherwise
+EPISODES_OF_PYTHON = 20  # in an evaluation, by default
 EnvLike = Union[str, "os.PathLike[str]", Callable[[], Any], Any]
 
 
@@ -27,7 +27,7 @@ def request(
     steps: Optional[int] = None,
     seed: Optional[int] = None,
 ) -> Any:
-    """What the engine reads a spec from; makes the environment known to it."""
+    """What the engine reads a spec from; also makes the environment known to the engine."""
     name, text = _spec_source(spec)
     if text is None:
         _check_spec_name(name)
@@ -45,7 +45,7 @@ def request(
             settings.insert(1, f"algo.train_every={rows}")
     if ":" in world:
         _check_options(env, settings)
-        # A hundred episodes of Python's would take longer than the training between them.
+        # A hundred Python episodes would take longer than the training between them.
         if name in _hotloop.algorithms() or name in dict(_hotloop.specs()):
             settings.insert(0, f"evaluation.episodes={EPISODES_OF_PYTHON}")
         if name in _hotloop.algorithms():
@@ -69,18 +69,18 @@ def is_of_python(name: str) -> bool:
 
 
 def make_known(name: str) -> None:
-    """Sees to it that the engine can play an environment that a run knows by name."""
+    """Makes sure that the engine can play an environment that a run knows by name."""
     if not is_of_python(name) or _hotloop.can_play(name):
         return
     if not name.startswith("gymnasium:"):
         raise UsageError(
-            f"env: this is about {name}, which hotloop cannot make by itself; give it once more, as env="
+            f"env: the environment is {name}, which hotloop cannot make by itself; give it again, as env="
         )
     engine_env(name.split(":", 1)[1])
 
 
 def stand_in(name: str, env: EnvLike, eval_env: Optional[EnvLike] = None) -> str:
-    """A name for `env`, to be played in place of what a run knows by `name`, which stays what it is."""
+    """A name for `env`, which is played in place of what a run knows by `name`; that one stays unchanged."""
     if not is_of_python(name):
         raise UsageError(f"env: this run is on {name}, which hotloop has itself; leave it out")
     from ._worlds import register
@@ -89,7 +89,7 @@ def stand_in(name: str, env: EnvLike, eval_env: Optional[EnvLike] = None) -> str
 
 
 def run_name(world: str) -> str:
-    """A name for folders: letters, digits, and what may stand between them."""
+    """A name for folders: letters, digits, and the separators allowed between them."""
     return "".join(c if c.isalnum() or c in "-_." else "-" for c in world.split(":", 1)[1].split("@")[0])
 
 
@@ -108,7 +108,7 @@ def _spec_source(spec: Spec) -> tuple[str, Optional[str]]:
 
 
 def _check_spec_name(name: str) -> None:
-    """Says which words there are, the few algorithms first; paths are the engine's business."""
+    """Refuses unknown names and lists the known ones, algorithms first; the engine checks paths."""
     known = [*_hotloop.algorithms(), *dict(_hotloop.specs()), *dict(_hotloop.envs())]
     if name in known or not name.replace("_", "").replace("-", "").isalnum() or os.path.exists(name):
         return
@@ -121,7 +121,7 @@ def _check_spec_name(name: str) -> None:
 
 
 def _check_options(env: EnvLike, settings: list[str]) -> None:
-    """Options of environments of Python's go to whoever makes them."""
+    """Options of Python environments belong in the function that makes them."""
     known = dict(_hotloop.keys())
     for setting in settings:
         key, value = setting.split("=", 1)
@@ -129,7 +129,7 @@ def _check_options(env: EnvLike, settings: list[str]) -> None:
             made = f"gymnasium.make({env!r}, " if isinstance(env, str) else "MyEnv("
             option = f"{key.rsplit('.', 1)[1]}={json.loads(value)!r}"
             raise UsageError(
-                f"{key}: an environment of Python's gets its options where it is made: env=lambda: {made}{option})"
+                f"{key}: a Python environment gets its options where it is made: env=lambda: {made}{option})"
             )
 
 

@@ -1,4 +1,4 @@
-"""The fact sheet of an environment of the engine as Gymnasium's spaces, and its options as text."""
+"""The fact sheet of an engine environment as Gymnasium spaces, and its options as text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def action_space(spec: dict[str, Any]) -> gymnasium.Space[Any]:
 
 
 def option_texts(options: dict[str, Any]) -> list[tuple[str, str]]:
-    """Options as they stand in a spec: words, numbers, true and false."""
+    """Options as they are written in a spec: words, numbers, true and false."""
     texts = []
     for name, value in options.items():
         if isinstance(value, (bool, np.bool_)):

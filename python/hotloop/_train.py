@@ -32,11 +32,11 @@ def train(
 
     spec: the name of a ready-made spec (``hotloop.specs()``), the path of a YAML file, or a dict; or the
         name of an algorithm (``hotloop.algorithms()``) for its general settings, which needs ``env``.
-    env: the environment to train on instead of the spec's: one of ``hotloop.envs()``, the file of a world
-        (``corridor.cpp``), an id of Gymnasium's, a function that makes an environment, or a
-        ``gymnasium.vector.VectorEnv``. With general settings and ready-made specs those of
-        Python's are evaluated over 20 episodes unless ``evaluation={"episodes": ...}`` says otherwise.
-    eval_env: makes the environments of evaluations, for a vector environment that cannot be made again.
+    env: the environment to train on instead of the spec's: one of ``hotloop.envs()``, a C++ file
+        (``corridor.cpp``), a Gymnasium id, a function that makes an environment, or a
+        ``gymnasium.vector.VectorEnv``. With general settings and ready-made specs, Python environments are
+        evaluated over 20 episodes unless ``evaluation={"episodes": ...}`` says otherwise.
+    eval_env: makes the environments for evaluation, for a vector environment that cannot be made again.
     steps, seed: of the run; ``seed=None`` takes the spec's own seed.
     callback: called with each row of the metrics, a dict; returning False saves and stops the run.
     progress: whether to show a line of progress on standard error.
@@ -68,10 +68,10 @@ def resume(
     progress: bool = True,
     **overrides: Any,
 ) -> Run:
-    """Goes on with a run, or the run in a folder, from its newest checkpoint, as if nothing had happened.
+    """Continues a run, or the run in a folder, from its newest checkpoint, as if nothing had happened.
 
-    env: again, if it was a function or a vector environment and this is another process. It is that of
-        the run that is returned, to evaluate and to resume, and of nothing else.
+    env: the environment again, if it was a function or a vector environment and this is another process. It
+        belongs to the run that is returned, to evaluate and to resume, and to nothing else.
     steps: a new total, to train longer. overrides: keys of the groups run and evaluation.
     """
     folder = os.path.abspath(run.folder if isinstance(run, Run) else run)
@@ -120,7 +120,7 @@ class _Hooks:
 
 
 def _goes_on(answer: Any) -> bool:
-    """What a callback says: nothing means yes, and NumPy's False is False too."""
+    """Whether a callback wants to continue: None means yes, and NumPy's False counts as False."""
     return answer is None or bool(answer)
 
 

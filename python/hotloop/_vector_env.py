@@ -1,8 +1,7 @@
-"""The engine's worlds as a vector environment of Gymnasium, zero-copy and safe.
+"""The engine's environments as a Gymnasium vector environment, zero-copy and safe.
 
-The engine writes each step straight into the NumPy arrays that ``step`` returns. Arrays that somebody
-still holds are never written again: a step takes a set of arrays that nobody else refers to, or a new
-one.
+The engine writes each step straight into the NumPy arrays that ``step`` returns. Arrays that are still
+referenced are never written again: a step takes a set of arrays that nobody else refers to, or a new one.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class _Buffers:
         )
 
     def take(self) -> tuple[np.ndarray, ...]:
-        """A set that nobody holds but this pool."""
+        """A set that only this pool refers to."""
         for buffers in self._sets:
             if _references(buffers) == self._unheld:
                 return buffers
@@ -54,20 +53,20 @@ class _Buffers:
 
 
 def _references(buffers: tuple[np.ndarray, ...]) -> tuple[int, ...]:
-    """References to each array, those of this call included; compared only with its like."""
+    """References to each array, those of this call included; only compared with other results of it."""
     count = sys.getrefcount
     return (count(buffers[0]), count(buffers[1]), count(buffers[2]), count(buffers[3]))
 
 
 class HotloopVectorEnv(VectorEnv):
-    """``num_envs`` copies of a world that the engine steps together.
+    """``num_envs`` copies of an environment that the engine steps together.
 
-    Episodes begin again in the step in which they end (``AutoresetMode.SAME_STEP``). Infos are empty
-    unless there is something to say: where episodes ended, ``final_obs`` and ``final_info`` as
-    Gymnasium's SyncVectorEnv lays them out, with the return and length of the episode and what the
-    world measures; where the world has masks, ``action_mask`` of all rows.
+    Episodes begin again in the step in which they end (``AutoresetMode.SAME_STEP``). Where episodes ended,
+    infos have ``final_obs`` and ``final_info`` as in Gymnasium's SyncVectorEnv, with the return and length of
+    the episode and the environment's measures. Where the environment has masks, they have ``action_mask`` of
+    all rows. Otherwise they are empty.
 
-    Rewards are float32, as the engine has them. One thread at a time may use it.
+    Rewards are float32, as in the engine. One thread at a time may use it.
     """
 
     def __init__(
@@ -81,7 +80,7 @@ class HotloopVectorEnv(VectorEnv):
     ) -> None:
         for key, value in (("num_envs", num_envs), ("threads", threads)):
             if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
-                raise UsageError(f"{key}: found {value!r}; allowed: a whole number, 1 or more")
+                raise UsageError(f"{key}: found {value!r}; allowed: an integer, 1 or more")
         num_envs, threads = int(num_envs), int(threads)
         self._batch = _hotloop.Batch(name, option_texts(options), num_envs, threads)
         self.engine_spec: dict[str, Any] = self._batch.spec
@@ -106,10 +105,10 @@ class HotloopVectorEnv(VectorEnv):
     def reset(
         self, *, seed: Optional[int] = None, options: Optional[dict[str, Any]] = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """All rows begin a first episode. One seed serves all: each row has streams of its own."""
+        """All rows begin a first episode. One seed is enough: each row has its own streams."""
         if seed is not None and not isinstance(seed, (int, np.integer)):
             raise UsageError(
-                f"seed: found a {type(seed).__name__}; allowed: one whole number for all rows, or None"
+                f"seed: found a {type(seed).__name__}; allowed: one integer for all rows, or None"
             )
         if options is not None and "reset_mask" in options:
             raise UsageError(
@@ -177,9 +176,9 @@ class HotloopVectorEnv(VectorEnv):
 
 
 def make(name: str, num_envs: int = 1, **options: Any) -> HotloopVectorEnv:
-    """``num_envs`` copies of an environment of the engine as a vector environment of Gymnasium.
+    """``num_envs`` copies of an engine environment as a Gymnasium vector environment.
 
-    name: one of ``hotloop.envs()``, or the path of a one-file world, ``corridor.cpp``.
-    options: of the environment; besides them ``threads`` and ``render_mode``.
+    name: one of ``hotloop.envs()``, or the path of a C++ file, ``corridor.cpp``.
+    options: of the environment; also ``threads`` and ``render_mode``.
     """
     return HotloopVectorEnv(name, num_envs, **options)

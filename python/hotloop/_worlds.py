@@ -1,7 +1,7 @@
-"""Gymnasium's environments inside the engine.
+"""Gymnasium environments inside the engine.
 
-`register(env)` makes an environment known to the engine by its spaces; the engine asks for drivers of as
-many rows as it needs, one for training and one for evaluation.
+`register(env)` makes an environment known to the engine by its spaces. The engine then asks for drivers with
+the number of rows it needs, one for training and one for evaluation.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NORMALISERS = {"NormalizeObservation": "obs", "NormalizeReward": "rewards"}  # 
 
 
 def _warn_of_statistics(*envs: Any) -> None:
-    """Of wrappers, of single and of vector environments, that learn a scale of their own."""
+    """Warns of wrappers, of single and vector environments, that learn their own scale."""
     gymnasium = the_gymnasium()
     bases: set[str] = set()
     for env in envs:
@@ -51,7 +51,7 @@ def _warn_of_statistics(*envs: Any) -> None:
 
 
 def facts_of(make: Callable[[], Any], name: str, vector: Any = None) -> dict[str, Any]:
-    """What the engine must know, asked of an environment that is made for it and closed again."""
+    """What the engine must know, from an environment that is made to ask it, and closed again."""
     env = own(_check_made(make(), name))
     try:
         _warn_of_statistics(env, vector, *getattr(getattr(vector, "unwrapped", None), "envs", [])[:1])
@@ -94,8 +94,8 @@ def maker(env: EnvLike) -> tuple[str, Callable[[], Any]]:
         from ._register import IDS
 
         ids = [id for id, world in IDS.items() if world == env]
-        instead = f"{ids[0]!r}, the same as Gymnasium sees it" if ids else "an id of Gymnasium's or a function"
-        raise UsageError(f"env: {env} is a world of hotloop's own, and one of Python's is needed: {instead}")
+        instead = f"{ids[0]!r}, the same one in Gymnasium" if ids else "a Gymnasium id or a function"
+        raise UsageError(f"env: {env} is one of hotloop's environments, and a Python environment is needed: {instead}")
     if isinstance(env, str):
         module, colon, known_as = env.rpartition(":")
         try:
@@ -107,8 +107,8 @@ def maker(env: EnvLike) -> tuple[str, Callable[[], Any]]:
             near = difflib.get_close_matches(env, known, n=1)
             hint = f"did you mean {near[0]}? " if near else ""
             raise UsageError(
-                f"env: unknown environment {env}; {hint}(allowed: hotloop.envs(), the .cpp file of a world, "
-                f"an id of Gymnasium's: {error})"
+                f"env: unknown environment {env}; {hint}(allowed: hotloop.envs(), the .cpp file of an environment, "
+                f"a Gymnasium id: {error})"
             ) from None
         return f"gymnasium:{env}", functools.partial(gymnasium.make, env)
     if isinstance(env, gymnasium.Env):
@@ -126,12 +126,12 @@ def maker(env: EnvLike) -> tuple[str, Callable[[], Any]]:
 
 
 def _own_name(label: str) -> str:
-    """No two functions are the same environment, whatever they are called, in this process or another."""
+    """A name that no other function has, even one of the same name, in this process or another."""
     return f"{label}@{secrets.token_hex(4)}"
 
 
 def _shape(facts: dict[str, Any]) -> tuple[Any, ...]:
-    """What an agent must be able to rely on."""
+    """The facts that an agent relies on."""
     return tuple(str(facts[key]) for key in ("obs", "parts", "actions", "action_low", "action_high", "mask"))
 
 
@@ -157,7 +157,7 @@ def _register(
 
 
 def forget(name: str) -> None:
-    """Lets go of an environment that nobody plays any more."""
+    """Forgets an environment that is no longer played."""
     _hotloop.forget_env(name)
     del _registered[name]
 
@@ -167,13 +167,13 @@ def register(
 ) -> tuple[str, Optional[int]]:
     """Makes `env` known to the engine. Returns its name there, and its number of rows if that is fixed.
 
-    instead_of: a known environment that it must be like; it gets a name of its own all the same.
+    instead_of: a known environment whose shapes it must have; it still gets its own name.
     """
     gymnasium = the_gymnasium()
     if isinstance(env, gymnasium.vector.VectorEnv):
         return _register_vector(env, eval_env, instead_of)
     if eval_env is not None:
-        raise UsageError("eval_env: is for a vector environment; others are made anew for evaluations")
+        raise UsageError("eval_env: is for a vector environment; others are made again for evaluation")
     name, make = maker(env)
     if instead_of is not None:
         name = _own_name(instead_of.split("@")[0])
@@ -196,12 +196,12 @@ def _register_vector(env: Any, eval_env: Optional[EnvLike], instead_of: Optional
         if env.spec is None or env is not env.unwrapped:
             raise UsageError(
                 f"env: {type(env.unwrapped).__name__} begins episodes in the step after their end "
-                "(AutoresetMode.NEXT_STEP), a step that is none. Make it with "
+                "(AutoresetMode.NEXT_STEP), which inserts an empty step. Make it with "
                 "autoreset_mode=AutoresetMode.SAME_STEP or DISABLED"
             )
         warnings.warn(
-            f"{label} begins episodes in the step after their end (AutoresetMode.NEXT_STEP), a step that is "
-            "none: single environments of the same id are used instead",
+            f"{label} begins episodes in the step after their end (AutoresetMode.NEXT_STEP), which inserts "
+            "an empty step: single environments of the same id are used instead",
             stacklevel=4,
         )
         _register(name, instead_of, facts, lambda count, training: EnvDriver(make, count))

@@ -18,6 +18,7 @@
 #include <mutex>
 #include <optional>
 
+#include "algo/common/algorithm.hpp"
 #include "arrays.hpp"
 #include "record/saved_model.hpp"
 
@@ -86,15 +87,12 @@ class Agent {
   Agent(const std::string& path, const std::string& which)
       : saved_(load_saved_model(path, which, {})),
         scale_(saved_.scale()),
-        actions_(network_actions(saved_.head)),
+        actions_(saved_.head->actions()),
         pool_(saved_) {}
 
   const SavedModel& saved() const { return saved_; }
-  bool has_values() const { return std::holds_alternative<QHead>(saved_.head); }
-  bool is_box() const {
-    const auto* actor = std::get_if<ActorCriticHead>(&saved_.head);
-    return actor != nullptr && actor->policy.is_box();
-  }
+  bool has_values() const { return !saved_.head->is_policy(); }
+  bool is_box() const { return saved_.head->is_continuous(); }
   int actions() const { return actions_; }
   int inputs() const { return saved_.model.structure.inputs; }
 
@@ -105,10 +103,10 @@ class Agent {
                     : nb::cast(chosen<std::int64_t>(obs, mask, seed));
   }
 
-  // Q(s, a), in the environment's own unit; or log p(a | s); or means and log deviations.
+  // Q(s, a), in the environment's own unit; or log p(a | s); or means and log stds.
   Result<float> preferences(const Observations& obs, const std::optional<Masks>& mask) {
     const float unit = has_values() ? 1 / saved_.model.reward_factor : 1;
-    const auto width = static_cast<std::size_t>(is_box() ? 2 * actions_ : actions_);
+    const auto width = static_cast<std::size_t>(saved_.head->preferences());
     Table<float> table(obs.shape(0), width);
     each_piece(
         obs, mask, std::nullopt,
@@ -154,11 +152,6 @@ class Agent {
   }
 
  private:
-  static int network_actions(const Head& head) {
-    if (const QHead* q = std::get_if<QHead>(&head)) return q->actions;
-    return std::get<ActorCriticHead>(head).policy.actions;
-  }
-
   template <class T>
   Result<T> chosen(const Observations& obs, const std::optional<Masks>& mask,
                    std::optional<std::uint64_t> seed) {
@@ -231,8 +224,7 @@ void bind_agent(nb::module_& m) {
       .def_prop_ro("env", [](const Agent& a) { return a.saved().model.spec.env; })
       .def_prop_ro("algorithm",
                    [](const Agent& a) {
-                     return std::string(
-                         kAlgorithmNames[static_cast<std::size_t>(a.saved().model.spec.algorithm)]);
+                     return std::string(a.saved().model.spec.algorithm->name());
                    })
       .def_prop_ro("env_steps", [](const Agent& a) { return a.saved().model.env_steps; })
       .def_prop_ro("greedy_return", [](const Agent& a) { return a.saved().model.greedy_return; })

@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "algo/common/algorithm.hpp"
 #include "bindings.hpp"
 #include "env/registry.hpp"
 #include "spec/spec.hpp"
-#include "spec/spec_keys.hpp"
+#include "spec/keys.hpp"
 
 namespace hotloop::python {
 namespace {
@@ -31,7 +32,8 @@ Named list_specs() {
 }
 
 std::vector<std::string> list_algorithms() {
-  return {kAlgorithmNames.begin(), kAlgorithmNames.end()};
+  const std::vector<std::string_view> names = algorithm_names();
+  return {names.begin(), names.end()};
 }
 
 // With what a mapping means as their value: branches, whose names are the user's; a schedule, whose keys

@@ -13,19 +13,16 @@
 #include "bindings.hpp"
 #include "record/env_facts.hpp"
 #include "session/session.hpp"
-#include "train/trainer.hpp"
+#include "train/feasible.hpp"
 
 namespace hotloop::python {
 
 TrainSpec read_spec(const SpecRequest& request) {
-  const auto algorithm = std::find(kAlgorithmNames.begin(), kAlgorithmNames.end(), request.spec) -
-                         kAlgorithmNames.begin();
-  const bool is_algorithm =
-      !request.text && algorithm < static_cast<std::ptrdiff_t>(kAlgorithmNames.size());
-  if (is_algorithm && request.env) {
-    return load_world_spec(*request.env, static_cast<Algorithm>(algorithm), request.overrides);
+  const Algorithm* algorithm = request.text ? nullptr : look_up_algorithm(request.spec);
+  if (algorithm != nullptr && request.env) {
+    return load_world_spec(*request.env, algorithm, request.overrides);
   }
-  if (is_algorithm) {
+  if (algorithm != nullptr) {
     throw UsageError(fmt::format(
         "spec: {} is an algorithm; say on what: env= one of hotloop.envs(), the file of a world, a "
         "Gymnasium id, a function that makes an environment",

@@ -18,7 +18,7 @@ def value_run(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def policy_run(tmp_path_factory):
-    """CartPole by ppo: a policy over numbered actions."""
+    """CartPole by ppo: a policy over discrete actions."""
     out = tmp_path_factory.mktemp("runs")
     return hotloop.train("cartpole_ppo", steps=4096, seed=1, progress=False, out=out)
 

@@ -120,7 +120,7 @@ def test_masks_are_obeyed():
 def test_what_cannot_be_checked():
     with pytest.raises(hotloop.UsageError, match="a vector environment; check what it is made of"):
         hotloop.check(SyncVectorEnv([Sound]))
-    with pytest.raises(hotloop.UsageError, match="cartpole is a world of hotloop's own.*'hotloop/CartPole-v1'"):
+    with pytest.raises(hotloop.UsageError, match="cartpole is one of hotloop's environments.*'hotloop/CartPole-v1'"):
         hotloop.check("cartpole")
     with pytest.raises(hotloop.UsageError, match="steps is 0"):
         hotloop.check(Sound, 0)

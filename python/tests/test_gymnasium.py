@@ -1,4 +1,4 @@
-"""The engine's worlds as Gymnasium sees them."""
+"""The engine's environments in Gymnasium."""
 
 import gymnasium
 import numpy as np
@@ -231,7 +231,7 @@ def test_step_before_reset_and_odd_seeds():
     env = hotloop.make("cartpole", 2)
     with pytest.raises(hotloop.UsageError, match="reset"):
         env.step(np.zeros(2, int))
-    with pytest.raises(hotloop.UsageError, match="one whole number"):
+    with pytest.raises(hotloop.UsageError, match="one integer"):
         env.reset(seed=[1, 2])
     first = [env.reset(seed=1)[0], env.reset()[0], env.reset(seed=1)[0], env.reset()[0]]
     assert np.array_equal(first[0], first[2]) and np.array_equal(first[1], first[3])

@@ -5,7 +5,7 @@ Gymnasium is put into the state that hotloop starts an episode from; both then g
 Actions are random, but nine of ten pump energy into the cars and the acrobot, so that episodes also end.
 The energetic motion of Acrobot is chaotic: a last digit of a sine grows to 1e-3 within 200 steps. With the
 C library's maths its episodes are equal to the end; with the engine's own, which have the same bits on
-every machine, Gymnasium is put into our state anew every 50 steps.
+every machine, Gymnasium is set to our state again every 50 steps.
 """
 
 import math

@@ -127,7 +127,7 @@ def test_another_environment_of_the_engine(tmp_path):
         ({"spec": "a2c"}, ["a2c is unknown", "\nalgorithms: dqn"]),
         (
             {"env": "Pendulum-v1", "env.g": 2.5},
-            ["env.g: an environment of Python's", "env=lambda: gymnasium.make('Pendulum-v1', g=2.5)"],
+            ["env.g: a Python environment gets its options where it is made", "env=lambda: gymnasium.make('Pendulum-v1', g=2.5)"],
         ),
         ({"env": "Pendulum-v1", "env.options": {"on": True}}, ["env.options.on", "'Pendulum-v1', on=True)"]),
     ],

@@ -87,9 +87,9 @@ def test_an_environment_given_to_resume_is_that_of_the_run(tmp_path):
 def test_the_engines_worlds_are_named_as_gymnasium_knows_them(tmp_path):
     settings = {"steps": 2_048, "out": tmp_path, "progress": False, "evaluation": {"every": 0, "episodes": 2}}
     run = hotloop.train("ppo", env="Pendulum-v1", **settings)
-    with pytest.raises(hotloop.UsageError, match="pendulum is a world of hotloop's own.*: 'hotloop/Pendulum-v1'"):
+    with pytest.raises(hotloop.UsageError, match="pendulum is one of hotloop's environments.*: 'hotloop/Pendulum-v1'"):
         run.evaluate(2, env="pendulum")
-    with pytest.raises(hotloop.UsageError, match="own.cpp is a world of hotloop's own.*an id of Gymnasium's"):
+    with pytest.raises(hotloop.UsageError, match="own.cpp is one of hotloop's environments.*a Gymnasium id"):
         run.evaluate(2, env="own.cpp")
     assert run.evaluate(2, env="hotloop/Pendulum-v1").mean < 0
 
@@ -113,4 +113,4 @@ def test_in_another_process_too(tmp_path):
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[:2] == ["500.0 5.0", "5.0"]
-    assert "give it once more, as env=" in lines[2]
+    assert "give it again, as env=" in lines[2]

@@ -9,6 +9,7 @@
 
 #include <hotloop/error.hpp>
 
+#include "algo/common/algorithm.hpp"
 #include "cli/commands.hpp"
 #include "core/file.hpp"
 #include "env/registry.hpp"
@@ -172,7 +173,7 @@ std::vector<Player> players_at(const std::string& value, const CompareArguments&
     SavedModel saved = load_saved_model(run, arguments.model, overrides);
     const TrainSpec spec = saved.model.spec;
     if (!players.empty()) check_same_world(spec, run, players[0].spec, arguments.runs[0]);
-    const std::string algorithm(kAlgorithmNames[static_cast<std::size_t>(spec.algorithm)]);
+    const std::string algorithm(spec.algorithm->name());
     players.push_back({{value, spec.name, run, spec.run.seed, algorithm, recipe_of(spec)},
                        spec,
                        std::move(saved)});

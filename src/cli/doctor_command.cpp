@@ -7,6 +7,7 @@
 
 #include <hotloop/error.hpp>
 
+#include "train/feasible.hpp"
 #include "cli/commands.hpp"
 #include "core/file.hpp"
 #include "core/stop_signal.hpp"

@@ -33,7 +33,7 @@ void report(const Subject& subject, const Evaluation& e, bool json) {
                 {"episodes", e.episodes.size()},
                 {"seed", subject.seed},
                 {"return_mean", e.mean},
-                {"return_std", e.deviation},
+                {"return_std", e.std},
                 {"return_interval", {returns.low, returns.high}},
                 {"length_mean", e.mean_length}};
     for (const auto& [name, text] : subject.spec.env_options) row["options"][name] = text;
@@ -48,7 +48,7 @@ void report(const Subject& subject, const Evaluation& e, bool json) {
     return;
   }
   fmt::print("{}: return {} over {} episodes of {} (seed {}), mean length {:.1f}\n", subject.name,
-             return_text(e.mean, e.deviation), e.episodes.size(), subject.spec.env, subject.seed,
+             return_text(e.mean, e.std), e.episodes.size(), subject.spec.env, subject.seed,
              e.mean_length);
   fmt::print("  {:<12} {}, 95 % interval of the mean\n", "return", interval_text(returns));
   for (int i = 0; i < env.measure_count(); ++i) {

@@ -8,6 +8,7 @@
 
 #include <hotloop/error.hpp>
 
+#include "algo/common/algorithm.hpp"
 #include "cli/commands.hpp"
 #include "core/text.hpp"
 #include "env/options.hpp"
@@ -96,7 +97,8 @@ int list_command(const std::string& what, bool json) {
   else if (what == "suites")
     rows = list_infos(ready_made_suites());
   else if (what == "algorithms")
-    rows = list_names(kAlgorithmNames);
+    for (const Algorithm* algorithm : algorithms())
+      rows.emplace_back(algorithm->name(), algorithm->about());
   else if (what == "activations")
     rows = list_names(kActivationNames);
   else if (what == "initialisers")

@@ -8,6 +8,7 @@
 
 #include <hotloop/error.hpp>
 
+#include "train/feasible.hpp"
 #include "cli/commands.hpp"
 #include "core/stop_signal.hpp"
 #include "core/file.hpp"

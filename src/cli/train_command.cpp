@@ -7,6 +7,7 @@
 
 #include <hotloop/error.hpp>
 
+#include "algo/common/algorithm.hpp"
 #include "cli/commands.hpp"
 #include "cli/kept_output.hpp"
 #include "cli/last_words.hpp"
@@ -14,26 +15,22 @@
 #include "core/stop_signal.hpp"
 #include "core/system.hpp"
 #include "core/text.hpp"
-#include "study/jobs.hpp"
 #include "session/session.hpp"
+#include "study/jobs.hpp"
+#include "train/feasible.hpp"
 
 namespace hotloop {
 namespace {
 
 void print_plan(const TrainSpec& spec, const std::string& run_dir) {
-  std::string memory =
-      fmt::format("rollouts of {} x {}, {} epochs", spec.q.rollout, spec.envs, spec.q.epochs);
-  if (spec.algorithm == Algorithm::dqn) {
-    const double bytes = Replay::bytes_per_transition(replay_shape(spec));
-    memory =
-        fmt::format("replay {} transitions x {:.1f} bytes = {:.1f} MiB", spec.q.replay_capacity,
-                    bytes, bytes * static_cast<double>(spec.q.replay_capacity) / 0x1p20);
-  }
+  const Algorithm& algorithm = *spec.algorithm;
+  const WorldFacts world = world_facts(spec.world());
   fmt::print(
       stderr,
       "{} seed {}  {}\n  {} x {}, {}\n  net {}\n  {}, {:.4g} updates per env step, batch {}\n",
-      spec.name, spec.run.seed, run_dir, spec.envs, spec.env, describe_algorithm(spec),
-      network_structure(spec).describe(), memory, spec.q.updates_per_step, spec.q.batch);
+      spec.name, spec.run.seed, run_dir, spec.envs, spec.env, algorithm.describe(spec),
+      algorithm.network(spec, world).describe(), algorithm.describe_memory(spec, world),
+      spec.learn.updates_per_step, spec.learn.batch);
 }
 
 std::string summary_text(const TrainResult& r) {
@@ -198,7 +195,7 @@ int resume_command(const ResumeArguments& arguments) {
   const RunOrigin began = run_origin(arguments.run);
   if (began.cpu != cpu_name() || began.version != version()) {
     fmt::print(stderr,
-               "this run began with hotloop {} on {}, this is {} on {}: it goes on, perhaps not to "
+               "this run began with hotloop {} on {}, this is {} on {}: it continues, perhaps not to "
                "the same bit\n",
                began.version, began.cpu, version(), cpu_name());
   }

@@ -39,7 +39,7 @@ class Runner {
     }
     session_.emplace(spec, folder_.path(), SessionHooks{});
     session_->start();
-    while (counters().env_steps <= spec.q.learning_starts && !finished()) {
+    while (counters().env_steps <= spec.learn.learning_starts && !finished()) {
       if (out_of_time()) return;
       session_->advance();
     }

@@ -8,6 +8,7 @@
 
 #include <hotloop/error.hpp>
 
+#include "algo/common/algorithm.hpp"
 #include "core/stopwatch.hpp"
 #include "core/system.hpp"
 #include "train/trainer.hpp"
@@ -90,10 +91,10 @@ class Examination {
   std::optional<Speed> contest(const TrainSpec& a, const TrainSpec& b, bool same_result,
                                double seconds) const {
     const auto bytes = [](const TrainSpec& spec) {
-      const MemoryNeed need = memory_need(spec);
+      const MemoryNeed need = spec.algorithm->memory_need(spec, world_facts(spec.world()));
       return need.experience + need.network;
     };
-    if (bytes(a) + bytes(b) > kMostOfMemory * static_cast<double>(memory_bytes())) {
+    if (bytes(a) + bytes(b) > kMaxShareOfMemory * static_cast<double>(memory_bytes())) {
       throw RunError("the memories of two runs at once do not fit into this machine's");
     }
     if (2 * diagnosis_.profile.warm_up_seconds > seconds) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "algo/common/algorithm.hpp"
 #include "core/text.hpp"
 #include "doctor/doctor.hpp"
 #include "train/progress.hpp"
@@ -118,7 +119,7 @@ std::string diagnosis_text(const Diagnosis& d) {
   std::string text = fmt::format(
       "{}: {} on {}, {} environment{}, {} thread{}, {}\n{} env steps/s, {} "
       "updates/s; throughput {}; {:.1f} minutes{}\n",
-      p.spec.name, describe_algorithm(p.spec), p.spec.env, p.spec.envs, p.spec.envs == 1 ? "" : "s",
+      p.spec.name, p.spec.algorithm->describe(p.spec), p.spec.env, p.spec.envs, p.spec.envs == 1 ? "" : "s",
       p.spec.run.threads, p.spec.run.threads == 1 ? "" : "s", p.cpu,
       short_number(p.steps_per_second()), short_number(p.updates_per_second()), p.trend.text,
       d.minutes, d.interrupted ? " (interrupted: partial results)" : "");

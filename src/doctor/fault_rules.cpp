@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "algo/common/algorithm.hpp"
 #include "doctor/rules.hpp"
 #include "core/statistics.hpp"
 
@@ -47,7 +48,9 @@ double rounds_share(const Profile& p) {
 
 // Share of random actions when the profile began, and when it ended.
 std::pair<double, double> epsilons(const Profile& p) {
-  const Schedule& epsilon = p.spec.q.epsilon;
+  const Schedule* random = p.spec.algorithm->random_actions(p.spec);
+  if (random == nullptr) return {0, 0};
+  const Schedule& epsilon = *random;
   return {epsilon.at({.env_steps = p.warm_up_steps}),
           epsilon.at({.env_steps = p.warm_up_steps + p.env_steps,
                       .updates = p.updates,

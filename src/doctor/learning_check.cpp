@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "algo/common/algorithm.hpp"
 #include "core/stopwatch.hpp"
 #include "evaluate/evaluation.hpp"
 #include "train/trainer.hpp"
@@ -81,7 +82,7 @@ ShortRun train_shortly(const TrainSpec& spec, std::uint64_t seed, double seconds
   options.episodes = std::min(options.episodes, kMostEpisodes);
   // All seeds and specs are measured on the same starts.
   Evaluator evaluator(seeded.world(), options, spec.run.seed, trainer.network().structure(),
-                      network_head(seeded));
+                      seeded.algorithm->head(seeded, trainer.world()));
   ShortRun run;
   double trained = 0, evaluated = 0;
   const auto evaluate = [&] {

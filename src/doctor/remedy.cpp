@@ -10,17 +10,17 @@
 
 #include <hotloop/error.hpp>
 
+#include "algo/common/algorithm.hpp"
 #include "core/system.hpp"
-#include "profile/phase_work.hpp"
 #include "env/registry.hpp"
 #include "net/lanes.hpp"
-#include "algo/common/learner.hpp"
+#include "net/optimiser.hpp"
+#include "train/feasible.hpp"
 
 namespace hotloop {
 namespace {
 
-constexpr double kLeastShare = 0.02;
-const std::vector<std::string> kLearning = {"learn", "memory/draw", "memory/gather"};
+constexpr double kMinShare = 0.02;
 
 // Collects what could be tried, one rule after the other.
 class Proposals {
@@ -31,7 +31,7 @@ class Proposals {
 
   std::vector<Remedy> all() {
     same_results();
-    s_.algorithm == Algorithm::dqn ? less_replay_learning() : less_rollout_learning();
+    less_learning();
     other_shapes();
     return std::move(remedies_);
   }
@@ -49,7 +49,7 @@ class Proposals {
     }
     // What changes training is compared without evaluations: see contest.hpp.
     if (!same_result) share /= std::max(1e-9, 1 - of("evaluate"));
-    if (share < kLeastShare) return;
+    if (share < kMinShare) return;
     remedies_.push_back({.title = std::move(title),
                          .overrides = std::move(overrides),
                          .phases = std::move(phases),
@@ -73,9 +73,9 @@ class Proposals {
       }
     }
     const RunOptions& run = s_.run;
-    const int seldom = of("log") > 0.2 ? 100 : 10;
-    add(fmt::format("log {} times less often", seldom),
-        {fmt::format("run.log_every={}", seldom * run.log_every)}, {"log"}, true);
+    const int rarely = of("log") > 0.2 ? 100 : 10;
+    add(fmt::format("log {} times less often", rarely),
+        {fmt::format("run.log_every={}", rarely * run.log_every)}, {"log"}, true);
     if (run.episode_log) {
       add("no line for every episode", {"run.episode_log=false"}, {"log"}, true);
     }
@@ -96,8 +96,9 @@ class Proposals {
     } else if (usable_cores() > 1) {
       Names phases;
       if (s_.envs > kLanes) phases = {"act", "env"};
-      const Structure network = network_structure(s_);
-      if (s_.q.batch > shard_rows(s_, network)) {
+      const WorldFacts world = world_facts(s_.world());
+      const Structure network = s_.algorithm->network(s_, world);
+      if (s_.learn.batch > s_.algorithm->work(s_, world).min_rows_per_thread) {
         phases.push_back("learn");
       } else if (network.storage > kParametersPerThread) {
         phases.push_back("learn/optimiser");
@@ -107,53 +108,22 @@ class Proposals {
     }
   }
 
-  void less_replay_learning() {
-    const QOptions& q = s_.q;
-    add("a quarter of the updates",
-        {fmt::format("algo.updates_per_step={}", q.updates_per_step / 4)}, kLearning);
-    if (q.batch >= 2) {
-      add("half the batch", {fmt::format("algo.batch={}", q.batch / 2)}, kLearning);
+  // What the algorithm has to offer.
+  void less_learning() {
+    const auto share = [this](std::string_view group, std::string_view part) {
+      return of(group, part);
+    };
+    for (Proposal& proposal : s_.algorithm->remedies(s_, share)) {
+      // A run that has more threads keeps them.
+      if (s_.run.threads > 1) std::erase(proposal.overrides, "run.threads=2");
+      add(std::move(proposal.title), std::move(proposal.overrides), std::move(proposal.phases));
     }
-    add("twice the batch, half the updates",
-        {fmt::format("algo.batch={}", 2 * q.batch),
-         fmt::format("algo.updates_per_step={}", q.updates_per_step / 2)},
-        kLearning);
-    add("rounds four times as long, updates drawn together",
-        {fmt::format("algo.train_every={}", 4 * q.train_every)}, {"memory/draw", "memory/gather"});
-    if (q.prioritised) {
-      add("uniform replay", {"replay.prioritised=false"}, {"memory/draw"});
-    }
-    if (!q.pipelined && usable_cores() > 1) {
-      // Whatever is shorter costs nothing, if there was a core for it.
-      const double learning = of("learn") + of("memory", "draw") + of("memory", "gather");
-      const bool collects_less = of("act") + of("env") + of("python") < learning;
-      add("collect on another core while learning",
-          {"algo.pipelined=true", fmt::format("run.threads={}", std::max(2, s_.run.threads))},
-          collects_less ? Names{"act", "env", "python"} : kLearning);
-    }
-    if (q.double_q) {
-      add("no Double", {"algo.double=false"}, {"learn/target"});
-    }
-  }
-
-  void less_rollout_learning() {
-    const QOptions& q = s_.q;
-    if (q.epochs > 1) {
-      add("half the epochs", {fmt::format("algo.epochs={}", q.epochs / 2)}, {"learn"});
-    }
-    add("twice the batch, half the updates", {fmt::format("algo.batch={}", 2 * q.batch)},
-        {"learn"});
   }
 
   void other_shapes() {
     const int more = 4 * s_.envs;
     std::vector<std::string> overrides = {fmt::format("env.count={}", more)};
-    if (s_.algorithm == Algorithm::dqn) {
-      const std::int64_t rounds = (s_.q.train_every + more - 1) / more;
-      overrides.push_back(fmt::format("algo.train_every={}", rounds * more));
-    } else {
-      overrides.push_back(fmt::format("algo.rollout={}", std::max(1, s_.q.rollout / 4)));
-    }
+    for (std::string& key : s_.algorithm->with_envs(s_, more)) overrides.push_back(std::move(key));
     add("four times the environments, same updates per step", overrides,
         {"act", "env", "memory/push"});
 
@@ -211,7 +181,7 @@ double share_of(const PhaseSeconds& seconds, const std::vector<std::string>& pha
 }
 
 double learnt_per_step(const TrainSpec& spec) {
-  return spec.q.updates_per_step * spec.q.batch * spec.q.accumulate;
+  return spec.learn.updates_per_step * spec.learn.batch * spec.learn.accumulate;
 }
 
 std::string yaml_patch(const std::vector<std::string>& overrides) {

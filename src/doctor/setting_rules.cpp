@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algo/common/algorithm.hpp"
 #include "doctor/rules.hpp"
 #include "env/registry.hpp"
 
@@ -24,7 +25,7 @@ struct Habit {
 
 // Those that follow every so many env steps, at the end of a round.
 Habit by_steps(const Profile& p, const PhaseRow& row, std::int64_t every, double count) {
-  const auto interval = static_cast<double>(std::max(every, p.spec.q.train_every));
+  const auto interval = static_cast<double>(std::max(every, p.spec.learn.train_every));
   const double per_step =
       (p.wall_seconds - row.seconds) / static_cast<double>(std::max<std::int64_t>(1, p.env_steps));
   return {.cost = row.seconds / count, .period = interval * per_step};
@@ -45,7 +46,7 @@ void find_logging(const Profile& p, Findings& findings) {
   constexpr double kTooMuch = 0.1, kWanted = 0.02;
   const PhaseRow* row = find_row(p, "log");
   if (row == nullptr || row->calls <= 0) return;
-  const auto round = static_cast<double>(std::max(p.spec.run.log_every, p.spec.q.train_every));
+  const auto round = static_cast<double>(std::max(p.spec.run.log_every, p.spec.learn.train_every));
   // Files of episodes are written in this phase too, more often.
   const double steps = static_cast<double>(p.env_steps);
   const double count = p.spec.run.episode_log ? std::max(1.0, steps / round) : row->calls;
@@ -72,7 +73,7 @@ void find_evaluating(const Profile& p, Findings& findings) {
   if (row == nullptr || row->calls <= 0) return;
   const Habit habit = by_steps(p, *row, p.spec.evaluation.every, row->calls);
   if (habit.share() < kTooMuch) return;
-  const auto now = static_cast<double>(std::max(p.spec.evaluation.every, p.spec.q.train_every));
+  const auto now = static_cast<double>(std::max(p.spec.evaluation.every, p.spec.learn.train_every));
   const double better = round_up(now * habit.factor_for(kWanted));
   findings.push_back(
       {.cause = Cause::evaluating,
@@ -131,7 +132,6 @@ void find_many_updates(const Profile& p, Findings& findings) {
   const double learning = p.share("learn") + p.share("memory");
   const double rounds = 1 - p.share("evaluate") - p.share("log") - p.share("checkpoint");
   if (ratio < kMany || learning < kMostOfRounds * rounds) return;
-  const bool is_dqn = p.spec.algorithm == Algorithm::dqn;
   findings.push_back(
       {.cause = Cause::many_updates,
        .share = learning,
@@ -140,7 +140,7 @@ void find_many_updates(const Profile& p, Findings& findings) {
            "smaller {} "
            "makes steps faster, but learns less from each: whether it learns more per second only "
            "training runs can tell.",
-           ratio, is_dqn ? "algo.updates_per_step" : "algo.epochs or a larger algo.batch"),
+           ratio, p.spec.algorithm->updates_key()),
        .evidence =
            fmt::format("{} updates on {} env steps; learning and memory take {:.0f} % of the "
                        "time",
@@ -174,9 +174,10 @@ void find_early_greed(const Profile& p, Findings& findings) {
   // Of the run. The ready-made specs that learn fastest stop exploring after 2 % of theirs.
   constexpr double kEarly = 0.01;
   constexpr double kGreedy = 0.1;  // share of random actions
-  const QOptions& q = p.spec.q;
-  const Schedule& epsilon = q.epsilon;
-  if (p.spec.algorithm == Algorithm::ppo || q.explore != Explore::epsilon_greedy) return;
+  const LearningOptions& learn = p.spec.learn;
+  const Schedule* random = p.spec.algorithm->random_actions(p.spec);
+  if (random == nullptr) return;
+  const Schedule& epsilon = *random;
   if (p.spec.net.noisy != Noisy::none) return;                             // noise explores
   if (epsilon.kind == ScheduleKind::constant && epsilon.from > 0) return;  // a choice, never over
   if (epsilon.kind == ScheduleKind::wave) return;                          // comes back
@@ -185,11 +186,11 @@ void find_early_greed(const Profile& p, Findings& findings) {
   const double whole = p.spec.run.steps < kNoLimit
                            ? static_cast<double>(p.spec.run.steps)
                            : length * static_cast<double>(p.spec.run.episodes);
-  const auto starts = static_cast<double>(q.learning_starts);
+  const auto starts = static_cast<double>(learn.learning_starts);
   const double early = std::max(starts, kEarly * whole);
   const double share =
       epsilon.at({.env_steps = static_cast<std::int64_t>(early),
-                  .updates = static_cast<std::int64_t>((early - starts) * q.updates_per_step),
+                  .updates = static_cast<std::int64_t>((early - starts) * learn.updates_per_step),
                   .episodes = static_cast<std::int64_t>(early / length)});
   if (share > kGreedy) return;
   findings.push_back(
@@ -201,7 +202,7 @@ void find_early_greed(const Profile& p, Findings& findings) {
            "algo.epsilon fall over a larger part of the run (its key over, or factor and every).",
        .evidence = fmt::format("{:.2g} % of the actions are random after {:.0f} steps of {:.3g}; "
                                "learning begins after {} (algo.learning_starts)",
-                               percent(share), early, whole, q.learning_starts)});
+                               percent(share), early, whole, learn.learning_starts)});
 }
 
 }  // namespace hotloop

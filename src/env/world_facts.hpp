@@ -1,7 +1,7 @@
-// The sizes and facts of an environment, asked once and passed on.
+// The facts of an environment that learning needs: asked once, from one copy, and passed on.
 #pragma once
 
-#include <hotloop/env_spec.hpp>
+#include <hotloop/worlds.hpp>
 
 #include "env/options.hpp"
 
@@ -13,6 +13,7 @@ struct WorldFacts {
   int steps_between_truncations = 0;  // minimum, in one row; 0 = it is never truncated
 };
 
+WorldFacts world_facts(const Worlds& worlds);
 // As they are with the options of `env`; makes one copy to ask. Throws UsageError if the environment
 // or an option is unknown.
 WorldFacts world_facts(const EnvChoice& env);

@@ -92,105 +92,57 @@ Evaluation play_episodes(BatchEnv& env, std::int64_t max_steps, ThreadTeam& team
     result.largest[i] = largest;
   }
   for (const PlayedEpisode& p : played) {
-    result.deviation += (p.total_return - result.mean) * (p.total_return - result.mean) / episodes;
+    result.std += (p.total_return - result.mean) * (p.total_return - result.mean) / episodes;
   }
-  result.deviation = std::sqrt(result.deviation);
+  result.std = std::sqrt(result.std);
   result.mean_length = static_cast<double>(steps) / episodes;
   result.episodes = std::move(played);
   return result;
 }
 
-namespace {
-
-int outputs_of_policy(const Head& head) {
-  if (const QHead* q = std::get_if<QHead>(&head)) return q->outputs();
-  return std::get<ActorCriticHead>(head).policy.outputs();
-}
-
-}  // namespace
-
-GreedyPolicy::GreedyPolicy(const Structure& structure, const Head& head, int rows)
-    : head_(head),
+GreedyPolicy::GreedyPolicy(const Structure& structure, std::shared_ptr<const ActionHead> head,
+                           int rows)
+    : head_(std::move(head)),
       rows_(rows),
-      plan_(only_outputs(structure, 0, outputs_of_policy(head))),
+      plan_(only_outputs(structure, 0, head_->outputs())),
       workspace_(plan_.structure(), rows, Use::inference),
       scratch_(
           arena_.take<float>(static_cast<std::size_t>(preferences()) * kLanes * block_count(rows))),
       preference_(block_count(rows)) {}
 
-int GreedyPolicy::preferences() const {
-  if (const QHead* q = std::get_if<QHead>(&head_)) return q->actions;
-  return std::get<ActorCriticHead>(head_).policy.outputs();
-}
-
-const float* GreedyPolicy::prefer(int block, const std::uint8_t* mask, int rows) {
-  const float* outputs = workspace_.outputs(block);
-  const int width = block_width(rows_, block);
-  float* scratch = scratch_.data() + static_cast<std::size_t>(preferences()) * kLanes * block;
-  if (const QHead* q = std::get_if<QHead>(&head_))
-    return action_values(*q, outputs, width, scratch);
-  distribution(std::get<ActorCriticHead>(head_).policy,
-               {.outputs = outputs, .width = width, .mask = mask, .rows = rows}, scratch);
-  return scratch;
-}
-
-void GreedyPolicy::choose_by_policy(const PolicyHead& policy, int block, int rows,
-                                    const Draws* draws, Actions& actions) const {
-  for (int row = 0; row < rows; ++row) {
-    const float* raw = preference_[block] + row;  // means come first
-    std::array<float, kMaxActionSize * kLanes> drawn;
-    const std::size_t place = static_cast<std::size_t>(block) * kLanes + row;
-    if (draws != nullptr) {
-      Rng rng(draws->seed, Purpose::exploration, static_cast<std::uint32_t>(place), draws->step);
-      sample(policy, preference_[block], row, rng, drawn.data());
-      raw = drawn.data();
-    }
-    if (policy.is_box()) {
-      squash(policy, raw, kLanes, &actions.boxes[place * policy.actions]);
-    } else {
-      actions.numbers[place] = static_cast<std::int32_t>(*raw);
-    }
-  }
-}
-
 void GreedyPolicy::choose(std::span<const float> parameters, const InputScale* scale,
                           std::span<const float> obs, std::span<const std::uint8_t> mask,
                           ThreadTeam& team, Actions& actions, const Draws* draws) {
-  const auto* actor = std::get_if<ActorCriticHead>(&head_);
   team.run(block_count(rows_), [&](int first, int last, int) {
     forward(plan_, parameters, obs.data(), rows_, first, last, workspace_, scale);
     for (int block = first; block < last; ++block) {
       const std::size_t row = static_cast<std::size_t>(block) * kLanes;
-      const int rows = std::min(kLanes, rows_ - block * kLanes);
-      const std::uint8_t* masks = mask.empty() ? nullptr : &mask[row * preferences()];
-      preference_[block] = prefer(block, masks, rows);
-      if (actor != nullptr && (actor->policy.is_box() || draws != nullptr)) {
-        choose_by_policy(actor->policy, block, rows, draws, actions);
-        continue;
-      }
-      std::array<std::int32_t, kLanes> greedy;
-      greedy_actions(preference_[block], preferences(), rows, masks, greedy.data());
-      std::copy_n(greedy.begin(), rows, &actions.numbers[row]);
+      const PolicyLanes lanes{.outputs = workspace_.outputs(block),
+                              .width = block_width(rows_, block),
+                              .mask = mask.empty() ? nullptr : &mask[row * head_->actions()],
+                              .rows = std::min(kLanes, rows_ - block * kLanes)};
+      float* scratch = scratch_.data() + static_cast<std::size_t>(preferences()) * kLanes * block;
+      preference_[block] = head_->prefer(lanes, scratch);
+      head_->choose(lanes, preference_[block], row, draws, actions);
     }
   });
 }
 
 std::string GreedyPolicy::opinion(int row) const {
-  const auto* actor = std::get_if<ActorCriticHead>(&head_);
-  if (actor != nullptr && actor->policy.is_box()) return "";
-  std::string text = actor == nullptr ? "Q" : "p";
+  if (head_->is_continuous()) return "";
+  std::string text = head_->is_policy() ? "p" : "Q";
   for (int a = 0; a < preferences(); ++a) {
     const float value = preference(row, a);
-    text += fmt::format(" {:.2f}", actor == nullptr ? value : std::exp(value));
+    text += fmt::format(" {:.2f}", head_->is_policy() ? std::exp(value) : value);
   }
   return text;
 }
 
 Evaluator::Evaluator(const EnvChoice& env, const EvaluationOptions& options, std::uint64_t seed,
-                     const Structure& structure, const Head& head)
+                     const Structure& structure, std::shared_ptr<const ActionHead> head)
     : max_steps_(options.max_steps),
       env_(make_worlds(env, options.episodes), options.episodes, seed, Purpose::evaluation_world),
-      policy_(structure, head, options.episodes) {}
+      policy_(structure, std::move(head), options.episodes) {}
 
 Evaluation Evaluator::run(std::span<const float> parameters, const InputScale* scale,
                           ThreadTeam& team, bool sample) {

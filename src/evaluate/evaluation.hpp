@@ -8,15 +8,17 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "algo/common/action_head.hpp"
 #include "core/arena.hpp"
 #include "core/thread_team.hpp"
 #include "env/batch_env.hpp"
 #include "net/network.hpp"
-#include "algo/common/learner.hpp"
+#include "spec/spec.hpp"
 
 namespace hotloop {
 
@@ -29,7 +31,7 @@ struct PlayedEpisode {
 
 struct Evaluation {
   double mean = 0;
-  double deviation = 0;  // standard deviation over episodes
+  double std = 0;  // over episodes
   double mean_length = 0;
   std::vector<PlayedEpisode> episodes;  // by row
   std::array<double, kMaxMeasures>
@@ -46,37 +48,27 @@ std::vector<double> measures_of(const Evaluation& evaluation, int measure);
 Evaluation play_episodes(BatchEnv& env, std::int64_t max_steps, ThreadTeam& team,
                          const std::function<void(Actions& actions)>& choose);
 
-// Where the draws of a policy that is not greedy come from: row i has (seed, exploration, i, step).
-struct Draws {
-  std::uint64_t seed, step;
-};
-
 // The greedy choice of a network for a batch of observations: the action of the largest value or
 // probability, or the mean of a Gaussian. A policy may also be asked to draw, as in training.
 class GreedyPolicy {
  public:
-  GreedyPolicy(const Structure& structure, const Head& head, int rows);
+  GreedyPolicy(const Structure& structure, std::shared_ptr<const ActionHead> head, int rows);
 
   // `scale` normalises observations, as it stands; null = none.
   void choose(std::span<const float> parameters, const InputScale* scale,
               std::span<const float> obs, std::span<const std::uint8_t> mask, ThreadTeam& team,
               Actions& actions, const Draws* draws = nullptr);
-  // What `choose` last saw in a row, in words: "Q 1.20 0.85", "p 0.99 0.01"; nothing for a box.
+  // What `choose` last saw in a row, in words: "Q 1.20 0.85", "p 0.99 0.01"; nothing for continuous
+  // actions.
   std::string opinion(int row) const;
-  // The same as numbers: Q(s, a), or log p(a | s) (masked ones -1e30), or of a box the means and then
-  // the logarithms of the deviations, both before they are squashed into its bounds.
-  int preferences() const;
+  // The same as numbers: see ActionHead.
+  int preferences() const { return head_->preferences(); }
   float preference(int row, int i) const {
     return preference_[row / kLanes][i * kLanes + row % kLanes];
   }
 
  private:
-  // [preferences()][kLanes] of a block: Q(s, a), or log p(a | s), or means.
-  const float* prefer(int block, const std::uint8_t* mask, int rows);
-  void choose_by_policy(const PolicyHead& policy, int block, int rows, const Draws* draws,
-                        Actions& actions) const;
-
-  Head head_;
+  std::shared_ptr<const ActionHead> head_;
   int rows_;
   Plan plan_;  // of what the choice depends on
   Workspace workspace_;
@@ -88,7 +80,7 @@ class GreedyPolicy {
 class Evaluator {
  public:
   Evaluator(const EnvChoice& env, const EvaluationOptions& options, std::uint64_t seed,
-            const Structure& structure, const Head& head);
+            const Structure& structure, std::shared_ptr<const ActionHead> head);
 
   // `sample`: the policy draws its actions, as in training.
   Evaluation run(std::span<const float> parameters, const InputScale* scale, ThreadTeam& team,

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "algo/common/algorithm.hpp"
 #include "profile/report.hpp"
 
 namespace hotloop {
@@ -88,7 +89,7 @@ Json profile_json(const Profile& p) {
   const ThreadUse& t = p.threads;
   return {{"spec", p.spec.name},
           {"seed", p.spec.run.seed},
-          {"algorithm", describe_algorithm(p.spec)},
+          {"algorithm", p.spec.algorithm->describe(p.spec)},
           {"env", p.spec.env},
           {"envs", p.spec.envs},
           {"network", p.network},

@@ -4,7 +4,6 @@
 
 #include "net/lanes.hpp"
 #include "net/work.hpp"
-#include "algo/common/learner.hpp"
 #include "train/progress.hpp"
 
 namespace hotloop {
@@ -14,23 +13,14 @@ namespace {
 double mean_rows(int rows, int part) { return 1.0 * rows / ((rows + part - 1) / part); }
 
 // Samples that one visit to a phase passes through the network.
-double rows_per_visit(Phase phase, const TrainSpec& spec) {
-  const bool is_dqn = spec.algorithm == Algorithm::dqn;
-  // PPO goes through its shards block by block.
-  const int shard = spec.algorithm == Algorithm::ppo ? kLanes : BatchShard::kRows;
-  const int batch = spec.q.batch;
-  switch (phase) {
-    case Phase::act_forward:
-      return mean_rows(spec.envs, kLanes);
-    case Phase::learn_target:
-      return mean_rows(batch, shard) * (spec.q.double_q ? 2 : 1);
-    case Phase::learn_backward:
-      // A DQN learns all shards of its thread in one visit.
-      if (is_dqn) return 1.0 * batch / std::min(spec.run.threads, (batch + shard - 1) / shard);
-      return mean_rows(batch, shard);
-    default:
-      return mean_rows(batch, shard);
+double rows_per_visit(Phase phase, const TrainSpec& spec, const LearningWork& work) {
+  const int shard = work.shard, batch = spec.learn.batch;
+  if (phase == Phase::act_forward) return mean_rows(spec.envs, kLanes);
+  if (phase == Phase::learn_target) return mean_rows(batch, shard) * work.target_passes;
+  if (phase == Phase::learn_backward && work.shards_in_one_visit) {
+    return 1.0 * batch / std::min(spec.run.threads, (batch + shard - 1) / shard);
   }
+  return mean_rows(batch, shard);
 }
 
 // Arrays of the size of the parameters that a step of the optimiser reads and writes.
@@ -46,32 +36,17 @@ double optimiser_arrays(const OptimiserOptions& o) {
   }
 }
 
-Structure acting_network(const TrainSpec& spec, const Structure& network) {
-  if (spec.algorithm != Algorithm::ppo) return network;
-  return Ppo::acting_part(network, std::get<ActorCriticHead>(network_head(spec)));
-}
-
 }  // namespace
 
-int shard_rows(const TrainSpec& spec, const Structure& network) {
-  return spec.algorithm == Algorithm::ppo ? Ppo::shard_rows(network) : BatchShard::kRows;
-}
-
-double bytes_per_transition(const TrainSpec& spec) {
-  if (spec.algorithm == Algorithm::dqn) return Replay::bytes_per_transition(replay_shape(spec));
-  const RolloutShape shape = rollout_shape(spec);
-  return static_cast<double>(Rollout::bytes_needed(shape)) / (1.0 * shape.steps * shape.lanes);
-}
-
-PhaseWork work_in_phase(Phase phase, const TrainSpec& spec, const Structure& network,
-                        const PhaseCounts& counts) {
+PhaseWork work_in_phase(Phase phase, const TrainSpec& spec, const LearningWork& learning,
+                        const Structure& network, const PhaseCounts& counts) {
   PhaseWork work{.flop = kNone, .bytes = kNone};
-  const double rows = counts.calls * rows_per_visit(phase, spec);
+  const double rows = counts.calls * rows_per_visit(phase, spec, learning);
   const double parameters = sizeof(float) * static_cast<double>(network.storage);
-  const double drawn = counts.updates * spec.q.batch * spec.q.accumulate / spec.q.repeats;
+  const double drawn = counts.updates * learning.drawn_per_update;
   switch (phase) {
     case Phase::act_forward:
-      work.flop = rows * work_of(acting_network(spec, network)).forward;
+      work.flop = rows * work_of(learning.acting).forward;
       break;
     case Phase::learn_target:
     case Phase::learn_forward:
@@ -81,10 +56,10 @@ PhaseWork work_in_phase(Phase phase, const TrainSpec& spec, const Structure& net
       work.flop = rows * work_of(network).backward;
       break;
     case Phase::memory_push:
-      work.bytes = counts.env_steps * bytes_per_transition(spec);
+      work.bytes = counts.env_steps * learning.bytes_per_transition;
       break;
     case Phase::memory_gather:
-      work.bytes = 2 * drawn * bytes_per_transition(spec);
+      work.bytes = 2 * drawn * learning.bytes_per_transition;
       break;
     case Phase::learn_clip:
       work.bytes = counts.updates * parameters;

@@ -2,6 +2,7 @@
 // must read and write.
 #pragma once
 
+#include "algo/common/algorithm.hpp"
 #include "core/phase_clock.hpp"
 #include "net/structure.hpp"
 #include "spec/spec.hpp"
@@ -18,13 +19,7 @@ struct PhaseWork {
   double bytes = 0;  // likewise
 };
 
-PhaseWork work_in_phase(Phase phase, const TrainSpec& spec, const Structure& network,
-                        const PhaseCounts& counts);
-
-// Rows of a batch that one thread learns at the least.
-int shard_rows(const TrainSpec& spec, const Structure& network);
-
-// Of the replay memory, or of the rollout.
-double bytes_per_transition(const TrainSpec& spec);
+PhaseWork work_in_phase(Phase phase, const TrainSpec& spec, const LearningWork& work,
+                        const Structure& network, const PhaseCounts& counts);
 
 }  // namespace hotloop

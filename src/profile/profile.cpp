@@ -46,7 +46,7 @@ struct ThreadTimes {
 // Pipelined rounds overlap on two cores, which one clock cannot tell apart; one after the other they do the
 // same.
 TrainSpec in_turn(TrainSpec spec) {
-  if (spec.q.pipelined) spec.run.threads = 1;
+  if (spec.learn.pipelined) spec.run.threads = 1;
   return spec;
 }
 
@@ -103,7 +103,7 @@ class Profiler {
       session_.advance();
     }
     profile_.learnt = trainer().counters().updates > 0;
-    if (!profile_.learnt || trainer().spec().q.learning_starts == 0) return;
+    if (!profile_.learnt || trainer().spec().learn.learning_starts == 0) return;
     profile_.warm_up_seconds = watch.seconds();
     profile_.warm_up_steps = trainer().counters().env_steps;
   }
@@ -152,7 +152,8 @@ class Profiler {
     profile_.episodes = c.episodes - before_.episodes;
     profile_.learnt |= profile_.updates > 0;
     profile_.resident_end = resident_bytes();
-    profile_.bytes_per_transition = bytes_per_transition(profile_.spec);
+    work_ = trainer().spec().algorithm->work(trainer().spec(), trainer().world());
+    profile_.bytes_per_transition = work_.bytes_per_transition;
     const double vector_steps = std::max(
         1.0, static_cast<double>(profile_.env_steps) / static_cast<double>(profile_.spec.envs));
     profile_.cpu_share = (thread.cpu_seconds - thread_before_.cpu_seconds) / profile_.wall_seconds;
@@ -191,7 +192,7 @@ class Profiler {
         if (next < static_cast<std::size_t>(Phase::evaluate)) allocations += s.allocations;
         if (s.seconds <= 0) continue;
         const PhaseWork work =
-            work_in_phase(static_cast<Phase>(next), trainer().spec(), network,
+            work_in_phase(static_cast<Phase>(next), trainer().spec(), work_, network,
                           {.calls = s.calls,
                            .env_steps = static_cast<double>(profile_.env_steps),
                            .updates = static_cast<double>(profile_.updates),
@@ -250,6 +251,7 @@ class Profiler {
   Counters before_;
   ThreadTeam::Use use_before_;
   ThreadTimes thread_before_;
+  LearningWork work_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "algo/common/algorithm.hpp"
 #include "core/text.hpp"
 
 namespace hotloop {
@@ -91,8 +92,8 @@ std::vector<NamedLine> lines_above(const Profile& p) {
       {"algorithm",
        fmt::format(
            "{} on {} x {}, batch {}, {}",
-           describe_algorithm(p.spec) + (p.spec.q.pipelined ? " (here one after the other)" : ""),
-           p.spec.envs, p.spec.env, p.spec.q.batch, plural(p.spec.run.threads, "thread"))},
+           p.spec.algorithm->describe(p.spec) + (p.spec.learn.pipelined ? " (here one after the other)" : ""),
+           p.spec.envs, p.spec.env, p.spec.learn.batch, plural(p.spec.run.threads, "thread"))},
       {"network", p.network},
       {"CPU", p.cpu},
       {"measured", measured(p)}};

@@ -5,62 +5,52 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include <hotloop/error.hpp>
 
+#include "record/json_fields.hpp"
 #include "record/safetensors.hpp"
+#include "train/feasible.hpp"
 
 namespace hotloop {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
-
 constexpr std::size_t kDigits = 16;  // of the env steps in a file's name
-constexpr const char* kFormat = "hotloop-checkpoint-6";
+constexpr const char* kFormat = "hotloop-checkpoint-7";
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-double number(const Json& value) { return value.is_null() ? kNone : value.get<double>(); }
-Json numbers(std::span<const double> values) {
-  Json list = Json::array();
-  for (const double value : values) list.push_back(number(value));
-  return list;
-}
-
-Json to_state(const Trainer& trainer, const RunRecord& r) {
-  const Counters& c = trainer.counters();
+Json to_state(const Trainer& trainer, const RunRecord& record) {
+  Json state;
+  visit_counters(trainer.counters(), WriteFields{state["counters"]});
   const Window& w = trainer.window();
-  return {{"counters",
-           {c.env_steps, c.updates, c.episodes, c.train_events, c.batches, c.target_updates}},
-          {"window_counts", {w.episodes, w.updates}},
-          {"window_sums",
-           {number(w.returns), number(w.loss), number(w.mean_q), number(w.gradient_norm),
-            number(w.entropy), number(w.kl), number(w.clipped)}},
-          {"rewards", {trainer.rewards().least, trainer.rewards().most}},
-          {"seconds", r.seconds},
-          {"group_seconds", numbers(r.group_seconds)},
-          {"greedy", {number(r.greedy_return), number(r.greedy_deviation)}},
-          {"greedy_measures", numbers(r.greedy_measures)},
-          {"lowest_return", number(r.lowest_return)},
-          {"best_return", number(r.best_return)},
-          {"best_score", number(r.best_score)},
-          {"best_env_steps", r.best_env_steps},
-          {"greedy_env_steps", r.greedy_env_steps},
-          {"solved", r.solved},
-          {"solved_env_steps", r.solved_env_steps},
-          {"solved_seconds", number(r.solved_seconds)},
-          {"metrics_bytes", r.metrics_bytes},
-          {"episode_bytes", r.episode_bytes},
-          {"health", {r.health.bad, r.health.raised, r.health.had_endings}},
-          {"warnings", r.health.warnings}};
+  Json& window = state["window"];
+  window = {{"returns", to_field(w.returns)}, {"episodes", w.episodes}, {"updates", w.updates}};
+  const std::vector<std::string_view> columns = trainer.learner().columns();
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    window["sums"][std::string(columns[i])] = to_field(w.sums[i]);
+  }
+  state["rewards"] = {{"lowest", trainer.rewards().lowest}, {"highest", trainer.rewards().highest}};
+  visit_record(record, WriteFields{state["record"]});
+  return state;
 }
 
-// Older ones know only how large rewards were, not of which sign.
-RewardRange rewards_of(const Json& state) {
-  if (state.contains("rewards")) return {state["rewards"].at(0), state["rewards"].at(1)};
-  const double largest = state.at("largest_reward");
-  return {-largest, largest};
+void from_state(const Json& state, Trainer& trainer, RunRecord& record) {
+  Counters counters;
+  visit_counters(counters, ReadFields{state.at("counters")});
+  Window window;
+  const Json& kept = state.at("window");
+  from_field(kept.at("returns"), window.returns);
+  from_field(kept.at("episodes"), window.episodes);
+  from_field(kept.at("updates"), window.updates);
+  const std::vector<std::string_view> columns = trainer.learner().columns();
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    from_field(kept.at("sums").at(std::string(columns[i])), window.sums[i]);
+  }
+  RewardRange rewards;
+  from_field(state.at("rewards").at("lowest"), rewards.lowest);
+  from_field(state.at("rewards").at("highest"), rewards.highest);
+  trainer.restore(counters, window, rewards);
+  visit_record(record, ReadFields{state.at("record")});
 }
 
 // The part of a spec that decides how training goes. How long to run, how to save and how to
@@ -71,14 +61,14 @@ std::string identity(const TrainSpec& spec) {
   same.about = "";
   same.run = RunOptions{};
   same.run.seed = spec.run.seed;
-  same.run.steps = std::max(same.run.steps, spec.q.learning_starts);
+  same.run.steps = std::max(same.run.steps, spec.learn.learning_starts);
   same.evaluation = EvaluationOptions{};
   return to_yaml(same);
 }
 
-// Who resumes may measure by other rules. Scores of the old ones say nothing then, and the last evaluation
-// says whether the run is solved.
-void judge_anew(RunRecord& record, const EvaluationOptions& before, const Trainer& trainer) {
+// A resumed run may be measured by other rules. Scores by the old ones say nothing then, and the last
+// evaluation says whether the run is solved.
+void judge_again(RunRecord& record, const EvaluationOptions& before, const Trainer& trainer) {
   const EvaluationOptions& now = trainer.spec().evaluation;
   const EnvSpec& env = trainer.env().spec();
   if (now.best != before.best || now.episodes != before.episodes ||
@@ -149,48 +139,8 @@ void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& recor
         path, path));
   }
   const Json state = Json::parse(file.metadata("state"));
-  const auto counts = state.at("counters").get<std::array<std::int64_t, 6>>();
-  const auto window_counts = state.at("window_counts").get<std::array<std::int64_t, 2>>();
-  std::array<double, 7> sums;
-  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = number(state.at("window_sums").at(i));
-  trainer.restore({counts[0], counts[1], counts[2], counts[3], counts[4], counts[5]},
-                  {.returns = sums[0],
-                   .episodes = window_counts[0],
-                   .loss = sums[1],
-                   .mean_q = sums[2],
-                   .gradient_norm = sums[3],
-                   .entropy = sums[4],
-                   .kl = sums[5],
-                   .clipped = sums[6],
-                   .updates = window_counts[1]},
-                  rewards_of(state));
-  record.seconds = state.at("seconds");
-  if (state.contains("group_seconds")) {  // older ones do not say
-    const Json& groups = state.at("group_seconds");
-    for (std::size_t i = 0; i < record.group_seconds.size(); ++i)
-      record.group_seconds[i] = number(groups.at(i));
-  }
-  record.greedy_return = number(state.at("greedy")[0]);
-  record.greedy_deviation = number(state.at("greedy")[1]);
-  const Json& measures = state.at("greedy_measures");
-  for (int i = 0; i < kMaxMeasures; ++i) record.greedy_measures[i] = number(measures.at(i));
-  record.lowest_return =
-      state.contains("lowest_return") ? number(state.at("lowest_return")) : kNone;
-  record.best_return = number(state.at("best_return"));
-  record.best_score = number(state.at("best_score"));
-  record.best_env_steps = state.at("best_env_steps");
-  record.greedy_env_steps = state.at("greedy_env_steps");
-  record.solved = state.at("solved");
-  record.solved_env_steps = state.at("solved_env_steps");
-  record.solved_seconds = number(state.at("solved_seconds"));
-  record.metrics_bytes = state.at("metrics_bytes");
-  record.episode_bytes =
-      state.value("episode_bytes", std::uint64_t{0});  // older ones have no such file
-  record.health.bad = state.at("health")[0];
-  record.health.raised = state.at("health")[1];
-  record.health.had_endings = state.at("health")[2];
-  record.health.warnings = state.at("warnings").get<std::vector<std::string>>();
-  judge_anew(record, saved_spec.evaluation, trainer);
+  from_state(state, trainer, record);
+  judge_again(record, saved_spec.evaluation, trainer);
 
   trainer.env().restore(file.bytes("env"));
   file.copy("best", best);

@@ -52,26 +52,16 @@ std::vector<std::string> MetricsLog::write(Trainer& trainer, RunRecord& record) 
   const bool evaluated = !std::isnan(record.greedy_return);
   add_measures("greedy_measures",
                [&](int i) { return evaluated ? record.greedy_measures[i] : kNone; });
-  add(row, "loss", mean(w.loss, w.updates));
-  add(row, "mean_q", mean(w.mean_q, w.updates));
-  add(row, "gradient_norm", mean(w.gradient_norm, w.updates));
-  add(row, "entropy", mean(w.entropy, w.updates));
-  add(row, "kl", mean(w.kl, w.updates));
-  add(row, "clipped", mean(w.clipped, w.updates));
+  const std::vector<std::string_view> columns = trainer.learner().columns();
+  for (std::size_t i = 0; i < columns.size(); ++i) add(row, columns[i], mean(w.sums[i], w.updates));
   const Health health = examine(trainer);
   add(row, "largest_q", health.largest_q);
   add(row, "q_bound", health.q_bound);
   add(row, "action_gap", health.action_gap);
   add(row, "terminal_share", health.terminal_share);
   add(row, "target_lag", health.target_lag);
-  const QOptions& q = trainer.spec().q;
-  const bool boltzmann = q.explore == Explore::boltzmann;
-  const bool is_ppo = trainer.spec().algorithm == Algorithm::ppo;
-  add(row, "epsilon", boltzmann || is_ppo ? kNone : trainer.now(q.epsilon));
-  add(row, "temperature", boltzmann ? trainer.now(q.temperature) : kNone);
-  add(row, "beta", q.prioritised ? trainer.now(q.beta) : kNone);
-  add(row, "entropy_weight", is_ppo ? trainer.now(trainer.spec().ppo.entropy) : kNone);
-  add(row, "learning_rate", trainer.now(q.learning_rate));
+  trainer.learner().settings(
+      c, [&](std::string_view name, double value) { add(row, name, value); });
   std::vector<std::string> warnings = watch(health, trainer.spec(), c.env_steps, record.health);
   fmt::format_to(std::back_inserter(row), ",\"warnings\":{}", nlohmann::json(warnings).dump());
   fmt::format_to(std::back_inserter(row), ",\"resident_bytes\":{},\"time\":{{", resident_bytes());

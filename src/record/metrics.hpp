@@ -8,13 +8,14 @@
 //   measures                                  means over the last 100 episodes of what the
 //                                             environment measures, by name
 //   greedy_measures                           means of the last evaluation, likewise
-//   loss, mean_q, gradient_norm               means over the updates since the previous row; ppo: of V
-//   entropy, kl, clipped                      likewise, of ppo: entropy of the policy, divergence from
-//                                             the one that acted, share of ratios beyond the clip
+//   loss, mean_q, gradient_norm               means over the updates since the previous row of what the
+//                                             algorithm reports; ppo: mean_q is of V, and besides
+//   entropy, kl, clipped                      entropy of the policy, divergence from the one that acted,
+//                                             share of ratios beyond the clip
 //   largest_q, q_bound, action_gap,           signs of health, see health.hpp; null where they do
 //   terminal_share, target_lag                not apply
-//   epsilon, temperature, beta,               now; null where they do not apply
-//   entropy_weight, learning_rate
+//   epsilon, temperature, beta,               schedules of the algorithm, as they are now
+//   ent_coef, learning_rate
 //   warnings                                  in words, raised by this row
 //   resident_bytes                            memory of the process
 //   time                                      share of each phase of the clock in this session

@@ -10,9 +10,10 @@
 
 #include <hotloop/error.hpp>
 
+#include "algo/common/learner.hpp"
 #include "record/env_facts.hpp"
 #include "record/safetensors.hpp"
-#include "train/trainer.hpp"
+#include "train/feasible.hpp"
 
 namespace hotloop {
 namespace {
@@ -53,7 +54,7 @@ void save_model(const std::string& path, const Model& model) {
     views.push_back(tensor(kMean, std::span<const float>(model.input_mean)));
     views.push_back(tensor(kFactor, std::span<const float>(model.input_factor)));
   }
-  if (model.spec.q.normalise_rewards) {
+  if (model.spec.learn.normalise_rewards) {
     views.push_back(tensor(kRewardFactor, std::span<const float>(&model.reward_factor, 1)));
   }
   write_safetensors(
@@ -103,13 +104,34 @@ Model load_model(const std::string& path) {
   return model;
 }
 
-std::string parameters_hash(const Structure& structure, std::span<const float> parameters) {
-  std::vector<float> all;
+namespace {
+
+void append_packed(const Structure& structure, std::span<const float> parameters,
+                   std::vector<float>& all) {
   for (const TensorInfo& info : tensors(structure)) {
     const std::vector<float> values = packed(info, parameters);
     all.insert(all.end(), values.begin(), values.end());
   }
+}
+
+std::string hash_of(const std::vector<float>& all) {
   return fmt::format("{:016x}", XXH3_64bits(all.data(), all.size() * sizeof(float)));
+}
+
+}  // namespace
+
+std::string parameters_hash(const Structure& structure, std::span<const float> parameters) {
+  std::vector<float> all;
+  append_packed(structure, parameters, all);
+  return hash_of(all);
+}
+
+std::string parameters_hash(Learner& learner) {
+  std::vector<float> all;
+  for (const NamedNetwork& named : learner.networks()) {
+    append_packed(named.network->structure(), named.network->online(), all);
+  }
+  return hash_of(all);
 }
 
 }  // namespace hotloop

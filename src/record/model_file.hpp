@@ -16,6 +16,8 @@
 
 namespace hotloop {
 
+class Learner;
+
 struct Model {
   TrainSpec spec;
   Structure structure;
@@ -31,7 +33,8 @@ struct Model {
 void save_model(const std::string& path, const Model& model);
 Model load_model(const std::string& path);
 
-// XXH3-64 of the real parameters (padding left out), 16 hex digits.
+// XXH3-64 of the real parameters (padding left out), 16 hex digits; of all networks of a learner in order.
 std::string parameters_hash(const Structure& structure, std::span<const float> parameters);
+std::string parameters_hash(Learner& learner);
 
 }  // namespace hotloop

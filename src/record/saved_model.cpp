@@ -9,6 +9,7 @@
 #include "core/text.hpp"
 #include "env/registry.hpp"
 #include "env/file/world_file.hpp"
+#include "train/feasible.hpp"
 
 namespace hotloop {
 namespace {
@@ -50,7 +51,7 @@ TrainSpec with_options(const TrainSpec& spec, std::span<const std::string> overr
   const auto shape = [](const EnvSpec& env) {
     return env.actions > 0
                ? fmt::format("{} observations and {} actions", env.obs, env.actions)
-               : fmt::format("{} observations and a box of {}", env.obs, env.action_size);
+               : fmt::format("{} observations and {} continuous actions", env.obs, env.action_size);
   };
   if (shape(now) == shape(before)) return changed;
   throw UsageError(fmt::format("--set: with these options {} has {}; the model knows {}", spec.env,
@@ -73,15 +74,7 @@ SavedModel load_saved_model(const std::string& run, const std::string& which,
 
 void check_world_fits(const SavedModel& saved) {
   const EnvSpec env = env_spec(saved.model.spec.world());
-  const int knows = std::visit(
-      [](const auto& head) {
-        if constexpr (requires { head.policy; }) {
-          return head.policy.actions;
-        } else {
-          return head.actions;
-        }
-      },
-      saved.head);
+  const int knows = saved.head->actions();
   const int has = env.actions > 0 ? env.actions : env.action_size;
   if (env.obs == saved.model.structure.inputs && has == knows) return;
   throw UsageError(fmt::format(
@@ -94,10 +87,10 @@ Evaluation evaluate_model(const SavedModel& saved, const EvaluationOptions& opti
                           std::uint64_t seed, ThreadTeam& team, bool sample) {
   const Model& model = saved.model;
   check_world_fits(saved);
-  if (sample && !std::holds_alternative<ActorCriticHead>(saved.head)) {
+  if (sample && !saved.head->is_policy()) {
     throw UsageError(fmt::format(
         "--sample: {} was trained by {}, which learns values, not a policy to draw from",
-        saved.path, kAlgorithmNames[static_cast<std::size_t>(model.spec.algorithm)]));
+        saved.path, model.spec.algorithm->name()));
   }
   const EnvChoice world = model.spec.world();
   const InputScale scale = saved.scale();

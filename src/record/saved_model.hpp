@@ -12,8 +12,8 @@ namespace hotloop {
 struct SavedModel {
   std::string path;
   Model model;
-  Head
-      head;  // as it was trained: other options may change the bounds of actions, not what it means
+  // As it was trained: other options may change the bounds of actions, not what it means.
+  std::shared_ptr<const ActionHead> head;
 
   InputScale scale() const { return {model.input_mean.data(), model.input_factor.data()}; }
   bool is_scaled() const { return !model.input_mean.empty(); }

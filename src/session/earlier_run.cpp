@@ -2,19 +2,19 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "core/file.hpp"
 #include "core/system.hpp"
 #include "env/file/world_file.hpp"
 #include "record/checkpoint.hpp"
+#include "record/json_fields.hpp"
+#include "session/result.hpp"
 #include "train/progress.hpp"
 
 namespace hotloop {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 std::string text_of(const std::string& path) {
   std::error_code error;
@@ -51,50 +51,22 @@ bool can_be_resumed(const std::string& folder) {
 std::optional<TrainResult> read_result(const std::string& run_dir) {
   const Json json = Json::parse(text_of(run_dir + "/result.json"), nullptr, false);
   if (!json.is_object()) return {};
-  const auto number = [](const Json& from, const std::string& key) {
-    return from.contains(key) && from[key].is_number() ? from[key].get<double>() : kNone;
-  };
-  const auto list = [&](const std::string& key) {
-    std::vector<std::pair<std::string, double>> values;
-    if (!json.contains(key)) return values;
-    for (const auto& [name, value] : json[key].items()) {
-      values.emplace_back(name, number(json[key], name));
+  // What a run did not measure is not there, or null.
+  const auto read = [&](const char* name, auto& value) {
+    using Value = std::remove_reference_t<decltype(value)>;
+    const bool is_there = json.contains(name) && !json[name].is_null();
+    if (is_there) {
+      from_field(json[name], value);
+    } else if constexpr (std::is_same_v<Value, double>) {
+      value = kNone;
     }
-    return values;
   };
   try {
-    const auto whole = [&](const char* key) { return json.at(key).get<std::int64_t>(); };
-    const bool solved = json.at("solved").get<bool>();
-    return TrainResult{.spec = json.at("spec").get<std::string>(),
-                       .seed = json.at("seed").get<std::uint64_t>(),
-                       .env_steps = whole("env_steps"),
-                       .updates = whole("updates"),
-                       .declared_updates = whole("declared_updates"),
-                       .updates_per_step = number(json, "updates_per_step"),
-                       .train_events = whole("train_events"),
-                       .batches = whole("batches"),
-                       .target_updates = whole("target_updates"),
-                       .episodes = whole("episodes"),
-                       .threads = json.at("threads").get<int>(),
-                       .wall_seconds = number(json, "wall_seconds"),
-                       .eval_return_mean = number(json, "eval_return_mean"),
-                       .eval_return_std = number(json, "eval_return_std"),
-                       .best_return_mean = number(json, "best_return_mean"),
-                       .solved = solved,
-                       .solved_env_steps = solved ? whole("solved_env_steps") : 0,
-                       .solved_seconds = solved ? number(json, "solved_seconds") : 0,
-                       .params_hash = json.at("params_hash").get<std::string>(),
-                       .run_dir = run_dir,
-                       .cpu = json.at("cpu").get<std::string>(),
-                       .interrupted = false,
-                       .warnings = json.at("warnings").get<std::vector<std::string>>(),
-                       .score_last100 = number(json, "score_last100"),
-                       .score_max = number(json, "score_max"),
-                       .score_greedy = number(json, "score_greedy"),
-                       .measures = list("measures"),
-                       .time = list("time"),
-                       .episode_return_mean = number(json, "episode_return_mean"),
-                       .episode_return_last100 = number(json, "episode_return_last100")};
+    TrainResult result;
+    visit_result(result, read);
+    if (result.params_hash.empty()) return {};
+    result.run_dir = run_dir;
+    return result;
   } catch (const Json::exception&) {
     return {};
   }

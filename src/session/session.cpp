@@ -9,18 +9,22 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "algo/common/algorithm.hpp"
+#include "algo/common/rounds.hpp"
 #include "core/system.hpp"
 #include "env/file/world_file.hpp"
 #include "record/checkpoint.hpp"
 #include "record/env_facts.hpp"
 #include "record/graph_report.hpp"
 #include "record/model_file.hpp"
+#include "record/json_fields.hpp"
+#include "session/result.hpp"
+#include "train/feasible.hpp"
 
 namespace hotloop {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 double seconds_between(std::chrono::steady_clock::time_point start,
                        std::chrono::steady_clock::time_point end) {
@@ -54,7 +58,7 @@ Session::Session(const TrainSpec& spec, std::string run_dir, const SessionHooks&
       lock_(run_dir_ + "/.lock", run_dir_),
       trainer_(spec),
       evaluator_(spec.world(), spec.evaluation, spec.run.seed, trainer_.network().structure(),
-                 network_head(spec)),
+                 spec.algorithm->head(spec, trainer_.world())),
       rule_(spec.evaluation, evaluator_.spec()),
       threshold_(solved_threshold(spec.evaluation, trainer_.env().spec())),
       best_(all_of_model()) {}
@@ -170,7 +174,7 @@ void Session::evaluate() {
   const std::int64_t now = trainer_.counters().env_steps;
   warn_of_cuts(e);
   record_.greedy_return = e.mean;
-  record_.greedy_deviation = e.deviation;
+  record_.greedy_std = e.std;
   record_.greedy_measures = e.measures;
   record_.greedy_env_steps = now;
   record_.lowest_return = std::fmin(record_.lowest_return, e.mean);
@@ -199,7 +203,7 @@ void Session::warn(const std::string& text) {
 // A run that ends far below its best has lost most of what it had learnt.
 void Session::warn_of_collapse(const Evaluation& last) {
   const double best = record_.best_return, range = best - record_.lowest_return;
-  const double chance = last.deviation / std::sqrt(static_cast<double>(last.episodes.size()));
+  const double chance = last.std / std::sqrt(static_cast<double>(last.episodes.size()));
   const double fall = best - last.mean;
   if (!(fall > 0.5 * range && fall > 3 * chance && range > 0.25 * std::abs(best))) return;
   warn(
@@ -209,7 +213,7 @@ void Session::warn_of_collapse(const Evaluation& last) {
                   best, record_.best_env_steps, last.mean));
 }
 
-// Whoever leaves the limit as it is does not expect to reach it.
+// A user who leaves the limit as it is does not expect to reach it.
 void Session::warn_of_cuts(const Evaluation& evaluation) {
   const std::int64_t limit = trainer_.spec().evaluation.max_steps;
   const bool cut = std::ranges::any_of(evaluation.episodes, [](auto& e) { return !e.finished; });
@@ -310,20 +314,20 @@ TrainResult Session::result(bool interrupted) {
       .updates = trainer_.counters().updates,
       .declared_updates = declared_updates(
           spec, spec.run.steps == kNoLimit ? trainer_.counters().env_steps : spec.run.steps),
-      .updates_per_step = spec.q.updates_per_step,
+      .updates_per_step = spec.learn.updates_per_step,
       .train_events = trainer_.counters().train_events,
-      .batches = trainer_.counters().batches * spec.q.accumulate,
+      .batches = trainer_.counters().batches * spec.learn.accumulate,
       .target_updates = trainer_.counters().target_updates,
       .episodes = trainer_.counters().episodes,
       .threads = spec.run.threads,
       .wall_seconds = record_.seconds,
       .eval_return_mean = record_.greedy_return,
-      .eval_return_std = record_.greedy_deviation,
+      .eval_return_std = record_.greedy_std,
       .best_return_mean = record_.best_return,
       .solved = record_.solved,
       .solved_env_steps = record_.solved_env_steps,
       .solved_seconds = record_.solved_seconds,
-      .params_hash = parameters_hash(trainer_.network().structure(), trainer_.network().online()),
+      .params_hash = parameters_hash(trainer_.learner()),
       .run_dir = run_dir_,
       .cpu = cpu_name(),
       .interrupted = interrupted,

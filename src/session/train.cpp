@@ -1,51 +1,24 @@
 #include <hotloop/train.hpp>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "record/json_fields.hpp"
+#include "session/result.hpp"
 #include "session/session.hpp"
+#include "train/feasible.hpp"
 
 namespace hotloop {
 
 std::string to_json(const TrainResult& r) {
-  using Json = nlohmann::ordered_json;
-  const auto number = [](double value) {
-    return std::isfinite(value) ? Json(value) : Json(nullptr);
-  };
-  Json json = {
-      {"spec", r.spec},
-      {"seed", r.seed},
-      {"env_steps", r.env_steps},
-      {"updates", r.updates},
-      {"declared_updates", r.declared_updates},
-      {"updates_per_step", r.updates_per_step},
-      {"train_events", r.train_events},
-      {"batches", r.batches},
-      {"target_updates", r.target_updates},
-      {"episodes", r.episodes},
-      {"threads", r.threads},
-      {"wall_seconds", r.wall_seconds},
-      {"env_steps_per_second", number(static_cast<double>(r.env_steps) / r.wall_seconds)},
-      {"updates_per_second", number(static_cast<double>(r.updates) / r.wall_seconds)},
-      {"eval_return_mean", number(r.eval_return_mean)},
-      {"eval_return_std", number(r.eval_return_std)},
-      {"best_return_mean", number(r.best_return_mean)},
-      {"solved", r.solved},
-      {"solved_env_steps", r.solved ? Json(r.solved_env_steps) : Json(nullptr)},
-      {"solved_seconds", r.solved ? number(r.solved_seconds) : Json(nullptr)},
-      {"params_hash", r.params_hash},
-      {"run_dir", r.run_dir},
-      {"cpu", r.cpu},
-      {"interrupted", r.interrupted},
-      {"warnings", r.warnings},
-      {"episode_return_mean", number(r.episode_return_mean)},
-      {"episode_return_last100", number(r.episode_return_last100)},
-  };
-  if (!r.measures.empty()) {
-    json["score_last100"] = number(r.score_last100);
-    json["score_max"] = number(r.score_max);
-    json["score_greedy"] = number(r.score_greedy);
-    for (const auto& [name, mean] : r.measures) json["measures"][name] = number(mean);
+  Json json;
+  visit_result(r, WriteFields{json});
+  json["env_steps_per_second"] = to_field(static_cast<double>(r.env_steps) / r.wall_seconds);
+  json["updates_per_second"] = to_field(static_cast<double>(r.updates) / r.wall_seconds);
+  if (!r.solved) json["solved_env_steps"] = json["solved_seconds"] = nullptr;
+  if (r.measures.empty()) {
+    for (const char* name : {"score_last100", "score_max", "score_greedy", "measures"}) {
+      json.erase(name);
+    }
   }
   for (const auto& [phase, share] : r.time) json["time"][phase] = std::round(share * 1e4) / 1e4;
   // A path need not be UTF-8, which JSON must be.

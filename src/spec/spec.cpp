@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <hotloop/error.hpp>
 
+#include "algo/common/algorithm.hpp"
 #include "core/file.hpp"
 #include "core/text.hpp"
 #include "env/registry.hpp"
@@ -41,7 +42,7 @@ std::string about_of(const std::string& path) {
 
 [[noreturn]] void no_such_spec(const std::string& name, std::span<const std::string> names,
                                const std::string& folder) {
-  if (std::find(kAlgorithmNames.begin(), kAlgorithmNames.end(), name) != kAlgorithmNames.end()) {
+  if (look_up_algorithm(name) != nullptr) {
     throw UsageError(fmt::format(
         "{0}: is an algorithm, not a spec; a world is trained by it with: hotloop train WORLD "
         "--algo {0}, WORLD being a .cpp file or a name of hotloop list envs",
@@ -59,6 +60,8 @@ std::string about_of(const std::string& path) {
 }
 
 }  // namespace
+
+TrainSpec::TrainSpec() { use_algorithm(*this, default_algorithm()); }
 
 const std::string& default_spec_folder() {
   // What is installed, program or library, brings its specs along in share/ of its prefix.
@@ -87,14 +90,14 @@ std::vector<SpecInfo> ready_made_specs(const std::string& folder) {
 
 TrainSpec load_spec(const std::string& name_or_path, std::span<const std::string> overrides,
                     const std::string& folder) {
-  if (is_world_file(name_or_path)) return load_world_spec(name_or_path, std::nullopt, overrides);
+  if (is_world_file(name_or_path)) return load_world_spec(name_or_path, nullptr, overrides);
   const std::vector<std::string> names = ready_made_names(folder);
   std::string path = name_or_path;
   if (std::find(names.begin(), names.end(), name_or_path) != names.end()) {
     path = (fs::path(folder) / (name_or_path + ".yaml")).string();
   } else if (std::error_code error; !fs::exists(path, error)) {
     if (env_registry().look_up(name_or_path) != nullptr)
-      return load_world_spec(name_or_path, std::nullopt, overrides);
+      return load_world_spec(name_or_path, nullptr, overrides);
     no_such_spec(name_or_path, names, folder);
   }
   FileContents contents;

@@ -1,7 +1,7 @@
 // A training run as a plain struct, and its road to and from YAML.
 //
-// Every key is declared once, in spec_keys.cpp; reading, writing, messages and docs/specs.md follow
-// from that table. Whatever is wrong with a spec is a UsageError naming the place, the key, what
+// Every key is stated once, in keys.cpp or in the folder of its algorithm; reading, writing, messages and
+// docs/specs.md follow from it. Whatever is wrong with a spec is a UsageError naming the place, the key, what
 // was found and what is allowed.
 #pragma once
 
@@ -14,15 +14,10 @@
 #include <string_view>
 #include <vector>
 
-#include "algo/ppo/ppo_options.hpp"
-#include "algo/common/q_options.hpp"
+#include "algo/common/agent_spec.hpp"
 #include "env/options.hpp"
-#include "net/options.hpp"
 
 namespace hotloop {
-
-enum class Algorithm { dqn, pqn, sarsa, ppo };
-inline constexpr std::array<std::string_view, 4> kAlgorithmNames = {"dqn", "pqn", "sarsa", "ppo"};
 
 struct EvaluationOptions {
   std::int64_t every = 5'000;  // env steps; 0 = only at the end
@@ -47,17 +42,13 @@ struct RunOptions {
   std::uint64_t seed = 1;
 };
 
-struct TrainSpec {
+struct TrainSpec : AgentSpec {
+  TrainSpec();  // of the default algorithm
+
   std::string name;   // of the run's folder; the file's name unless the spec says otherwise
   std::string about;  // one line for lists
   std::string env;
   EnvOptions env_options;
-  int envs = 1;
-  Algorithm algorithm = Algorithm::dqn;
-  NetOptions net;
-  OptimiserOptions optimiser;
-  QOptions q;  // and what on-policy learning shares with it
-  PpoOptions ppo;
   EvaluationOptions evaluation;
   RunOptions run;
   // Plays in place of env, in this process alone; files never hear of it.
@@ -78,16 +69,17 @@ const std::string& default_spec_folder();
 std::vector<SpecInfo> ready_made_specs(const std::string& folder = default_spec_folder());
 
 // General settings of an algorithm for any environment, a registered name or the file of a world; the
-// run is named after it. Without an algorithm: dqn for numbered actions, ppo for a box.
-TrainSpec load_world_spec(const std::string& env, std::optional<Algorithm> algorithm,
+// run is named after it. Null: the default algorithm for its kind of actions.
+TrainSpec load_world_spec(const std::string& env, const Algorithm* algorithm,
                           std::span<const std::string> overrides = {});
 
 // What a user may name on the command line: a spec, or a world, for which alone `algorithm` may be given.
 TrainSpec load_spec_or_world(const std::string& name, const std::string& algorithm,
                              std::span<const std::string> overrides = {});
 
-// Reads a ready-made spec by name, or a file by path; the file of a world means load_world_spec(). Each override is "key.path=value", the value
-// being YAML, its key perhaps in the short form below; they apply in order, after the file.
+// Reads a ready-made spec by name, or a file by path; the file of a world means load_world_spec(). Each
+// override is "key.path=value", the value being YAML, its key perhaps in the short form below; they apply in
+// order, after the file.
 TrainSpec load_spec(const std::string& name_or_path, std::span<const std::string> overrides = {},
                     const std::string& folder = default_spec_folder());
 
@@ -103,13 +95,10 @@ std::vector<std::string_view> env_option_names(std::string_view env);
 // key of the group env. The override with its key in full; others are returned as they are.
 std::string full_override(const std::string& text, std::string_view env);
 
-// What the algorithm's switches make of it, in a few words: "double dueling 3-step dqn, prioritised".
-std::string describe_algorithm(const TrainSpec& spec);
-
 // The same spec with the file of its world named as it is in a run folder, beside spec.yaml and models.
 TrainSpec portable(TrainSpec spec);
 
-// Every key with its value. Reading it back gives the same spec, to the bit.
+// Every key of its algorithm with its value. Reading it back gives the same spec, to the bit.
 std::string to_yaml(const TrainSpec& spec);
 
 // The keys as a Markdown table: the generated part of docs/specs.md.

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <hotloop/error.hpp>
 
+#include "algo/common/algorithm.hpp"
 #include "core/file.hpp"
 #include "core/text.hpp"
 #include "env/registry.hpp"
@@ -16,13 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Algorithm read_algorithm(const std::string& name) {
-  const auto place = std::find(kAlgorithmNames.begin(), kAlgorithmNames.end(), name);
-  if (place == kAlgorithmNames.end()) {
-    throw UsageError(
-        fmt::format("--algo {}: unknown algorithm; {}", name, suggestion(name, kAlgorithmNames)));
-  }
-  return static_cast<Algorithm>(place - kAlgorithmNames.begin());
+const Algorithm& read_algorithm(const std::string& name) {
+  if (const Algorithm* algorithm = look_up_algorithm(name)) return *algorithm;
+  throw UsageError(
+      fmt::format("--algo {}: unknown algorithm; {}", name, suggestion(name, algorithm_names())));
 }
 
 }  // namespace
@@ -32,31 +30,31 @@ TrainSpec portable(TrainSpec spec) {
   return spec;
 }
 
-TrainSpec load_world_spec(const std::string& env, std::optional<Algorithm> algorithm,
+TrainSpec load_world_spec(const std::string& env, const Algorithm* algorithm,
                           std::span<const std::string> overrides) {
   if (is_world_file(env)) env_registry().forget(env);  // it may have been changed since
   const EnvSpec facts = *find_env(env).spec;
-  const Algorithm chosen = algorithm.value_or(facts.actions > 0 ? Algorithm::dqn : Algorithm::ppo);
+  const Algorithm& chosen = algorithm != nullptr ? *algorithm : default_algorithm(facts);
   for (const std::string& override_text : overrides) {
     if (override_text.starts_with("algo.name=")) {
       throw UsageError(fmt::format(
           "--set {}: general settings differ from algorithm to algorithm; choose one by --algo, "
           "allowed: {}",
-          override_text, join(kAlgorithmNames)));
+          override_text, join(algorithm_names())));
     }
   }
   std::vector<std::string> all = {"env.name=" + yaml_quoted(env),
                                   "name=" + yaml_quoted(fs::path(env).stem().string())};
   all.insert(all.end(), overrides.begin(), overrides.end());
   const std::string path = fmt::format("{}/algos/{}.yaml", default_spec_folder(),
-                                       kAlgorithmNames[static_cast<std::size_t>(chosen)]);
+                                       chosen.name());
   return load_spec_text(read_file(path).text(), path, all);
 }
 
 TrainSpec load_spec_or_world(const std::string& name, const std::string& algorithm,
                              std::span<const std::string> overrides) {
   if (algorithm.empty()) return load_spec(name, overrides);
-  const Algorithm chosen = read_algorithm(algorithm);
+  const Algorithm& chosen = read_algorithm(algorithm);
   const std::vector<SpecInfo> specs = ready_made_specs();
   const bool is_spec = std::any_of(specs.begin(), specs.end(),
                                    [&](const SpecInfo& spec) { return spec.name == name; });
@@ -67,7 +65,7 @@ TrainSpec load_spec_or_world(const std::string& name, const std::string& algorit
                     "world that has none: a .cpp file or a name of hotloop list envs",
                     algorithm, name));
   }
-  return load_world_spec(name, chosen, overrides);
+  return load_world_spec(name, &chosen, overrides);
 }
 
 }  // namespace hotloop

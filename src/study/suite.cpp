@@ -1,3 +1,4 @@
+#include "train/feasible.hpp"
 #include "study/suite.hpp"
 
 #include <fmt/format.h>

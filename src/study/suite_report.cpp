@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "train/feasible.hpp"
 #include "core/system.hpp"
 #include "core/text.hpp"
 #include "draw/chart.hpp"
@@ -73,7 +74,7 @@ std::string markdown_row(const SuiteRow& row, const std::vector<TrainResult>& re
                          bool shows_score, const std::string& good) {
   const auto returns = collect(results, [](const auto& r) { return r.eval_return_mean; });
   std::string text = fmt::format("| {} | `{}` | {} | {:.4g} |", row.title, row.spec.name,
-                                 budget_text(row.spec.run), row.spec.q.updates_per_step);
+                                 budget_text(row.spec.run), row.spec.learn.updates_per_step);
   if (returns.empty()) {
     for (int column = 0; column < (shows_score ? 10 : 9); ++column) text += " - |";
     return text + "\n";

@@ -4,9 +4,9 @@
 //   largest_q       |Q(s, a)| over a probe of stored states, against the most that any policy can
 //                   earn: largest reward / (1 - gamma). Above it, values are diverging.
 //   action_gap      mean of best minus second best Q(s, a). Near zero, the policy hangs on noise.
-//   terminal_share  of the stored transitions. When endings have left the memory, nothing holds
+//   terminal_share  share of terminal transitions in replay. When there are none left, nothing holds
 //                   their values in place, and the policy is forgotten while the loss stays quiet.
-//   target_lag      |online - target| / |online| just before the target network follows. Large, the
+//   target_lag      |online - target| / |online| just before the target network syncs. Large, the
 //                   targets belong to another network.
 //   gradient_norm   mean over the updates since the last row, before clipping.
 //   beyond          c51: the values of the probe lie, on average, at an end of the support, although
@@ -33,6 +33,7 @@ struct Health {
   double target_lag = kNone;
   double gradient_norm = kNone;  // NaN if there was no update
   double beyond = 0;             // 0 if they do not
+  double end = kNone;            // the end of the support that they lie at
 };
 
 Health examine(Trainer& trainer);

@@ -31,7 +31,7 @@ struct RunRecord {
   // ... and how much of it each group of phases took.
   std::array<double, kPhaseGroups.size()> group_seconds{};
   double greedy_return = kNone;  // mean of the last evaluation
-  double greedy_deviation = kNone;
+  double greedy_std = kNone;
   // Means of the last evaluation; zeros before the first, when greedy_return is NaN.
   std::array<double, kMaxMeasures> greedy_measures{};
   std::int64_t greedy_env_steps = 0;
@@ -54,5 +54,29 @@ struct RunRecord {
     return shares;
   }
 };
+
+// The one list of what a checkpoint keeps of it.
+template <class Record, class Visitor>
+void visit_record(Record& r, Visitor&& visit) {
+  visit("seconds", r.seconds);
+  visit("group_seconds", r.group_seconds);
+  visit("greedy_return", r.greedy_return);
+  visit("greedy_std", r.greedy_std);
+  visit("greedy_measures", r.greedy_measures);
+  visit("greedy_env_steps", r.greedy_env_steps);
+  visit("lowest_return", r.lowest_return);
+  visit("best_return", r.best_return);
+  visit("best_score", r.best_score);
+  visit("best_env_steps", r.best_env_steps);
+  visit("solved", r.solved);
+  visit("solved_env_steps", r.solved_env_steps);
+  visit("solved_seconds", r.solved_seconds);
+  visit("metrics_bytes", r.metrics_bytes);
+  visit("episode_bytes", r.episode_bytes);
+  visit("health_bad", r.health.bad);
+  visit("health_raised", r.health.raised);
+  visit("had_endings", r.health.had_endings);
+  visit("warnings", r.health.warnings);
+}
 
 }  // namespace hotloop

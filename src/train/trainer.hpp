@@ -1,8 +1,8 @@
 // Training itself, without files or screens: rounds of collecting and learning.
 //
 // A round collects `train_every` env steps and then makes the updates they are owed. The sequence
-// of rounds is a pure function of the spec and the seed. Whoever drives the trainer may look at it,
-// evaluate, log and save between rounds as often as it likes: nothing of that touches training.
+// of rounds is a pure function of the spec and the seed. The caller may look at the trainer, evaluate, log
+// and save between rounds as often as it likes: nothing of that touches training.
 //
 // Pipelined (algo.pipelined), the updates of a round are made while the next one is collected, by the
 // parameters from before them, and what is collected is remembered when both are done. So at the end of
@@ -10,20 +10,28 @@
 // few rounds that the clock splits. The updates of the last round are those of a round that never comes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "algo/common/learner.hpp"
 #include "core/phase_clock.hpp"
 #include "core/thread_team.hpp"
 #include "env/batch_env.hpp"
-#include "train/episode_log.hpp"
-#include "algo/common/learner.hpp"
+#include "env/world_facts.hpp"
 #include "spec/spec.hpp"
+#include "train/episode_log.hpp"
 
 namespace hotloop {
+
+// The rewards so far, and 0.
+struct RewardRange {
+  double lowest = 0, highest = 0;
+  double largest() const { return std::max(-lowest, highest); }
+};
 
 struct FinishedEpisode {
   std::int64_t env_steps = 0;  // of the run when it ended
@@ -43,8 +51,8 @@ class Trainer {
   }
 
   const TrainSpec& spec() const { return spec_; }
+  const WorldFacts& world() const { return world_; }
   const Counters& counters() const { return counters_; }
-  double now(const Schedule& schedule) const { return schedule.at(counters_.progress()); }
   RewardRange rewards() const { return rewards_; }
   EpisodeLog& episodes() { return episodes_; }
   const EpisodeLog& episodes() const { return episodes_; }
@@ -55,7 +63,8 @@ class Trainer {
   PhaseClock& clock() { return clock_; }
   const PhaseClock& clock() const { return clock_; }
   Learner& learner() { return *learner_; }
-  LearntNetwork& network() { return learner_->network(); }
+  const Learner& learner() const { return *learner_; }
+  LearntNetwork& network() { return learner_->acting(); }  // the one that acts
   BatchEnv& env() { return env_; }
   const BatchEnv& env() const { return env_; }
   ThreadTeam& team() { return team_; }
@@ -74,6 +83,7 @@ class Trainer {
   void check_masks(std::span<const std::uint8_t> masks, int first_env) const;
 
   TrainSpec spec_;
+  WorldFacts world_;
   std::int64_t total_steps_;  // spec.run.steps, rounded up to whole vector steps
   PhaseClock clock_;
   ThreadTeam team_;
@@ -88,25 +98,5 @@ class Trainer {
   std::vector<FinishedEpisode> finished_;  // of a round; never grows beyond what was reserved
   RewardRange rewards_;
 };
-
-// The mean return that counts as solved; NaN if neither spec nor environment says.
-double solved_threshold(const EvaluationOptions& options, const EnvSpec& env);
-double solved_threshold(const TrainSpec& spec);  // makes a world to ask
-
-// Bytes that training takes, the large parts of them: what it learns from, and the network at work
-// (counted for on-policy algorithms only, whose batches may be large).
-struct MemoryNeed {
-  double experience = 0;
-  double network = 0;
-};
-MemoryNeed memory_need(const TrainSpec& spec);
-inline constexpr double kMostOfMemory = 0.9;  // of the machine's
-
-// Throws UsageError if the environment is unknown or not for this algorithm, or if the replay cannot
-// fit into memory; the trainer asks this first.
-void check_feasible(const TrainSpec& spec);
-
-// Updates that the spec declares for so many env steps, rounded up to whole vector steps.
-std::int64_t declared_updates(const TrainSpec& spec, std::int64_t env_steps);
 
 }  // namespace hotloop

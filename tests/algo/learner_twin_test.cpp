@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "reference/network.hpp"
-#include "algo/ppo/ppo_learner.hpp"
-#include "algo/dqn/dqn_learner.hpp"
-#include "algo/pqn/pqn_learner.hpp"
+#include "algo/ppo/learner.hpp"
+#include "algo/dqn/learner.hpp"
+#include "algo/pqn/learner.hpp"
 #include "tests/train/small_spec.hpp"
 
 namespace hotloop {
@@ -74,15 +74,15 @@ TrainSpec twin_spec() {
   s.envs = kEnvs;
   s.run.seed = 5;
   s.net.hidden = {16};
-  s.q.gamma = 0.9;
-  s.q.batch = 8;
-  s.q.replay_capacity = 60;
-  s.q.train_every = 2 * kEnvs;
-  s.q.updates_per_step = 1;
-  s.q.target_every = 9;
-  s.q.epsilon = linear(0.9, 0.1, 150);
-  s.q.learning_rate = linear(5e-3, 1e-3, 200);
-  s.q.learning_rate.count = Count::updates;
+  s.learn.gamma = 0.9;
+  s.learn.batch = 8;
+  dqn(s).replay.capacity = 60;
+  s.learn.train_every = 2 * kEnvs;
+  s.learn.updates_per_step = 1;
+  dqn(s).target.every = 9;
+  dqn(s).explore.epsilon = linear(0.9, 0.1, 150);
+  s.optimiser.learning_rate = linear(5e-3, 1e-3, 200);
+  s.optimiser.learning_rate.count = Count::updates;
   return s;
 }
 
@@ -108,11 +108,11 @@ TEST_P(ReplayTwin, EqualsAPlainLoop) {
   TrainSpec spec = twin_spec();
   GetParam().change(spec);
   const QOptions& q = spec.q;
-  ReplayLearner learner(spec);
+  DqnLearner learner(spec);
 
   ObsNormaliser normaliser(kObs);
   RewardNormaliser reward_normaliser(kEnvs, q.gamma);
-  Dqn dqn(learner.network().structure(), spec.net.init, q, spec.optimiser, spec.run.seed, kEnvs,
+  Dqn dqn(learner.acting().structure(), spec.net.init, q, spec.optimiser, spec.run.seed, kEnvs,
           q.normalise_obs ? normaliser.scale() : nullptr);
   const int draw = q.batch * q.accumulate;
   Replay replay({.lanes = kEnvs,
@@ -194,7 +194,7 @@ TEST_P(ReplayTwin, EqualsAPlainLoop) {
       if (q.prioritised) replay.set_priorities(0, dqn.errors());
     }
     ASSERT_EQ(c.updates, twin.updates);
-    expect_near(learner.network().online(), dqn.online(), c.updates);
+    expect_near(learner.acting().online(), dqn.online(), c.updates);
     if (dqn.has_target()) expect_near(learner.dqn().target(), dqn.target(), c.updates);
   }
   EXPECT_GT(twin.updates, 100);
@@ -204,90 +204,90 @@ INSTANTIATE_TEST_SUITE_P(
     Learner, ReplayTwin,
     testing::Values(TwinCase{"steps_and_blends",
                              [](TrainSpec& s) {
-                               s.q.n_step = 3;
-                               s.q.target_every =
+                               dqn(s).n_step = 3;
+                               dqn(s).target.every =
                                    2;  // three environments pass one or two multiples at a time
-                               s.q.target_blend = 0.1;
+                               dqn(s).target.tau = 0.1;
                              }},
                     TwinCase{"priorities",
                              [](TrainSpec& s) {
-                               s.q.prioritised = true;
-                               s.q.priority_alpha = 0.9;
-                               s.q.priority_epsilon = 0.05;
-                               s.q.beta = linear(0.2, 1, 200);
-                               s.q.newest = true;
-                               s.q.target_every = 4;
-                               s.q.target_count = Count::updates;
+                               dqn(s).replay.prioritised = true;
+                               dqn(s).replay.alpha = 0.9;
+                               dqn(s).replay.epsilon = 0.05;
+                               dqn(s).replay.beta = linear(0.2, 1, 200);
+                               dqn(s).replay.newest = true;
+                               dqn(s).target.every = 4;
+                               dqn(s).target.count = Count::updates;
                              }},
                     TwinCase{"parts_and_statistics",
                              [](TrainSpec& s) {
-                               s.q.repeats = 2;
-                               s.q.accumulate = 3;
-                               s.q.normalise_obs = s.q.normalise_rewards = true;
-                               s.q.double_q = true;
-                               s.q.target_every = 2;
-                               s.q.target_count = Count::episodes;
-                               s.q.target_blend = 0.5;
+                               dqn(s).repeats = 2;
+                               s.learn.accumulate = 3;
+                               s.learn.normalise_obs = s.learn.normalise_rewards = true;
+                               dqn(s).double_q = true;
+                               dqn(s).target.every = 2;
+                               dqn(s).target.count = Count::episodes;
+                               dqn(s).target.tau = 0.5;
                              }},
                     // Next states keep their values for a repeat only where nothing moves them.
                     TwinCase{"repeats_double",
                              [](TrainSpec& s) {
-                               s.q.repeats = 6;
-                               s.q.double_q = true;
-                               s.q.learning_rate = constant(0.05);  // the best action changes
+                               dqn(s).repeats = 6;
+                               dqn(s).double_q = true;
+                               s.optimiser.learning_rate = constant(0.05);  // the best action changes
                              }},
                     TwinCase{"repeats_noisy",
                              [](TrainSpec& s) {
-                               s.q.repeats = 2;
+                               dqn(s).repeats = 2;
                                s.net.noisy = Noisy::all;
                              }},
                     TwinCase{"repeats_vanilla",
                              [](TrainSpec& s) {
-                               s.q.repeats = 2;
-                               s.q.target_every = 0;
+                               dqn(s).repeats = 2;
+                               dqn(s).target.every = 0;
                              }},
                     TwinCase{"repeats_munchausen",
                              [](TrainSpec& s) {
-                               s.q.repeats = 2;
-                               s.q.munchausen = 0.9;
+                               dqn(s).repeats = 2;
+                               dqn(s).munchausen.alpha = 0.9;
                              }},
                     TwinCase{"munchausen_parts",
                              [](TrainSpec& s) {
-                               s.q.munchausen = 0.5;
-                               s.q.munchausen_temperature = 0.4;
-                               s.q.accumulate = 2;
-                               s.q.prioritised = true;
+                               dqn(s).munchausen.alpha = 0.5;
+                               dqn(s).munchausen.temperature = 0.4;
+                               s.learn.accumulate = 2;
+                               dqn(s).replay.prioritised = true;
                              }},
                     TwinCase{"repeats_parts",
                              [](TrainSpec& s) {
-                               s.q.repeats = 2;
-                               s.q.accumulate = 3;
+                               dqn(s).repeats = 2;
+                               s.learn.accumulate = 3;
                              }},
                     TwinCase{"repeats",
                              [](TrainSpec& s) {
-                               s.q.repeats = 3;
-                               s.q.target_every = 2;  // also between repeats
-                               s.q.target_count = Count::updates;
+                               dqn(s).repeats = 3;
+                               dqn(s).target.every = 2;  // also between repeats
+                               dqn(s).target.count = Count::updates;
                              }},
                     TwinCase{"boltzmann_vanilla",
                              [](TrainSpec& s) {
-                               s.q.explore = Explore::boltzmann;
-                               s.q.temperature = linear(3, 0.1, 150);
-                               s.q.truncation_ends = true;
-                               s.q.target_every = 0;
+                               dqn(s).explore.kind = Explore::boltzmann;
+                               dqn(s).explore.temperature = linear(3, 0.1, 150);
+                               dqn(s).truncation_ends = true;
+                               dqn(s).target.every = 0;
                              }},
                     TwinCase{"distributions",
                              [](TrainSpec& s) {
-                               s.q.explore_steps = 4;
-                               s.q.epsilon = constant(0.6);
+                               dqn(s).explore.steps = 4;
+                               dqn(s).explore.epsilon = constant(0.6);
                                s.net.noisy = Noisy::all;
-                               s.q.head = HeadKind::c51;
-                               s.q.atoms = 11;
-                               s.q.v_min = -30;
-                               s.q.v_max = 30;
-                               s.q.prioritised = true;
-                               s.q.accumulate = 2;
-                               s.q.n_step = 2;
+                               dqn(s).head.kind = HeadKind::c51;
+                               dqn(s).head.atoms = 11;
+                               dqn(s).head.v_min = -30;
+                               dqn(s).head.v_max = 30;
+                               dqn(s).replay.prioritised = true;
+                               s.learn.accumulate = 2;
+                               dqn(s).n_step = 2;
                              }}),
     [](const auto& test) { return test.param.name; });
 
@@ -343,18 +343,18 @@ std::vector<std::int32_t> shuffled(std::size_t size, std::uint64_t seed, std::in
 TEST_P(RolloutTwin, EqualsAPlainLoop) {
   TrainSpec spec = twin_spec();
   spec.algorithm = Algorithm::pqn;
-  spec.q.rollout = 6;
-  spec.q.batch = 6;
-  spec.q.epochs = 2;
-  spec.q.lambda = 0.7;
-  spec.q.target_every = 0;
+  rollout(spec).n_steps = 6;
+  spec.learn.batch = 6;
+  rollout(spec).n_epochs = 2;
+  rollout(spec).lambda = 0.7;
+  dqn(spec).target.every = 0;
   GetParam().change(spec);
   const QOptions& q = spec.q;
-  RolloutLearner learner(spec);
+  PqnLearner learner(spec);
 
   ObsNormaliser normaliser(kObs);
   RewardNormaliser reward_normaliser(kEnvs, q.gamma);
-  Pqn pqn(learner.network().structure(), spec.net.init, q, spec.optimiser, spec.run.seed, kEnvs,
+  Pqn pqn(learner.acting().structure(), spec.net.init, q, spec.optimiser, spec.run.seed, kEnvs,
           q.normalise_obs ? normaliser.scale() : nullptr);
   Rollout rollout(
       {.steps = q.rollout, .lanes = kEnvs, .obs = kObs, .actions = kActions, .masks = true});
@@ -411,7 +411,7 @@ TEST_P(RolloutTwin, EqualsAPlainLoop) {
       }
     }
     rollout.restart();
-    expect_near(learner.network().online(), pqn.network().online(), c.updates);
+    expect_near(learner.acting().online(), pqn.network().online(), c.updates);
   }
   EXPECT_EQ(c.updates, static_cast<std::int64_t>(updates));
   EXPECT_GT(updates, 50u);
@@ -421,9 +421,9 @@ INSTANTIATE_TEST_SUITE_P(Learner, RolloutTwin,
                          testing::Values(TwinCase{"masks", [](TrainSpec&) {}},
                                          TwinCase{"statistics",
                                                   [](TrainSpec& s) {
-                                                    s.q.normalise_obs = s.q.normalise_rewards =
+                                                    s.learn.normalise_obs = s.learn.normalise_rewards =
                                                         true;
-                                                    s.q.explore_steps = 3;
+                                                    dqn(s).explore.steps = 3;
                                                   }}),
                          [](const auto& test) { return test.param.name; });
 
@@ -432,13 +432,13 @@ class PpoTwin : public testing::TestWithParam<TwinCase> {};
 TEST_P(PpoTwin, EqualsAPlainLoop) {
   TrainSpec spec = twin_spec();
   spec.algorithm = Algorithm::ppo;
-  spec.q.rollout = 6;
-  spec.q.batch = 6;
-  spec.q.epochs = 2;
-  spec.q.lambda = 0.7;
-  spec.q.train_every = spec.q.rollout * kEnvs;
-  spec.ppo.clip = linear(0.3, 0.05, 150);
-  spec.ppo.entropy = linear(0.5, 0.01, 150);
+  rollout(spec).n_steps = 6;
+  spec.learn.batch = 6;
+  rollout(spec).n_epochs = 2;
+  rollout(spec).lambda = 0.7;
+  spec.learn.train_every = rollout(spec).n_steps * kEnvs;
+  ppo(spec).clip_range = linear(0.3, 0.05, 150);
+  ppo(spec).ent_coef = linear(0.5, 0.01, 150);
   GetParam().change(spec);
   const QOptions& q = spec.q;
   PpoLearner learner(spec);
@@ -491,7 +491,7 @@ TEST_P(PpoTwin, EqualsAPlainLoop) {
         [&](int place) { return value_at(&rollout.final_obs()[place * kObs]); });
     std::vector<float> advantages(places);
     for (std::size_t i = 0; i < places; ++i) advantages[i] = returns[i] - values[i];
-    if (spec.ppo.advantages == Standardise::rollout) {
+    if (ppo(spec).advantages == Standardise::rollout) {
       double mean = 0, squares = 0;
       for (const float a : advantages) mean += a / double(places);
       for (const float a : advantages) squares += (a - mean) * (a - mean) / double(places);
@@ -499,7 +499,7 @@ TEST_P(PpoTwin, EqualsAPlainLoop) {
     }
     double divergence = 0;  // of an epoch
     for (int epoch = 0; epoch < q.epochs; ++epoch) {
-      if (spec.ppo.target_kl > 0 && divergence > spec.ppo.target_kl) break;
+      if (ppo(spec).target_kl > 0 && divergence > ppo(spec).target_kl) break;
       divergence = 0;
       ++epochs;
       const std::vector<std::int32_t> order =
@@ -511,8 +511,8 @@ TEST_P(PpoTwin, EqualsAPlainLoop) {
                             acted,
                             returns,
                             advantages,
-                            spec.ppo.clip.at(now),
-                            spec.ppo.entropy.at(now),
+                            ppo(spec).clip_range.at(now),
+                            ppo(spec).ent_coef.at(now),
                             q.learning_rate.at(now)};
         const std::span<const std::int32_t> batch = std::span(order).subspan(first, q.batch);
         divergence += ppo.update(lesson, batch, team).kl * q.batch / double(places);
@@ -522,10 +522,10 @@ TEST_P(PpoTwin, EqualsAPlainLoop) {
     rollout.restart();
     ++rounds;
     ASSERT_EQ(c.updates, updates);
-    expect_near(learner.network().online(), ppo.online(), c.updates);
+    expect_near(learner.acting().online(), ppo.online(), c.updates);
   }
   EXPECT_GT(updates, 50);
-  if (spec.ppo.target_kl > 0) {  // some epochs were left out, and not always all but one
+  if (ppo(spec).target_kl > 0) {  // some epochs were left out, and not always all but one
     EXPECT_LT(epochs, rounds * q.epochs);
     EXPECT_GT(epochs, 2 * rounds);
   }
@@ -535,14 +535,14 @@ INSTANTIATE_TEST_SUITE_P(Learner, PpoTwin,
                          testing::Values(TwinCase{"masks", [](TrainSpec&) {}},
                                          TwinCase{"statistics",
                                                   [](TrainSpec& s) {
-                                                    s.q.normalise_obs = true;
-                                                    s.q.normalise_rewards = true;
-                                                    s.ppo.advantages = Standardise::rollout;
+                                                    s.learn.normalise_obs = true;
+                                                    s.learn.normalise_rewards = true;
+                                                    ppo(s).advantages = Standardise::rollout;
                                                   }},
                                          TwinCase{"stops_early",
                                                   [](TrainSpec& s) {
-                                                    s.q.epochs = 8;
-                                                    s.ppo.target_kl = 0.02;
+                                                    rollout(s).n_epochs = 8;
+                                                    ppo(s).target_kl = 0.02;
                                                   }}),
                          [](const auto& test) { return test.param.name; });
 

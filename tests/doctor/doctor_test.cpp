@@ -205,7 +205,7 @@ TEST(Doctor, FindsLoggingAndSeesThatTheCureIsFree) {
 // A learning rate that breaks training: the diagnosis says so and survives.
 TEST(Doctor, ARunThatFailsIsAFinding) {
   const Diagnosis d = examine_spec(
-      source_of({"optimiser.name=sgd", "optimiser.learning_rate=10", "optimiser.clip_norm=0",
+      source_of({"optimiser.name=sgd", "optimiser.learning_rate=10", "optimiser.max_grad_norm=0",
                  "algo.loss=mse", "algo.updates_per_step=16", "run.threads=2"}),
       {.minutes = 0.1});
   ASSERT_FALSE(d.findings.empty());

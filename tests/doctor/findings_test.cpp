@@ -35,8 +35,8 @@ Profile healthy() {
   p.spec.name = "x";
   p.spec.env = "cartpole";
   p.spec.envs = 4;
-  p.spec.q.epsilon = linear(1, 0.05, 10'000);
-  p.spec.q.train_every = 4;
+  dqn(p.spec).explore.epsilon = linear(1, 0.05, 10'000);
+  p.spec.learn.train_every = 4;
   p.spec.run.steps = 200'000;
   p.wall_seconds = 10;
   p.env_steps = 100'000;
@@ -163,7 +163,7 @@ TEST(Findings, FewerRandomActionsAreNoFault) {
   EXPECT_EQ(share(p, Cause::slowing), 0);
   EXPECT_TRUE(has(words(p, Cause::slowing), "100 % at first, 5 % now"));
   EXPECT_TRUE(has(words(p, Cause::slowing), "no fault"));
-  p.spec.q.epsilon = constant(0.1);
+  dqn(p.spec).explore.epsilon = constant(0.1);
   EXPECT_GT(share(p, Cause::slowing), 0);
 }
 
@@ -303,18 +303,18 @@ TEST(Findings, SlowOption) {
 
 TEST(Findings, EarlyGreed) {
   Profile p = healthy();  // 200,000 steps, 1 % of them are 2,000
-  p.spec.q.epsilon = linear(1, 0.05, 2'000);
+  dqn(p.spec).explore.epsilon = linear(1, 0.05, 2'000);
   EXPECT_TRUE(has(words(p, Cause::early_greed), "5 % of the actions are random after 2000 steps"));
-  p.spec.q.epsilon = linear(1, 0.2, 2'000);
+  dqn(p.spec).explore.epsilon = linear(1, 0.2, 2'000);
   EXPECT_FALSE(names(p, Cause::early_greed));  // enough is left
-  p.spec.q.epsilon = linear(1, 0.05, 10'000);
+  dqn(p.spec).explore.epsilon = linear(1, 0.05, 10'000);
   EXPECT_FALSE(names(p, Cause::early_greed));
-  p.spec.q.learning_starts = 10'000;  // nothing was learnt before it was over
+  p.spec.learn.learning_starts = 10'000;  // nothing was learnt before it was over
   EXPECT_TRUE(names(p, Cause::early_greed));
   p.spec.net.noisy = Noisy::all;
   EXPECT_FALSE(names(p, Cause::early_greed));
   p.spec.net.noisy = Noisy::none;
-  p.spec.q.explore = Explore::boltzmann;
+  dqn(p.spec).explore.kind = Explore::boltzmann;
   EXPECT_FALSE(names(p, Cause::early_greed));
 }
 
@@ -322,19 +322,19 @@ TEST(Findings, EarlyGreedByEpisodes) {
   Profile p = healthy();  // 50 steps an episode
   p.spec.run.steps = kNoLimit;
   p.spec.run.episodes = 3'000;
-  p.spec.q.learning_starts = 0;
-  p.spec.q.epsilon = {.kind = ScheduleKind::step,
+  p.spec.learn.learning_starts = 0;
+  dqn(p.spec).explore.epsilon = {.kind = ScheduleKind::step,
                       .from = 1,
                       .to = 0.01,
                       .factor = 0.995,
                       .every = 1,
                       .count = Count::episodes};
   EXPECT_FALSE(names(p, Cause::early_greed));  // 0.995^30 = 0.86
-  p.spec.q.epsilon.factor = 0.9;               // 0.9^30 = 0.04
+  dqn(p.spec).explore.epsilon.factor = 0.9;               // 0.9^30 = 0.04
   EXPECT_TRUE(names(p, Cause::early_greed));
-  p.spec.q.epsilon = constant(0.1);  // never over
+  dqn(p.spec).explore.epsilon = constant(0.1);  // never over
   EXPECT_FALSE(names(p, Cause::early_greed));
-  p.spec.q.epsilon = constant(0);
+  dqn(p.spec).explore.epsilon = constant(0);
   EXPECT_TRUE(names(p, Cause::early_greed));
 }
 

@@ -32,7 +32,7 @@ TEST(Evaluation, KeepsItsEpisodes) {
   for (const double value : returns_of(e)) squares += (value - sum / 40) * (value - sum / 40);
   EXPECT_NEAR(e.mean, sum / 40, 1e-9);
   EXPECT_NEAR(e.mean_length, sum / 40, 1e-9);
-  EXPECT_NEAR(e.deviation, std::sqrt(squares / 40), 1e-9);
+  EXPECT_NEAR(e.std, std::sqrt(squares / 40), 1e-9);
   EXPECT_NE(e.episodes[0].length, e.episodes[1].length) << "rows have starts of their own";
   EXPECT_EQ(returns_of(play_randomly({"cartpole"}, 40, 1'000, 2)), returns_of(e));
 }

@@ -48,7 +48,7 @@ class OptimiserTwin : public testing::TestWithParam<OptimiserKind> {};
 
 TEST_P(OptimiserTwin, EqualsItsSlowTwinOver200Steps) {
   const OptimiserOptions options{
-      .kind = GetParam(), .momentum = 0.5f, .weight_decay = 0.01f, .clip_norm = 1.0f};
+      .kind = GetParam(), .momentum = 0.5f, .weight_decay = 0.01f, .max_grad_norm = 1.0f};
   constexpr std::size_t kSize = 77;
   Rng rng(2, Purpose::test, 0, 0);
   std::vector<float> p(kSize), g(kSize);
@@ -60,9 +60,9 @@ TEST_P(OptimiserTwin, EqualsItsSlowTwinOver200Steps) {
   for (int t = 0; t < 200; ++t) {
     for (float& x : g) x = static_cast<float>(rng.normal());
     std::vector<double> gd(g.begin(), g.end());
-    reference::clip<double>(gd, options.clip_norm);
+    reference::clip<double>(gd, options.max_grad_norm);
     slow.step(exact, gd, 0.01);
-    fast.step(p, g, 0.01f, clip_factor(euclidean_norm(g), options.clip_norm), team);
+    fast.step(p, g, 0.01f, clip_factor(euclidean_norm(g), options.max_grad_norm), team);
   }
   for (std::size_t i = 0; i < kSize; ++i) EXPECT_NEAR(p[i], exact[i], 3e-4) << i;
 }

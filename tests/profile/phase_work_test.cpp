@@ -16,8 +16,8 @@ TrainSpec spec_4_64_2() {
   spec.env = "cartpole";
   spec.envs = 4;
   spec.net.hidden = {64};
-  spec.q.batch = 32;
-  spec.q.replay_capacity = 10'000;
+  spec.learn.batch = 32;
+  dqn(spec).replay.capacity = 10'000;
   return spec;
 }
 
@@ -32,14 +32,14 @@ TEST(PhaseWork, OperationsOfAVisitAreThoseOfItsSamples) {
   EXPECT_EQ(work(Phase::learn_target, spec).flop, 10 * 32 * 768.0);
   EXPECT_EQ(work(Phase::learn_forward, spec).flop, 10 * 32 * 768.0);
   EXPECT_EQ(work(Phase::learn_backward, spec).flop, 10 * 32 * 1024.0);
-  spec.q.double_q = true;  // the online network chooses, the target network judges
+  dqn(spec).double_q = true;  // the online network chooses, the target network judges
   EXPECT_EQ(work(Phase::learn_target, spec).flop, 10 * 2 * 32 * 768.0);
   EXPECT_EQ(work(Phase::learn_forward, spec).flop, 10 * 32 * 768.0);
 }
 
 TEST(PhaseWork, LargeBatchesAreForwardedByShardAndSharedByThreads) {
   TrainSpec spec = spec_4_64_2();
-  spec.q.batch = 512;  // four shards of 128
+  spec.learn.batch = 512;  // four shards of 128
   EXPECT_EQ(work(Phase::learn_forward, spec).flop, 10 * 128 * 768.0);
   EXPECT_EQ(work(Phase::learn_backward, spec).flop, 10 * 512 * 1024.0);
   spec.run.threads = 2;
@@ -51,7 +51,7 @@ TEST(PhaseWork, LargeBatchesAreForwardedByShardAndSharedByThreads) {
 // What does not divide is counted as it is, not as if all parts were full.
 TEST(PhaseWork, AShortLastPartCountsAsItIs) {
   TrainSpec spec = spec_4_64_2();
-  spec.q.batch = 129;  // shards of 128 and 1
+  spec.learn.batch = 129;  // shards of 128 and 1
   spec.envs = 33;      // blocks of 32 and 1
   EXPECT_EQ(work(Phase::act_forward, spec).flop, 10 * 16.5 * 768.0);
   EXPECT_EQ(work(Phase::learn_target, spec).flop, 10 * 64.5 * 768.0);

@@ -35,7 +35,7 @@ RunRecord distinct_record() {
   r.seconds = 101.5;
   std::iota(r.group_seconds.begin(), r.group_seconds.end(), 200.25);
   r.greedy_return = 102.5;
-  r.greedy_deviation = 103.5;
+  r.greedy_std = 103.5;
   std::iota(r.greedy_measures.begin(), r.greedy_measures.end(), 300.25);
   r.greedy_env_steps = 104;
   r.lowest_return = 8.25;
@@ -55,7 +55,7 @@ void expect_equal(const RunRecord& found, const RunRecord& wanted) {
   EXPECT_EQ(found.seconds, wanted.seconds);
   EXPECT_EQ(found.group_seconds, wanted.group_seconds);
   EXPECT_EQ(found.greedy_return, wanted.greedy_return);
-  EXPECT_EQ(found.greedy_deviation, wanted.greedy_deviation);
+  EXPECT_EQ(found.greedy_std, wanted.greedy_std);
   EXPECT_EQ(found.greedy_measures, wanted.greedy_measures);
   EXPECT_EQ(found.greedy_env_steps, wanted.greedy_env_steps);
   EXPECT_EQ(found.lowest_return, wanted.lowest_return);
@@ -127,7 +127,7 @@ TEST_F(CheckpointTest, WhatIsNotKnownStaysUnknown) {
   Trainer loaded(small_spec());
   RunRecord record = distinct_record();
   load_checkpoint(path, loaded, record, {});
-  for (const double unknown : {record.greedy_return, record.greedy_deviation, record.best_return,
+  for (const double unknown : {record.greedy_return, record.greedy_std, record.best_return,
                                record.best_score, record.solved_seconds, loaded.window().entropy,
                                loaded.window().kl, loaded.window().clipped}) {
     EXPECT_TRUE(std::isnan(unknown));

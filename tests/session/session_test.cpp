@@ -137,8 +137,8 @@ TEST_F(SessionTest, StoppedAfterEveryRoundEqualsStraightInEverything) {
   for (const char* env : {"cartpole", "test_masked"}) {
     TrainSpec spec = small_spec();
     spec.env = env;
-    spec.q.replay_capacity = 400;
-    spec.q.train_every = 24;
+    dqn(spec).replay.capacity = 400;
+    spec.learn.train_every = 24;
     spec.evaluation.every = 200;
     spec.evaluation.threshold = 5;
     spec.run.steps = 1212;  // not a whole number of rounds
@@ -277,8 +277,8 @@ INSTANTIATE_TEST_SUITE_P(Pipelined, ExtendedSession, testing::Bool());
 
 TEST_P(ExtendedSession, EqualsTheLongerRun) {
   TrainSpec spec = small_spec();
-  spec.q.pipelined = GetParam();
-  if (GetParam()) spec.q.train_every = 80;
+  spec.learn.pipelined = GetParam();
+  if (GetParam()) spec.learn.train_every = 80;
   spec.run.steps = 4000;
   const TrainResult longer = start_run(spec, run_dir(), {});
   const std::string extended = run_dir();
@@ -365,7 +365,7 @@ TEST_F(SessionTest, TheModelFileGivesTheEvaluationAgain) {
                                      std::pair{"latest", result.eval_return_mean}}) {
       const Model model = load_model(dir + "/model-" + name + ".safetensors");
       const InputScale scale{model.input_mean.data(), model.input_factor.data()};
-      EXPECT_EQ(model.input_mean.empty(), !model.spec.q.normalise_obs);
+      EXPECT_EQ(model.input_mean.empty(), !model.spec.learn.normalise_obs);
       Evaluator evaluator(model.spec.world(), model.spec.evaluation, model.spec.run.seed,
                           model.structure, network_head(model.spec));
       ThreadTeam team(2);
@@ -384,7 +384,7 @@ TEST_F(SessionTest, TheModelFileGivesTheEvaluationAgain) {
 // Rounds are of 24 steps: the one that passes step 200 ends at 216 with an evaluation.
 TEST_F(SessionTest, AModelNobodyHasEvaluatedSaysSo) {
   TrainSpec spec = small_spec();
-  spec.q.train_every = 24;
+  spec.learn.train_every = 24;
   spec.evaluation.every = 200;
   const std::string dir = run_dir();
   const std::atomic<bool> stop{true};

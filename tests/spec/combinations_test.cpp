@@ -30,15 +30,15 @@ TEST(Spec, EveryKindOfScheduleHasItsOwnParts) {
 }
 
 // On-policy algorithms follow their rollout; what they have no use for is refused.
-TEST(Spec, RolloutLearnersDeriveTheirRatios) {
+TEST(Spec, PqnLearnersDeriveTheirRatios) {
   const std::string text =
       "env: {name: cartpole, count: 8}\nalgo: {name: pqn, rollout: 16, batch: 32}";
   const TrainSpec spec = read(text);
-  EXPECT_EQ(spec.q.train_every, 128);
-  EXPECT_EQ(spec.q.updates_per_step, 2.0 / 32);
-  EXPECT_EQ(spec.q.learning_starts, 0);
-  EXPECT_EQ(spec.q.target_every, 0);
-  EXPECT_EQ(spec.q.lambda, 0.65);
+  EXPECT_EQ(spec.learn.train_every, 128);
+  EXPECT_EQ(spec.learn.updates_per_step, 2.0 / 32);
+  EXPECT_EQ(spec.learn.learning_starts, 0);
+  EXPECT_EQ(dqn(spec).target.every, 0);
+  EXPECT_EQ(rollout(spec).lambda, 0.65);
   EXPECT_EQ(to_yaml(read(to_yaml(spec))), to_yaml(spec));
   EXPECT_EQ(read(text, {"algo.name=sarsa"}).q.lambda, 0);
   EXPECT_EQ(read(text, {"algo.name=sarsa", "algo.lambda=0.9"}).q.lambda, 0.9);
@@ -58,13 +58,13 @@ TEST(Spec, RolloutLearnersDeriveTheirRatios) {
 
 TEST(Spec, PpoHasDefaultsThatWork) {
   const TrainSpec spec = read("env: {name: cartpole}\nalgo: {name: ppo}");
-  EXPECT_EQ(spec.q.rollout, 128);
-  EXPECT_EQ(spec.q.epochs, 4);
-  EXPECT_EQ(spec.q.lambda, 0.95);
-  EXPECT_TRUE(spec.q.normalise_rewards);
+  EXPECT_EQ(rollout(spec).n_steps, 128);
+  EXPECT_EQ(rollout(spec).n_epochs, 4);
+  EXPECT_EQ(rollout(spec).lambda, 0.95);
+  EXPECT_TRUE(spec.learn.normalise_rewards);
   EXPECT_EQ(spec.net.activation, Activation::tanh);
   EXPECT_EQ(spec.net.init, Initialiser::orthogonal);
-  EXPECT_EQ(spec.optimiser.clip_norm, 0.5f);
+  EXPECT_EQ(spec.optimiser.max_grad_norm, 0.5f);
   EXPECT_EQ(to_yaml(read(to_yaml(spec))), to_yaml(spec));
 }
 

@@ -24,14 +24,14 @@ TEST(DurotaxisSpecs, EntropyWeightAndLearningRate) {
   const auto at = [](const Schedule& schedule, std::int64_t episodes) {
     return schedule.at({.env_steps = 0, .updates = 0, .episodes = episodes});
   };
-  EXPECT_DOUBLE_EQ(at(spec.ppo.entropy, 0), 0.28);
-  EXPECT_NEAR(at(spec.ppo.entropy, 150), 0.18, 1e-12);
-  EXPECT_NEAR(at(spec.ppo.entropy, 300), 0.08, 1e-12);
-  EXPECT_NEAR(at(spec.ppo.entropy, 900), 0.08, 1e-12);
-  EXPECT_DOUBLE_EQ(at(spec.q.learning_rate, 0), 3e-4);
-  EXPECT_NEAR(at(spec.q.learning_rate, 250), 1.5e-4, 1e-12);
-  EXPECT_NEAR(at(spec.q.learning_rate, 500), 0, 1e-12);
-  EXPECT_NEAR(at(spec.q.learning_rate, 1000), 3e-4, 1e-12);
+  EXPECT_DOUBLE_EQ(at(ppo(spec).ent_coef, 0), 0.28);
+  EXPECT_NEAR(at(ppo(spec).ent_coef, 150), 0.18, 1e-12);
+  EXPECT_NEAR(at(ppo(spec).ent_coef, 300), 0.08, 1e-12);
+  EXPECT_NEAR(at(ppo(spec).ent_coef, 900), 0.08, 1e-12);
+  EXPECT_DOUBLE_EQ(at(spec.optimiser.learning_rate, 0), 3e-4);
+  EXPECT_NEAR(at(spec.optimiser.learning_rate, 250), 1.5e-4, 1e-12);
+  EXPECT_NEAR(at(spec.optimiser.learning_rate, 500), 0, 1e-12);
+  EXPECT_NEAR(at(spec.optimiser.learning_rate, 1000), 3e-4, 1e-12);
 }
 
 // What the reference network says of permuted nodes: the same policy and the same values.

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "algo/dqn/dqn_learner.hpp"
+#include "algo/dqn/learner.hpp"
 #include "train/trainer.hpp"
 
 namespace hotloop {
@@ -19,8 +19,8 @@ TrainSpec with_small_network(const std::string& name, std::vector<std::string> o
   return load_spec(name, overrides);
 }
 
-ReplayLearner& learner_of(Trainer& trainer) {
-  return dynamic_cast<ReplayLearner&>(trainer.learner());
+DqnLearner& learner_of(Trainer& trainer) {
+  return dynamic_cast<DqnLearner&>(trainer.learner());
 }
 
 Counters counters_after(const TrainSpec& spec) {

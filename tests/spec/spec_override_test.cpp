@@ -64,8 +64,8 @@ TEST(SpecOverride, KeysAreFoundInOtherPlacesAndByOtherNames) {
 TEST(SpecOverride, AResolvedSpecCanBeVaried) {
   const TrainSpec pqn = read("env: {name: cartpole, count: 8}\nalgo: {name: pqn, batch: 64}");
   const TrainSpec varied = read(to_yaml(pqn), {"algo.batch=128", "env.count=16", "algo.epochs=3"});
-  EXPECT_EQ(varied.q.updates_per_step, 3.0 / 128);
-  EXPECT_EQ(varied.q.train_every, 16 * varied.q.rollout);
+  EXPECT_EQ(varied.learn.updates_per_step, 3.0 / 128);
+  EXPECT_EQ(varied.learn.train_every, 16 * rollout(varied).n_steps);
 }
 
 TEST(SpecOverride, UnknownEnvironmentsAreNamedWhereTheyStand) {

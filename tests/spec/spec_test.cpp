@@ -10,7 +10,7 @@
 #include <hotloop/rng.hpp>
 
 #include "core/file.hpp"
-#include "spec/spec_keys.hpp"
+#include "spec/keys.hpp"
 #include "tests/spec/spec_text.hpp"
 
 namespace hotloop {
@@ -160,33 +160,33 @@ algo:
   epsilon: {kind: exponential, from: 1, to: 0.01, over: 2000}
 replay: {capacity: 1003}
 net: {hidden: [3, 5], activation: "tanh", init: he}
-optimiser: {name: rmsprop, learning_rate: 0.1, beta1: 0.1, clip_norm: 0.1}
+optimiser: {name: rmsprop, learning_rate: 0.1, beta1: 0.1, max_grad_norm: 0.1}
 evaluation: {threshold: -2.5, stop_when_solved: true}
 run: {seed: 18446744073709551615, checkpoint_seconds: 0}
 )");
   EXPECT_EQ(spec.name, "x");
   EXPECT_EQ(spec.about, "two words");
   EXPECT_EQ(spec.envs, 4);
-  EXPECT_EQ(spec.q.gamma, 0.5);
-  EXPECT_EQ(spec.q.batch, 100);
-  EXPECT_EQ(spec.q.loss, Loss::mse);
-  EXPECT_EQ(spec.q.updates_per_step, 0.25);
-  EXPECT_EQ(spec.q.train_every, 8);
-  EXPECT_EQ(spec.q.target_every, 7);
-  EXPECT_EQ(spec.q.target_count, Count::updates);
-  EXPECT_EQ(spec.q.target_blend, 0.005);
-  EXPECT_EQ(spec.q.epsilon.kind, ScheduleKind::exponential);
-  EXPECT_EQ(spec.q.epsilon.to, 0.01);
-  EXPECT_EQ(spec.q.epsilon.over, 2000);
-  EXPECT_EQ(spec.q.replay_capacity, 1000);  // rounded down to a multiple of env.count
+  EXPECT_EQ(spec.learn.gamma, 0.5);
+  EXPECT_EQ(spec.learn.batch, 100);
+  EXPECT_EQ(dqn(spec).loss, Loss::mse);
+  EXPECT_EQ(spec.learn.updates_per_step, 0.25);
+  EXPECT_EQ(spec.learn.train_every, 8);
+  EXPECT_EQ(dqn(spec).target.every, 7);
+  EXPECT_EQ(dqn(spec).target.count, Count::updates);
+  EXPECT_EQ(dqn(spec).target.tau, 0.005);
+  EXPECT_EQ(dqn(spec).explore.epsilon.kind, ScheduleKind::exponential);
+  EXPECT_EQ(dqn(spec).explore.epsilon.to, 0.01);
+  EXPECT_EQ(dqn(spec).explore.epsilon.over, 2000);
+  EXPECT_EQ(dqn(spec).replay.capacity, 1000);  // rounded down to a multiple of env.count
   EXPECT_EQ(spec.net.hidden, (std::vector{3, 5}));
   EXPECT_EQ(spec.net.activation, Activation::tanh);
   EXPECT_EQ(spec.net.init, Initialiser::he);
   EXPECT_EQ(spec.optimiser.kind, OptimiserKind::rmsprop);
-  EXPECT_EQ(spec.q.learning_rate.kind, ScheduleKind::constant);
-  EXPECT_EQ(spec.q.learning_rate.from, 0.1);
+  EXPECT_EQ(spec.optimiser.learning_rate.kind, ScheduleKind::constant);
+  EXPECT_EQ(spec.optimiser.learning_rate.from, 0.1);
   EXPECT_EQ(spec.optimiser.beta1, 0.1f);
-  EXPECT_EQ(spec.optimiser.clip_norm, 0.1f);
+  EXPECT_EQ(spec.optimiser.max_grad_norm, 0.1f);
   EXPECT_EQ(spec.evaluation.threshold, -2.5);
   EXPECT_TRUE(spec.evaluation.stop_when_solved);
   EXPECT_EQ(spec.run.seed, UINT64_MAX);
@@ -199,7 +199,7 @@ TEST(Spec, JsonIsAccepted) {
   EXPECT_EQ(spec.env, "cartpole");
   EXPECT_TRUE(spec.net.hidden.empty());
   EXPECT_EQ(spec.net.activation, Activation::gelu);
-  EXPECT_EQ(spec.q.train_every, 2);  // a round of one vector step, unless given
+  EXPECT_EQ(spec.learn.train_every, 2);  // a round of one vector step, unless given
 }
 
 TEST(Spec, WrittenSpecsAreReadBackToTheBit) {
@@ -211,25 +211,25 @@ TEST(Spec, WrittenSpecsAreReadBackToTheBit) {
     // The relations between keys.
     spec.env = "python:" + spec.env;  // a name that only Python could know
     spec.envs = 1 + spec.envs % 16;
-    spec.q.train_every *= spec.envs;
-    spec.q.train_every %= 1'000'000 * spec.envs;
-    spec.q.train_every += spec.envs;
-    spec.q.replay_capacity = (70'000 / spec.envs + 1 + spec.q.replay_capacity % 3'000) * spec.envs;
-    spec.q.learning_starts = std::min(spec.q.learning_starts, spec.run.steps);
+    spec.learn.train_every *= spec.envs;
+    spec.learn.train_every %= 1'000'000 * spec.envs;
+    spec.learn.train_every += spec.envs;
+    dqn(spec).replay.capacity = (70'000 / spec.envs + 1 + dqn(spec).replay.capacity % 3'000) * spec.envs;
+    spec.learn.learning_starts = std::min(spec.learn.learning_starts, spec.run.steps);
     spec.run.steps += 10'000'000 * std::int64_t{spec.envs};  // so that something is learnt
     spec.evaluation.every += 1;
     spec.algorithm = Algorithm::dqn;
     spec.ppo = {};  // what belongs to ppo alone
     spec.net.separate = false;
     spec.net.value_from.clear();
-    spec.q.train_offset = spec.q.train_every / spec.envs / 2 * spec.envs;
-    spec.q.repeats = 1;
-    spec.q.accumulate = 1;
-    spec.q.newest = spec.q.newest && spec.envs < spec.q.batch;
-    spec.q.target_every += 1;
+    spec.learn.train_offset = spec.learn.train_every / spec.envs / 2 * spec.envs;
+    dqn(spec).repeats = 1;
+    spec.learn.accumulate = 1;
+    dqn(spec).replay.newest = dqn(spec).replay.newest && spec.envs < spec.learn.batch;
+    dqn(spec).target.every += 1;
     if (spec.net.hidden.empty()) spec.net.layer_norm = false;
     if (spec.net.layer_norm) spec.net.dueling_hidden.clear();
-    if (spec.q.gamma == 0) spec.q.n_step = 1;
+    if (spec.learn.gamma == 0) dqn(spec).n_step = 1;
     if (!spec.net.branches.empty()) spec.net.channels.clear();
     spec.net.graph.file.clear();  // would be read, and become edges
     if (i % 2 == 0) {
@@ -245,11 +245,11 @@ TEST(Spec, WrittenSpecsAreReadBackToTheBit) {
     } else if (spec.net.init == Initialiser::small_world) {
       spec.net.init = Initialiser::he;
     }
-    if (i % 4 != 0 || spec.q.double_q || spec.q.n_step > 1 || spec.q.head != HeadKind::scalar)
-      spec.q.munchausen = 0;
-    if (spec.q.v_min > spec.q.v_max) std::swap(spec.q.v_min, spec.q.v_max);
-    spec.q.temperature = i % 2 == 0 ? linear(5, 0.5, 4000) : constant(0.1);
-    for (Schedule* schedule : {&spec.q.epsilon, &spec.q.beta, &spec.q.learning_rate}) {
+    if (i % 4 != 0 || dqn(spec).double_q || dqn(spec).n_step > 1 || dqn(spec).head.kind != HeadKind::scalar)
+      dqn(spec).munchausen.alpha = 0;
+    if (dqn(spec).head.v_min > dqn(spec).head.v_max) std::swap(dqn(spec).head.v_min, dqn(spec).head.v_max);
+    dqn(spec).explore.temperature = i % 2 == 0 ? linear(5, 0.5, 4000) : constant(0.1);
+    for (Schedule* schedule : {&dqn(spec).explore.epsilon, &dqn(spec).replay.beta, &spec.optimiser.learning_rate}) {
       if (schedule->kind == ScheduleKind::step)
         schedule->to = std::min(schedule->to, schedule->from);
     }
@@ -268,11 +268,11 @@ TEST(Spec, SpecsOfPpoAreReadBackToTheBit) {
       "value_clip: 0.7, clip: {kind: wave, from: 0.3, to: 0.1, over: 9, count: episodes}, "
       "entropy_floor: 0.1, squash: clip, deviation: network, advantages: episode}\n"
       "net: {separate: true, policy_gain: 0.5}\n");
-  EXPECT_EQ(spec.q.lambda, 0.95);
-  EXPECT_EQ(spec.q.train_every, 24);
-  EXPECT_EQ(spec.q.updates_per_step, 0.25);
-  EXPECT_EQ(spec.ppo.part_weights, (std::vector<double>{0.1, 2e-7}));
-  EXPECT_EQ(spec.ppo.clip.at({.env_steps = 0, .updates = 0, .episodes = 18}), 0.3);
+  EXPECT_EQ(rollout(spec).lambda, 0.95);
+  EXPECT_EQ(spec.learn.train_every, 24);
+  EXPECT_EQ(spec.learn.updates_per_step, 0.25);
+  EXPECT_EQ(ppo(spec).part_weights, (std::vector<double>{0.1, 2e-7}));
+  EXPECT_EQ(ppo(spec).clip_range.at({.env_steps = 0, .updates = 0, .episodes = 18}), 0.3);
   expect_same(read(to_yaml(spec)), spec);
 }
 
@@ -512,8 +512,8 @@ TEST(Spec, ReadyMadeSpecsAreFoundListedAndRight) {
   }
   // 50,000 steps, of which 1,000 only collect: what the tuned settings amount to.
   const TrainSpec zoo = load_spec("cartpole_dqn_zoo");
-  EXPECT_EQ(zoo.q.updates_per_step * static_cast<double>(zoo.q.train_every), 128);
-  EXPECT_EQ(static_cast<double>(zoo.q.epsilon.over), 0.16 * static_cast<double>(zoo.run.steps));
+  EXPECT_EQ(zoo.learn.updates_per_step * static_cast<double>(zoo.learn.train_every), 128);
+  EXPECT_EQ(static_cast<double>(dqn(zoo).explore.epsilon.over), 0.16 * static_cast<double>(zoo.run.steps));
   EXPECT_EQ(
       load_spec("cartpole_dqn_cleanrl", std::vector<std::string>{"run.steps=100000"}).run.steps,
       100'000);

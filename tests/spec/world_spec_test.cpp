@@ -49,7 +49,7 @@ TEST(WorldSpec, OverridesApplyAfterThem) {
   const TrainSpec spec = load_world_spec("cartpole", {}, overrides);
   EXPECT_EQ(spec.run.steps, 7777);
   EXPECT_EQ(spec.name, "mine");
-  EXPECT_EQ(spec.q.batch, 3);
+  EXPECT_EQ(spec.learn.batch, 3);
 }
 
 TEST(WorldSpec, ItsAlgorithmIsNotAnOverride) {

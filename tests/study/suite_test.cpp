@@ -119,7 +119,7 @@ TEST_F(SuiteTest, AWorldMayBeGivenAnAlgorithm) {
   // A file is looked for beside the suite.
   write_file_atomically(folder_ + "/mine.yaml", "env: {name: cartpole}\nalgo: {batch: 48}\n");
   write_file_atomically(path, "rows: [{spec: mine.yaml}]");
-  EXPECT_EQ(load_suite(path).rows[0].spec.q.batch, 48);
+  EXPECT_EQ(load_suite(path).rows[0].spec.learn.batch, 48);
 }
 
 // Two rows of two seeds on hand-written metrics. The medians of the final scores are 19.5 and 10, so good
@@ -179,7 +179,7 @@ TEST_F(SuiteTest, RunsEverySeedAndReportsMedians) {
   TrainSpec spec = small_spec();
   suite.rows.push_back({.title = "first row", .spec = spec, .bar = 5});
   spec.name = "other";
-  spec.q.double_q = true;
+  dqn(spec).double_q = true;
   suite.rows.push_back({.title = "second row", .spec = spec, .bar = 1e9});
   int reported = 0;
   SuiteOptions options;
@@ -198,8 +198,8 @@ TEST_F(SuiteTest, RunsEverySeedAndReportsMedians) {
   }
   EXPECT_NE(one[0][0].params_hash, one[1][0].params_hash);
   // A run that fails is named and does not take the others with it.
-  suite.rows[0].spec.q.learning_rate = constant(1e6);
-  suite.rows[0].spec.q.loss = Loss::mse;
+  suite.rows[0].spec.optimiser.learning_rate = constant(1e6);
+  suite.rows[0].dqn(spec).loss = Loss::mse;
   suite.rows[0].spec.optimiser.kind = OptimiserKind::sgd;
   int failed = 0;
   options.on_failure = [&](const SuiteRow& row, std::uint64_t, const std::string& what) {
@@ -246,7 +246,7 @@ TEST_F(SuiteTest, GoesOnWithWhatIsThere) {
   EXPECT_EQ(to_json(second[0][0]), to_json(first[0][0])) << "read back whole";
   EXPECT_EQ(second[0][2].run_dir, folder_ + "/tiny/row-3");
   // Another spec under the same title.
-  suite.rows[0].spec.q.double_q = true;
+  suite.rows[0].dqn(spec).double_q = true;
   const SuiteResults third = run_suite(suite, options);
   EXPECT_EQ(earlier.size(), 1u);
   EXPECT_EQ(third[0][0].run_dir, folder_ + "/tiny/row-4");

@@ -75,18 +75,18 @@ TEST(Health, AdviceFitsTheSpec) {
   const auto diverging = [](Health& h) { h.largest_q = 240; };
   const auto endless = [](Health& h) { h.terminal_share = 0; };
   TrainSpec spec = small_spec();
-  spec.q.loss = Loss::mse;
+  dqn(spec).loss = Loss::mse;
   EXPECT_TRUE(says(words(spec, steep), "algo.loss huber"));
-  spec.q.head = HeadKind::c51;  // has a loss of its own
+  dqn(spec).head.kind = HeadKind::c51;  // has a loss of its own
   EXPECT_FALSE(says(words(spec, steep), "algo.loss"));
   spec = small_spec();
-  spec.q.loss = Loss::huber;
+  dqn(spec).loss = Loss::huber;
   EXPECT_FALSE(says(words(spec, steep), "algo.loss"));
   EXPECT_TRUE(says(words(spec, diverging), "algo.double"));
-  spec.q.target_every = 0;  // Double needs a target network
+  dqn(spec).target.every = 0;  // Double needs a target network
   EXPECT_FALSE(says(words(spec, diverging), "algo.double"));
   EXPECT_TRUE(says(words(spec, endless), "algo.epsilon"));
-  spec.q.explore = Explore::boltzmann;
+  dqn(spec).explore.kind = Explore::boltzmann;
   EXPECT_FALSE(says(words(spec, endless), "algo.epsilon"));
 }
 
@@ -124,10 +124,10 @@ std::string warnings_of(const TrainSpec& spec) {
 // A learning rate far too high on squared errors, without a target network: the classic explosion.
 TEST(Health, ADivergingRunIsFound) {
   TrainSpec spec = small_spec();
-  spec.q.target_every = 0;
-  spec.q.loss = Loss::mse;
-  spec.q.learning_rate = constant(0.3);
-  spec.q.updates_per_step = 2;
+  dqn(spec).target.every = 0;
+  dqn(spec).loss = Loss::mse;
+  spec.optimiser.learning_rate = constant(0.3);
+  spec.learn.updates_per_step = 2;
   spec.run.steps = 6000;
   EXPECT_NE(warnings_of(spec), "");
 }
@@ -137,10 +137,10 @@ TEST(Health, ADivergingRunIsFound) {
 TEST(Health, ASupportThatIsTooNarrowIsFound) {
   const auto warnings = [](double v_min, double v_max) {
     TrainSpec spec = small_spec();
-    spec.q.head = HeadKind::c51;
-    spec.q.v_min = v_min;
-    spec.q.v_max = v_max;
-    spec.q.updates_per_step = 1;
+    dqn(spec).head.kind = HeadKind::c51;
+    dqn(spec).head.v_min = v_min;
+    dqn(spec).head.v_max = v_max;
+    spec.learn.updates_per_step = 1;
     spec.run.steps = 6000;
     return warnings_of(spec);
   };
@@ -172,9 +172,9 @@ TEST(Health, ExaminesWithoutTouchingTraining) {
 TEST(Health, TheBoundOfADistributionIsNoLessThanItsSupport) {
   const auto bound = [](double v_min, double v_max) {
     TrainSpec spec = small_spec();
-    spec.q.head = HeadKind::c51;
-    spec.q.v_min = v_min;
-    spec.q.v_max = v_max;
+    dqn(spec).head.kind = HeadKind::c51;
+    dqn(spec).head.v_min = v_min;
+    dqn(spec).head.v_max = v_max;
     Trainer trainer(spec);
     while (trainer.counters().env_steps < 100) trainer.round();
     return examine(trainer).q_bound;
@@ -186,7 +186,7 @@ TEST(Health, TheBoundOfADistributionIsNoLessThanItsSupport) {
 
 TEST(Health, TheBoundIsInTheUnitOfTheRewardsLearntFrom) {
   TrainSpec spec = small_spec();
-  spec.q.normalise_rewards = true;
+  spec.learn.normalise_rewards = true;
   Trainer trainer(spec);
   while (trainer.counters().env_steps < 400) trainer.round();
   const double factor = trainer.learner().reward_factor();

@@ -1,9 +1,32 @@
 // A training run that takes a fraction of a second.
 #pragma once
 
+#include <string_view>
+
+#include "algo/common/algorithm.hpp"
+#include "algo/dqn/options.hpp"
+#include "algo/ppo/options.hpp"
+#include "algo/pqn/options.hpp"
 #include "spec/spec.hpp"
 
 namespace hotloop {
+
+// The options of a spec's algorithm.
+inline DqnOptions& dqn(AgentSpec& spec) { return options_of<DqnOptions>(spec); }
+inline const DqnOptions& dqn(const AgentSpec& spec) { return options_of<DqnOptions>(spec); }
+inline PqnOptions& pqn(AgentSpec& spec) { return options_of<PqnOptions>(spec); }
+inline const PqnOptions& pqn(const AgentSpec& spec) { return options_of<PqnOptions>(spec); }
+inline PpoOptions& ppo(AgentSpec& spec) { return options_of<PpoOptions>(spec); }
+inline const PpoOptions& ppo(const AgentSpec& spec) { return options_of<PpoOptions>(spec); }
+
+// Of those that learn from rollouts.
+inline RolloutOptions& rollout(AgentSpec& spec) {
+  if (auto* options = std::any_cast<PpoOptions>(&spec.options)) return options->rollout;
+  return pqn(spec).rollout;
+}
+inline const RolloutOptions& rollout(const AgentSpec& spec) {
+  return rollout(const_cast<AgentSpec&>(spec));
+}
 
 inline TrainSpec small_spec() {
   TrainSpec spec;
@@ -11,12 +34,12 @@ inline TrainSpec small_spec() {
   spec.env = "cartpole";
   spec.envs = 4;
   spec.net.hidden = {32};
-  spec.q.batch = 32;
-  spec.q.replay_capacity = 1000;
-  spec.q.learning_starts = 200;
-  spec.q.updates_per_step = 0.5;
-  spec.q.train_every = 8;
-  spec.q.target_every = 64;
+  spec.learn.batch = 32;
+  dqn(spec).replay.capacity = 1000;
+  spec.learn.learning_starts = 200;
+  spec.learn.updates_per_step = 0.5;
+  spec.learn.train_every = 8;
+  dqn(spec).target.every = 64;
   spec.evaluation.every = 700;
   spec.evaluation.episodes = 5;
   spec.run.steps = 2800;

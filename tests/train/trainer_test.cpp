@@ -10,7 +10,7 @@
 
 #include <hotloop/error.hpp>
 
-#include "algo/dqn/dqn_learner.hpp"
+#include "algo/dqn/learner.hpp"
 #include "tests/allocations.hpp"
 #include "tests/train/small_spec.hpp"
 
@@ -68,7 +68,7 @@ struct Wide {
 HOTLOOP_ENV(Wide)
 
 std::span<float> target_of(Trainer& trainer) {
-  return dynamic_cast<ReplayLearner&>(trainer.learner()).dqn().target();
+  return dynamic_cast<DqnLearner&>(trainer.learner()).dqn().target();
 }
 
 std::vector<float> parameters_after(const TrainSpec& spec) {
@@ -83,7 +83,7 @@ std::vector<float> parameters_after(const TrainSpec& spec) {
 std::vector<float> pipelined_slowly(const TrainSpec& spec) {
   BatchEnv env(make_worlds(spec.world(), spec.envs), spec.envs, spec.run.seed, Purpose::world);
   env.reset();
-  ReplayLearner learner(spec);
+  DqnLearner learner(spec);
   learner.begin(env.obs(), env.mask());
   ThreadTeam team(1);
   Actions actions(env.spec(), spec.envs);
@@ -98,7 +98,7 @@ std::vector<float> pipelined_slowly(const TrainSpec& spec) {
   while (c.env_steps < spec.run.steps) {
     const Counters before = c;
     std::vector<Kept> round;
-    for (std::int64_t i = 0; i < spec.q.train_every; i += spec.envs) {
+    for (std::int64_t i = 0; i < spec.learn.train_every; i += spec.envs) {
       learner.act(env.obs(), env.mask(), env.steps(), c, team, actions);
       env.step(actions, team);
       c.env_steps += spec.envs;
@@ -124,14 +124,14 @@ std::vector<float> pipelined_slowly(const TrainSpec& spec) {
                     .final_mask = k.final_mask},
                    c);
     }
-    if (c.env_steps > spec.q.learning_starts) ++c.train_events;
+    if (c.env_steps > spec.learn.learning_starts) ++c.train_events;
   }
-  return {learner.network().online().begin(), learner.network().online().end()};
+  return {learner.acting().online().begin(), learner.acting().online().end()};
 }
 
 TEST(Trainer, PipelinedRoundsEqualThoseOfASlowTwin) {
   TrainSpec spec = small_spec();
-  spec.q.pipelined = true;
+  spec.learn.pipelined = true;
   for (const char* env : {"cartpole", "test_masked"}) {
     spec.env = env;
     for (const int threads : {1, 2, 3}) {
@@ -139,19 +139,19 @@ TEST(Trainer, PipelinedRoundsEqualThoseOfASlowTwin) {
       EXPECT_EQ(parameters_after(spec), pipelined_slowly(spec)) << env << ", threads " << threads;
     }
   }
-  spec.q.train_every = 64;  // several episodes end in a round, each at its own time
-  spec.q.target_count = Count::episodes;
-  spec.q.target_every = 3;
-  spec.q.target_blend = 0.5;
+  spec.learn.train_every = 64;  // several episodes end in a round, each at its own time
+  dqn(spec).target.count = Count::episodes;
+  dqn(spec).target.every = 3;
+  dqn(spec).target.tau = 0.5;
   EXPECT_EQ(parameters_after(spec), pipelined_slowly(spec));
-  spec.q.pipelined = false;
+  spec.learn.pipelined = false;
   EXPECT_NE(parameters_after(spec), pipelined_slowly(spec));
 }
 
 // A round's updates are made during the next one; the last round has none.
 TEST(Trainer, PipelinedUpdatesComeARoundLater) {
   TrainSpec spec = small_spec();
-  spec.q.pipelined = true;
+  spec.learn.pipelined = true;
   Trainer trainer(spec);
   while (!trainer.done()) {
     const std::int64_t owed = owed_updates(spec.q, trainer.counters().train_events);
@@ -159,21 +159,21 @@ TEST(Trainer, PipelinedUpdatesComeARoundLater) {
     ASSERT_EQ(trainer.counters().updates, owed);
   }
   EXPECT_EQ(trainer.counters().updates, declared_updates(spec, spec.run.steps));
-  spec.q.pipelined = false;
+  spec.learn.pipelined = false;
   EXPECT_EQ(trainer.counters().updates + 4, declared_updates(spec, spec.run.steps));
 }
 
 // Whichever of the two threads fails, the error arrives.
 TEST(Trainer, ErrorsOfPipelinedRoundsArrive) {
   TrainSpec spec = small_spec();
-  spec.q.pipelined = true;
+  spec.learn.pipelined = true;
   spec.run.threads = 2;
   spec.env = "test_sick";
   Sick::illness = Sick::kReward;
   EXPECT_THROW(parameters_after(spec), RunError);
   Sick::illness = Sick::kHealthy;
   spec.env = "cartpole";
-  spec.q.learning_rate = constant(1e30);
+  spec.optimiser.learning_rate = constant(1e30);
   EXPECT_THROW(parameters_after(spec), RunError);
 }
 
@@ -186,11 +186,11 @@ TEST(Trainer, MakesExactlyTheDeclaredUpdates) {
                                                            {2, 2, 0.01, 0, 999}}) {
     TrainSpec spec = small_spec();
     spec.net.hidden = {8};
-    spec.q.batch = 8;
+    spec.learn.batch = 8;
     spec.envs = envs;
-    spec.q.train_every = every;
-    spec.q.updates_per_step = per_step;
-    spec.q.learning_starts = starts;
+    spec.learn.train_every = every;
+    spec.learn.updates_per_step = per_step;
+    spec.learn.learning_starts = starts;
     spec.run.steps = steps;
     Trainer trainer(spec);
     while (!trainer.done()) trainer.round();
@@ -202,7 +202,7 @@ TEST(Trainer, MakesExactlyTheDeclaredUpdates) {
               std::llround(std::floor(rounds * every * per_step + 1e-6)));
   }
   TrainSpec zoo = small_spec();
-  zoo.envs = 1, zoo.q.train_every = 256, zoo.q.updates_per_step = 0.5, zoo.q.learning_starts = 1000,
+  zoo.envs = 1, zoo.learn.train_every = 256, zoo.learn.updates_per_step = 0.5, zoo.learn.learning_starts = 1000,
   zoo.run.steps = 50'000;
   EXPECT_EQ(declared_updates(zoo, zoo.run.steps), 192 * 128);  // rounds 4 to 195
 }
@@ -218,10 +218,10 @@ TEST(Trainer, SameSeedSameBitsOtherSeedOtherBits) {
 TEST(Trainer, ResultDoesNotDependOnThreads) {
   TrainSpec spec = small_spec();
   spec.envs = 100;     // four blocks of lanes to act on
-  spec.q.batch = 260;  // three shards to learn on
-  spec.q.train_every = 100;
-  spec.q.updates_per_step = 0.1;
-  spec.q.replay_capacity = 5000;
+  spec.learn.batch = 260;  // three shards to learn on
+  spec.learn.train_every = 100;
+  spec.learn.updates_per_step = 0.1;
+  dqn(spec).replay.capacity = 5000;
   spec.run.steps = 10'000;
   const std::vector<float> one = parameters_after(spec);
   for (int threads : {2, 4}) {
@@ -232,13 +232,13 @@ TEST(Trainer, ResultDoesNotDependOnThreads) {
 
 TEST(Trainer, CountsCountWhatTheySay) {
   TrainSpec spec = small_spec();
-  spec.q.target_count = Count::updates;
-  spec.q.target_every = 1'000'000;
+  dqn(spec).target.count = Count::updates;
+  dqn(spec).target.every = 1'000'000;
   Trainer never(spec);
   const std::vector<float> start(never.network().online().begin(), never.network().online().end());
   while (!never.done()) never.round();
   EXPECT_EQ(start, std::vector<float>(target_of(never).begin(), target_of(never).end()));
-  spec.q.target_every = 1;
+  dqn(spec).target.every = 1;
   Trainer always(spec);
   while (!always.done()) always.round();
   EXPECT_TRUE(std::equal(always.network().online().begin(), always.network().online().end(),
@@ -308,8 +308,8 @@ TEST(Trainer, NonFiniteObservationOrRewardNamesEnvStepAndField) {
 TEST(Trainer, ExplodingLearningStopsBeforeTheParametersAreSpoilt) {
   TrainSpec spec = small_spec();
   spec.optimiser.kind = OptimiserKind::sgd;
-  spec.q.loss = Loss::mse;
-  spec.q.learning_rate.from = 1e6;
+  dqn(spec).loss = Loss::mse;
+  spec.optimiser.learning_rate.from = 1e6;
   Trainer trainer(spec);
   EXPECT_THROW(
       {
@@ -321,7 +321,7 @@ TEST(Trainer, ExplodingLearningStopsBeforeTheParametersAreSpoilt) {
 
 TEST(Trainer, AReplayThatCannotFitIsRefusedWithTheNumber) {
   TrainSpec spec = small_spec();
-  spec.q.replay_capacity = 4'000'000'000;
+  dqn(spec).replay.capacity = 4'000'000'000;
   spec.env = "test_wide";
   try {
     Trainer trainer(spec);
@@ -369,8 +369,8 @@ TEST(Trainer, TrainingAllocatesNothingAfterWarmUp) {
     TrainSpec spec = small_spec();
     spec.env = env;
     spec.envs = envs;
-    spec.q.train_every = std::max(8, envs);
-    spec.q.batch = 160;  // two shards
+    spec.learn.train_every = std::max(8, envs);
+    spec.learn.batch = 160;  // two shards
     spec.run.threads = threads;
     spec.run.steps = 12'000;
     spec.run.episode_log = envs == 4;

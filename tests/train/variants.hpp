@@ -27,27 +27,25 @@ inline std::ostream& operator<<(std::ostream& out, const Variant& variant) {
   return out << variant.name;
 }
 
-inline void become_rollout_learner(TrainSpec& s, Algorithm algorithm) {
-  s.algorithm = algorithm;
-  s.q.rollout = 8;
-  s.q.batch = 16;
-  s.q.epochs = 2;
-  s.q.train_every = s.q.rollout * s.envs;
-  s.q.updates_per_step = 2.0 / 16;
-  s.q.learning_starts = 0;
-  s.q.target_every = 0;
-  if (algorithm != Algorithm::ppo) return;
-  s.q.loss = Loss::mse;
-  s.q.epsilon = constant(0);
+// With the optimiser, exploration and networks of small_spec().
+inline void become_rollout_learner(TrainSpec& s, std::string_view algorithm) {
+  const NetOptions net = s.net;
+  use_algorithm(s, find_algorithm(algorithm));
+  s.net = net;
+  s.optimiser = {};
+  s.learn.normalise_rewards = false;
+  rollout(s) = {.n_steps = 8, .n_epochs = 2, .lambda = 0.65};
+  s.learn.batch = 16;
+  s.algorithm->derive(s);
 }
 
 inline std::vector<Variant> variants() {
   return {
       {"target", [](TrainSpec&) {}},
-      {"vanilla", [](TrainSpec& s) { s.q.target_every = 0; }},
-      {"polyak", [](TrainSpec& s) { s.q.target_blend = 0.1; }},
-      {"double", [](TrainSpec& s) { s.q.double_q = true; }},
-      {"munchausen", [](TrainSpec& s) { s.q.munchausen = 0.9; }},
+      {"vanilla", [](TrainSpec& s) { dqn(s).target.every = 0; }},
+      {"polyak", [](TrainSpec& s) { dqn(s).target.tau = 0.1; }},
+      {"double", [](TrainSpec& s) { dqn(s).double_q = true; }},
+      {"munchausen", [](TrainSpec& s) { dqn(s).munchausen.alpha = 0.9; }},
       {"dueling", [](TrainSpec& s) { s.net.dueling = true; }},
       {"streams",
        [](TrainSpec& s) {
@@ -55,23 +53,23 @@ inline std::vector<Variant> variants() {
          s.net.dueling_hidden = {16};
          s.net.noisy = Noisy::all;
        }},
-      {"n_step", [](TrainSpec& s) { s.q.n_step = 3; }},
-      {"prioritised", [](TrainSpec& s) { s.q.prioritised = true; }},
-      {"newest", [](TrainSpec& s) { s.q.newest = true; }},
+      {"n_step", [](TrainSpec& s) { dqn(s).n_step = 3; }},
+      {"prioritised", [](TrainSpec& s) { dqn(s).replay.prioritised = true; }},
+      {"newest", [](TrainSpec& s) { dqn(s).replay.newest = true; }},
       {"noisy", [](TrainSpec& s) { s.net.noisy = Noisy::all; }},
       {"c51",
        [](TrainSpec& s) {
-         s.q.head = HeadKind::c51;
-         s.q.atoms = 21;
+         dqn(s).head.kind = HeadKind::c51;
+         dqn(s).head.atoms = 21;
        }},
       {"quantile",
        [](TrainSpec& s) {
-         s.q.head = HeadKind::quantile;
-         s.q.atoms = 11;
+         dqn(s).head.kind = HeadKind::quantile;
+         dqn(s).head.atoms = 11;
        }},
       {"layer_norm", [](TrainSpec& s) { s.net.layer_norm = true; }},
-      {"boltzmann", [](TrainSpec& s) { s.q.explore = Explore::boltzmann; }},
-      {"normalised", [](TrainSpec& s) { s.q.normalise_obs = s.q.normalise_rewards = true; }},
+      {"boltzmann", [](TrainSpec& s) { dqn(s).explore.kind = Explore::boltzmann; }},
+      {"normalised", [](TrainSpec& s) { s.learn.normalise_obs = s.learn.normalise_rewards = true; }},
       {"branches",
        [](TrainSpec& s) {
          s.env = "sfc";
@@ -84,44 +82,44 @@ inline std::vector<Variant> variants() {
        }},
       {"repeats",
        [](TrainSpec& s) {
-         s.q.updates_per_step = 1;
-         s.q.repeats = 4;
+         s.learn.updates_per_step = 1;
+         dqn(s).repeats = 4;
        }},
-      {"accumulate", [](TrainSpec& s) { s.q.accumulate = 3; }},
+      {"accumulate", [](TrainSpec& s) { s.learn.accumulate = 3; }},
       {"pipelined",
        [](TrainSpec& s) {
-         s.q.pipelined = true;
-         s.q.train_every =
+         s.learn.pipelined = true;
+         s.learn.train_every =
              80;  // long rounds, much learnt in each: whoever acts by other parameters shows it
-         s.q.learning_rate = constant(0.01);
+         s.optimiser.learning_rate = constant(0.01);
        }},
       {"pipelined_everything",
        [](TrainSpec& s) {
-         s.q.pipelined = s.q.double_q = s.q.prioritised = s.q.normalise_obs = true;
-         s.q.normalise_rewards = s.q.newest = true;
-         s.q.n_step = 3;
+         s.learn.pipelined = dqn(s).double_q = dqn(s).replay.prioritised = s.learn.normalise_obs = true;
+         s.learn.normalise_rewards = dqn(s).replay.newest = true;
+         dqn(s).n_step = 3;
          s.net.noisy = Noisy::all;
-         s.q.target_count = Count::episodes;
-         s.q.target_every = 7;
-         s.q.learning_rate = linear(1e-3, 1e-4, 2000);
-         s.q.train_every = 40;
-         s.q.epsilon = linear(1, 0, 900);
-         s.q.epsilon.count = Count::updates;
+         dqn(s).target.count = Count::episodes;
+         dqn(s).target.every = 7;
+         s.optimiser.learning_rate = linear(1e-3, 1e-4, 2000);
+         s.learn.train_every = 40;
+         dqn(s).explore.epsilon = linear(1, 0, 900);
+         dqn(s).explore.epsilon.count = Count::updates;
          s.run.threads = 2;
        }},
       {"prioritised_accumulate",
        [](TrainSpec& s) {
-         s.q.prioritised = true;
-         s.q.accumulate = 2;
+         dqn(s).replay.prioritised = true;
+         s.learn.accumulate = 2;
        }},
       {"repeats_of_parts",
        [](TrainSpec& s) {
-         s.q.prioritised = s.q.truncation_ends = true;
-         s.q.repeats = s.q.accumulate = 2;
-         s.q.n_step = 3;
-         s.q.target_count = Count::updates;
-         s.q.target_every = 6;
-         s.q.explore_steps = 5;
+         dqn(s).replay.prioritised = dqn(s).truncation_ends = true;
+         dqn(s).repeats = s.learn.accumulate = 2;
+         dqn(s).n_step = 3;
+         dqn(s).target.count = Count::updates;
+         dqn(s).target.every = 6;
+         dqn(s).explore.steps = 5;
          s.optimiser.kind = OptimiserKind::rmsprop;
          s.optimiser.momentum = 0.9f;
        }},
@@ -129,56 +127,56 @@ inline std::vector<Variant> variants() {
        [](TrainSpec& s) {
          s.env = "sfc";
          s.env_options = {{"mask", "on"}, {"max_steps", "40"}, {"scale", "on"}};
-         s.q.prioritised = s.q.newest = s.q.double_q = true;
-         s.q.n_step = 4;
-         s.q.explore_steps = 3;
-         s.q.target_blend = 0.05;
-         s.q.target_every = 3;  // below the number of environments
+         dqn(s).replay.prioritised = dqn(s).replay.newest = dqn(s).double_q = true;
+         dqn(s).n_step = 4;
+         dqn(s).explore.steps = 3;
+         dqn(s).target.tau = 0.05;
+         dqn(s).target.every = 3;  // below the number of environments
          s.optimiser.kind = OptimiserKind::sgd;
          s.optimiser.momentum = 0.5f;
        }},
       {"rainbow",
        [](TrainSpec& s) {
-         s.q.double_q = s.q.prioritised = s.net.dueling = true;
-         s.q.n_step = 3;
-         s.q.head = HeadKind::c51;
-         s.q.atoms = 21;
+         dqn(s).double_q = dqn(s).replay.prioritised = s.net.dueling = true;
+         dqn(s).n_step = 3;
+         dqn(s).head.kind = HeadKind::c51;
+         dqn(s).head.atoms = 21;
          s.net.noisy = Noisy::all;
-         s.q.epsilon = constant(0);
+         dqn(s).explore.epsilon = constant(0);
        }},
       {"pqn",
        [](TrainSpec& s) {
-         become_rollout_learner(s, Algorithm::pqn);
+         become_rollout_learner(s, "pqn");
          s.net.layer_norm = true;
        }},
       {"sarsa_noisy",
        [](TrainSpec& s) {
-         become_rollout_learner(s, Algorithm::sarsa);
+         become_rollout_learner(s, "sarsa");
          s.net.noisy = Noisy::all;
-         s.q.normalise_obs = true;
+         s.learn.normalise_obs = true;
        }},
       {"pqn_normalised",
        [](TrainSpec& s) {
-         become_rollout_learner(s, Algorithm::pqn);
-         s.q.normalise_obs = s.q.normalise_rewards = true;
+         become_rollout_learner(s, "pqn");
+         s.learn.normalise_obs = s.learn.normalise_rewards = true;
        }},
       {"ppo",
        [](TrainSpec& s) {
-         become_rollout_learner(s, Algorithm::ppo);
+         become_rollout_learner(s, "ppo");
          s.net.separate = true;
-         s.ppo.entropy = constant(0.01);
+         ppo(s).ent_coef = constant(0.01);
        }},
       {"ppo_pendulum",
        [](TrainSpec& s) {
-         become_rollout_learner(s, Algorithm::ppo);
+         become_rollout_learner(s, "ppo");
          s.env = "pendulum";
-         s.q.normalise_obs = s.q.normalise_rewards = true;
-         s.ppo.advantages = Standardise::episode;
-         s.ppo.value_clip = 0.2;
+         s.learn.normalise_obs = s.learn.normalise_rewards = true;
+         ppo(s).advantages = Standardise::episode;
+         ppo(s).clip_range_vf = 0.2;
        }},
       {"ppo_durotaxis",
        [](TrainSpec& s) {
-         become_rollout_learner(s, Algorithm::ppo);
+         become_rollout_learner(s, "ppo");
          s.env = "durotaxis";
          s.env_options = {{"hard_limit", "24"},
                           {"ratio", "0.7"},
@@ -191,14 +189,14 @@ inline std::vector<Variant> variants() {
              {"actor", {"tokens"}, {"flatten", "dense 8 gelu", "norm"}}};
          s.net.value_from = "critic";
          s.net.hidden = {};
-         s.ppo.deviation = Deviation::network;
-         s.ppo.part_weights = {0.4, 0.3, 0.2, 0.2, 0.3};
-         s.q.normalise_rewards = true;
+         ppo(s).std_source = StdSource::network;
+         ppo(s).part_weights = {0.4, 0.3, 0.2, 0.2, 0.3};
+         s.learn.normalise_rewards = true;
        }},
       {"sarsa",
        [](TrainSpec& s) {
-         become_rollout_learner(s, Algorithm::sarsa);
-         s.q.lambda = 0.5;
+         become_rollout_learner(s, "sarsa");
+         rollout(s).lambda = 0.5;
        }},
   };
 }

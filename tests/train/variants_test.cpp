@@ -72,12 +72,12 @@ TEST_P(EveryVariant, AllocatesNothingAfterWarmUp) {
 TEST_P(EveryVariant, DoesNotDependOnThreads) {
   TrainSpec spec = GetParam().spec();
   spec.envs = 40;  // two blocks of lanes
-  spec.q.train_every = 80;
-  spec.q.batch = 160;  // two shards
-  spec.q.updates_per_step = 0.05;
+  spec.learn.train_every = 80;
+  spec.learn.batch = 160;  // two shards
+  spec.learn.updates_per_step = 0.05;
   if (spec.algorithm != Algorithm::dqn) {
-    spec.q.train_every = spec.q.rollout * spec.envs;
-    spec.q.updates_per_step = static_cast<double>(spec.q.epochs) / spec.q.batch;
+    spec.learn.train_every = rollout(spec).n_steps * spec.envs;
+    spec.learn.updates_per_step = static_cast<double>(rollout(spec).n_epochs) / spec.learn.batch;
   }
   Trainer one(spec);
   finish(one);
@@ -100,7 +100,7 @@ TEST_P(EveryVariant, ResumesExactly) {
     fs::remove_all(dir);
     fs::create_directories(dir / "checkpoints");
     TrainSpec part = spec;
-    if (stop > spec.q.learning_starts) part.run.steps = stop;  // ends in the middle of a round
+    if (stop > spec.learn.learning_starts) part.run.steps = stop;  // ends in the middle of a round
     Trainer first(part);
     while (!first.done() && first.counters().env_steps < stop) first.round();
     const std::vector<float> best(first.network().online().size());
@@ -123,8 +123,8 @@ TEST_P(EveryVariant, TakesNoMaskedAction) {
   spec.env_options.clear();
   if (!spec.net.branches.empty()) spec.net.branches = {{"h", {"state"}, {"dense 8"}}};
   spec.net.value_from.clear();
-  spec.ppo.part_weights.clear();
-  spec.ppo.deviation = Deviation::free;
+  ppo(spec).part_weights.clear();
+  ppo(spec).std_source = StdSource::state_independent;
   Trainer trainer(spec);
   finish(trainer);  // the world throws if a forbidden action is taken
   EXPECT_GT(trainer.counters().episodes, 0);

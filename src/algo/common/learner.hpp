@@ -5,21 +5,23 @@
 // checkpoint needs to know no algorithm.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <variant>
+#include <vector>
 
-#include "algo/ppo/ppo.hpp"
-#include "algo/common/q_network.hpp"
+#include "algo/common/learnt_network.hpp"
+#include "algo/common/report.hpp"
+#include "core/schedule.hpp"
 #include "core/thread_team.hpp"
 #include "env/batch_env.hpp"
-#include "memory/replay.hpp"
-#include "memory/rollout.hpp"
-#include "spec/spec.hpp"
+#include "memory/transitions.hpp"
 
 namespace hotloop {
 
@@ -35,20 +37,16 @@ struct Counters {
   Progress progress() const { return {env_steps, updates, episodes}; }
 };
 
-// The rewards so far, and 0.
-struct RewardRange {
-  double least = 0, most = 0;
-  double largest() const { return std::max(-least, most); }
-};
-
-// Sums since the last time somebody read and cleared them.
-struct Window {
-  double returns = 0;
-  std::int64_t episodes = 0;
-  double loss = 0, mean_q = 0, gradient_norm = 0;
-  double entropy = 0, kl = 0, clipped = 0;  // NaN if the algorithm has none
-  std::int64_t updates = 0;
-};
+// The one list of their names.
+template <class C, class Visitor>
+void visit_counters(C& c, Visitor&& visit) {
+  visit("env_steps", c.env_steps);
+  visit("updates", c.updates);
+  visit("episodes", c.episodes);
+  visit("train_events", c.train_events);
+  visit("batches", c.batches);
+  visit("target_updates", c.target_updates);
+}
 
 struct Training {
   Counters& counters;
@@ -56,17 +54,26 @@ struct Training {
   ThreadTeam& team;
 };
 
-// Signs of health, measured when somebody asks; NaN = does not apply. See health.hpp.
+// Signs of health, measured when somebody asks; NaN = does not apply. See train/health.hpp.
 struct Signs {
-  Probe probe;
-  double terminal_share = 0;  // of the stored transitions
-  double target_lag = 0;      // |online - target| / |online|
+  double largest_value = std::nan("");   // |Q(s, a)| or |V(s)|
+  double action_gap = std::nan("");      // mean of best minus second best Q(s, a)
+  double best_value = std::nan("");      // mean of max_a Q(s, a)
+  double terminal_share = std::nan("");  // of the stored transitions
+  double target_lag = std::nan("");      // |online - target| / |online|
+  double value_min = -HUGE_VAL, value_max = HUGE_VAL;  // what the network can say at all
 };
 
 using Array =
     std::variant<std::span<float>, std::span<double>, std::span<std::uint8_t>,
                  std::span<std::int32_t>, std::span<std::int64_t>, std::span<std::uint64_t>>;
 using ArrayVisitor = std::function<void(const std::string& name, Array array)>;
+using NumberVisitor = std::function<void(std::string_view name, double value)>;
+
+struct NamedNetwork {
+  std::string_view name;  // "online", "actor", "critic"
+  LearntNetwork* network;
+};
 
 class Learner {
  public:
@@ -79,7 +86,7 @@ class Learner {
                    Actions& actions) = 0;
   // `act` uses the parameters and the number of updates of this moment until the next call, also while
   // another thread learns.
-  virtual void hold_policy(const Counters& /*counters*/) {
+  virtual void freeze_policy(const Counters& /*counters*/) {
     throw std::logic_error("this learner cannot be pipelined");
   }
   // What followed. The counters include these steps and their finished episodes already.
@@ -88,9 +95,17 @@ class Learner {
   // finite; the parameters are then as they were before that update.
   virtual void learn(Training training) = 0;
 
+  // The network that chooses actions: what is evaluated, and kept as a model.
+  virtual LearntNetwork& acting() = 0;
+  // All that are learnt, that one included.
+  virtual std::vector<NamedNetwork> networks() { return {{"online", &acting()}}; }
+
+  // Names of what its updates report, in the order of Window::sums.
+  virtual std::vector<std::string_view> columns() const = 0;
+  // Schedules as they are now, for metrics: "epsilon", "learning_rate".
+  virtual void settings(const Counters& /*counters*/, const NumberVisitor& /*visitor*/) const {}
   virtual Signs signs(const Counters& counters) = 0;
-  virtual LearntNetwork& network() = 0;
-  virtual float reward_factor() const = 0;  // rewards are multiplied by this before learning
+  virtual float reward_factor() const { return 1; }  // multiplies rewards before learning
   // Arrays whose size depends on others are visited after them.
   virtual void visit(const ArrayVisitor& visitor) = 0;
   // All of them have been read from a checkpoint.
@@ -98,19 +113,16 @@ class Learner {
 };
 
 // What followed the actions that `env` took last.
-Transitions latest_transitions(const BatchEnv& env, const Actions& actions);
-
-std::unique_ptr<Learner> make_learner(const TrainSpec& spec);
-
-// What the spec makes of its environment.
-ReplayShape replay_shape(const TrainSpec& spec);
-RolloutShape rollout_shape(const TrainSpec& spec);
-Structure network_structure(const TrainSpec& spec);
-// What the outputs of its network mean.
-using Head = std::variant<QHead, ActorCriticHead>;
-Head network_head(const TrainSpec& spec);
-
-// Updates owed after this many train events: a fraction left over by one is carried to the next.
-std::int64_t owed_updates(const QOptions& options, std::int64_t train_events);
+inline Transitions latest_transitions(const BatchEnv& env, const Actions& actions) {
+  return {.actions = actions.numbers,
+          .rewards = env.rewards(),
+          .terminated = env.terminated(),
+          .truncated = env.truncated(),
+          .next_obs = env.obs(),
+          .next_mask = env.mask(),
+          .final_obs = env.final_obs(),
+          .final_mask = env.final_mask(),
+          .reward_parts = env.reward_parts()};
+}
 
 }  // namespace hotloop

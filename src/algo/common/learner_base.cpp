@@ -10,17 +10,10 @@
 
 namespace hotloop {
 
-LearnerBase::LearnerBase(const TrainSpec& spec) : spec_(spec) {
-  if (spec.q.normalise_obs) obs_.emplace(env_spec(spec.world()).obs);
-  if (spec.q.normalise_rewards) rewards_.emplace(spec.envs, spec.q.gamma);
-}
-
-Exploration LearnerBase::exploration(const Counters& c) const {
-  const QOptions& q = spec_.q;
-  return {.kind = q.explore,
-          .epsilon = q.epsilon.at(c.progress()),
-          .steps = q.explore_steps,
-          .temperature = q.temperature.at(c.progress())};
+LearnerBase::LearnerBase(const AgentSpec& spec, const WorldFacts& world, std::uint64_t seed)
+    : spec_(spec), seed_(seed) {
+  if (spec.learn.normalise_obs) obs_.emplace(world.spec.obs);
+  if (spec.learn.normalise_rewards) rewards_.emplace(spec.envs, spec.learn.gamma);
 }
 
 void LearnerBase::observe(std::span<const float> obs) {
@@ -37,37 +30,33 @@ void LearnerBase::observe_rewards(const Transitions& step) {
 }
 
 void LearnerBase::shuffle(std::uint64_t stream, std::span<std::int32_t> order) const {
-  Rng rng(spec_.run.seed, Purpose::replay, 1, stream);
+  Rng rng(seed_, Purpose::replay, 1, stream);
   std::iota(order.begin(), order.end(), 0);
   for (std::size_t i = order.size() - 1; i > 0; --i) {
     std::swap(order[i], order[rng.below(static_cast<std::uint32_t>(i + 1))]);
   }
 }
 
-void LearnerBase::record(const UpdateReport& report, Training& training) const {
+void LearnerBase::count_update(const UpdateReport& report, Training& training) {
   Counters& c = training.counters;
   ++c.updates;
   if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm)) {
     throw RunError(fmt::format(
         "non-finite {} in update {} (env step {}); the parameters before it are kept. A smaller "
-        "learning rate or optimiser.clip_norm may help",
+        "learning rate or optimiser.max_grad_norm may help",
         std::isfinite(report.loss) ? "gradient" : "loss", c.updates, c.env_steps));
   }
-  Window& w = training.window;
-  w.loss += report.loss;
-  w.mean_q += report.mean_q;
-  w.gradient_norm += report.gradient_norm;
-  w.entropy += report.entropy;
-  w.kl += report.kl;
-  w.clipped += report.clipped;
-  ++w.updates;
+  ++training.window.updates;
 }
 
-void LearnerBase::visit_shared(LearntNetwork& network, const ArrayVisitor& visitor) {
-  visitor("online", network.online());
-  visitor("optimiser.first", network.optimiser().first());
-  visitor("optimiser.second", network.optimiser().second());
-  visitor("optimiser.powers", network.optimiser().powers());
+void LearnerBase::visit_shared(const ArrayVisitor& visitor) {
+  for (const auto& [name, network] : networks()) {
+    const std::string prefix(name);
+    visitor(prefix, network->online());
+    visitor(prefix + ".optimiser.first", network->optimiser().first());
+    visitor(prefix + ".optimiser.second", network->optimiser().second());
+    visitor(prefix + ".optimiser.powers", network->optimiser().powers());
+  }
   if (obs_) {
     obs_->visit([&](const char* name, auto array) {
       visitor(std::string("normaliser.obs.") + name, array);

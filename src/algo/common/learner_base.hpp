@@ -1,11 +1,14 @@
-// What learners have in common: schedules, running statistics, and the record of updates.
+// What learners by gradient descent have in common: running statistics, and the record of updates.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 
-#include "algo/common/normaliser.hpp"
+#include "algo/common/agent_spec.hpp"
 #include "algo/common/learner.hpp"
+#include "algo/common/normaliser.hpp"
+#include "env/world_facts.hpp"
 
 namespace hotloop {
 
@@ -14,11 +17,10 @@ class LearnerBase : public Learner {
   float reward_factor() const final { return rewards_ ? rewards_->factor() : 1.0f; }
 
  protected:
-  explicit LearnerBase(const TrainSpec& spec);
+  LearnerBase(const AgentSpec& spec, const WorldFacts& world, std::uint64_t seed);
 
-  Exploration exploration(const Counters& counters) const;
   double learning_rate(const Counters& counters) const {
-    return spec_.q.learning_rate.at(counters.progress());
+    return spec_.optimiser.learning_rate.at(counters.progress());
   }
   const InputScale* scale() const { return obs_ ? obs_->scale() : nullptr; }
 
@@ -27,12 +29,34 @@ class LearnerBase : public Learner {
   void observe_rewards(const Transitions& step);
   // 0, 1, 2, ... in an order drawn from a stream of its own (Fisher-Yates).
   void shuffle(std::uint64_t stream, std::span<std::int32_t> order) const;
-  void record(const UpdateReport& report, Training& training) const;
-  void visit_shared(LearntNetwork& network, const ArrayVisitor& visitor);
 
-  TrainSpec spec_;
+  // Counts an update and adds what it reports to the window.
+  template <class Report, std::size_t kCount>
+  void record(const Report& report, const std::array<Column<Report>, kCount>& columns,
+              Training& training) const {
+    static_assert(kCount <= kMaxColumns);
+    count_update(report, training);
+    for (std::size_t i = 0; i < kCount; ++i) {
+      training.window.sums[i] += report.*columns[i].value;
+    }
+  }
+  template <class Report, std::size_t kCount>
+  static std::vector<std::string_view> names(const std::array<Column<Report>, kCount>& columns) {
+    std::vector<std::string_view> names;
+    for (const Column<Report>& column : columns) names.push_back(column.name);
+    return names;
+  }
+
+  // The networks with their optimisers, and the statistics.
+  void visit_shared(const ArrayVisitor& visitor);
+
+  AgentSpec spec_;
+  std::uint64_t seed_;
   std::optional<ObsNormaliser> obs_;
   std::optional<RewardNormaliser> rewards_;
+
+ private:
+  static void count_update(const UpdateReport& report, Training& training);
 };
 
 }  // namespace hotloop

@@ -13,16 +13,6 @@
 
 namespace hotloop {
 
-// What an update tells. Means over the batch; NaN = does not apply.
-struct UpdateReport {
-  double loss = 0;
-  double mean_q = 0;         // of Q(s, a), or of V(s)
-  double gradient_norm = 0;  // before clipping
-  double entropy = std::nan("");
-  double kl = std::nan("");       // of the policy before from the one that acted
-  double clipped = std::nan("");  // share of the batch whose ratio was beyond the clip
-};
-
 // A fixed share of a batch, learnt by one thread. The split depends on batch and network alone, never on
 // the number of threads.
 struct BatchShard {
@@ -75,7 +65,7 @@ class LearntNetwork {
     mark(Phase::learn_optimiser);
     if (std::isfinite(loss) && std::isfinite(norm)) {
       optimiser_.step(online_, gradient, static_cast<float>(learning_rate),
-                      clip_factor(norm, optimiser_.options().clip_norm), team);
+                      clip_factor(norm, optimiser_.options().max_grad_norm), team);
     }
     return norm;
   }

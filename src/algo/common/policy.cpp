@@ -60,8 +60,8 @@ void distribution(const PolicyHead& head, const PolicyLanes& lanes, float* d) {
     for (int i = 0; i < 2 * head.actions; ++i) {
       const bool is_mean = i < head.actions;
       Lanes<kWidth>(d + i * kLanes) = ConstLanes<kWidth>(lanes.outputs + i * kLanes)
-                                          .max(is_mean ? -bound : kLeastLogDeviation)
-                                          .min(is_mean ? bound : kMostLogDeviation);
+                                          .max(is_mean ? -bound : kMinLogStd)
+                                          .min(is_mean ? bound : kMaxLogStd);
     }
   });
 }
@@ -143,7 +143,7 @@ void policy_gradient(const PolicyHead& head, const PolicyLanes& lanes, const flo
           (ConstLanes<kWidth>(raw + i * kLanes) - ConstLanes<kWidth>(d + i * kLanes)) * inverse;
       to = (mean_given.abs() <= bound).template cast<float>() * dp * z * inverse;
       Lanes<kWidth>(d_outputs + deviation) =
-          ((given >= kLeastLogDeviation) && (given <= kMostLogDeviation)).template cast<float>() *
+          ((given >= kMinLogStd) && (given <= kMaxLogStd)).template cast<float>() *
           (dp * (z.square() - 1) + dh);
     }
   });

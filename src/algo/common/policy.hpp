@@ -41,10 +41,10 @@ struct PolicyHead {
   int raw_size() const { return is_box() ? actions : 1; }  // floats of a stored action
 };
 
-// Means are kept within [-kMeanBound, kMeanBound] where they are squashed, and log deviations within
+// Means are kept within [-kMeanBound, kMeanBound] where they are squashed, and log stds within
 // these; beyond, they have no gradient.
 inline constexpr float kMeanBound = 10;
-inline constexpr float kLeastLogDeviation = -10, kMostLogDeviation = 5;
+inline constexpr float kMinLogStd = -10, kMaxLogStd = 5;
 
 // Lanes of a block, as the functions below take them.
 struct PolicyLanes {
@@ -57,7 +57,7 @@ struct PolicyLanes {
 };
 
 // In place: outputs become what distributions are computed from, [head.outputs()][kLanes]: logarithms
-// of probabilities (masked ones -1e30), or clamped means and log deviations.
+// of probabilities (masked ones -1e30), or clamped means and log stds.
 void distribution(const PolicyHead& head, const PolicyLanes& lanes, float* d);
 
 // Of the raw actions, [raw_size][kLanes] (categories as floats), under the distribution.

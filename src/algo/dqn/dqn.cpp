@@ -7,27 +7,29 @@
 
 namespace hotloop {
 
-Dqn::Dqn(const Structure& structure, Initialiser init, const QOptions& options,
-         const OptimiserOptions& optimiser, std::uint64_t seed, int envs, const InputScale* scale)
-    : options_(options),
-      munchausen_{static_cast<float>(options.munchausen),
-                  static_cast<float>(options.munchausen_temperature),
-                  static_cast<float>(options.munchausen_clip)},
-      network_(structure, make_head(options, structure.outputs / make_head(options, 1).atoms), init,
-               optimiser, seed, envs, scale),
+Dqn::Dqn(const Structure& structure, const AgentSpec& spec, std::uint64_t seed,
+         const InputScale* scale)
+    : options_(options_of<DqnOptions>(spec)),
+      munchausen_{static_cast<float>(options_.munchausen.alpha),
+                  static_cast<float>(options_.munchausen.temperature),
+                  static_cast<float>(options_.munchausen.clip)},
+      network_(structure,
+               make_head(options_.head, structure.outputs / make_head(options_.head, 1).atoms),
+               spec.net.init, spec.optimiser, seed, spec.envs, scale),
       online_noise_(network_.make_noisy()),
       target_noise_(network_.make_noisy()),
-      errors_(arena_.take<float>(static_cast<std::size_t>(options.accumulate) * options.batch)) {
+      errors_(arena_.take<float>(static_cast<std::size_t>(spec.learn.accumulate) *
+                                 spec.learn.batch)) {
   if (has_target()) {
     target_ = arena_.take<float>(structure.storage);
     std::copy(online().begin(), online().end(), target_.begin());
   }
   const std::size_t scratch =
       std::max(values_scratch(network_.head()), loss_scratch(network_.head()));
-  for (int first = 0; first < options.batch; first += Shard::kRows) {
-    const int rows = std::min(Shard::kRows, options.batch - first);
+  for (int first = 0; first < spec.learn.batch; first += Shard::kRows) {
+    const int rows = std::min(Shard::kRows, spec.learn.batch - first);
     const auto lanes = static_cast<std::size_t>(block_count(rows)) * kLanes;
-    const std::size_t soft = options.munchausen > 0 ? lanes : 0;
+    const std::size_t soft = options_.munchausen.alpha > 0 ? lanes : 0;
     shards_.push_back(
         {{.first = first, .rows = rows, .gradient = arena_.take<float>(structure.storage)},
          LossSums{},
@@ -38,10 +40,10 @@ Dqn::Dqn(const Structure& structure, Initialiser init, const QOptions& options,
          arena_.take<float>(soft),
          arena_.take<float>(scratch)});
   }
-  if (options.accumulate > 1) accumulated_ = arena_.take<float>(structure.storage);
+  if (spec.learn.accumulate > 1) accumulated_ = arena_.take<float>(structure.storage);
 }
 
-std::size_t Dqn::bytes_needed(const Structure& structure, const QOptions& options) {
+std::size_t Dqn::bytes_needed(const Structure& structure, const LearningOptions& options) {
   constexpr std::size_t kCopies = 4;  // online, target, two moments
   const std::size_t parameters = structure.storage * sizeof(float);
   const auto shards = static_cast<std::size_t>((options.batch + Shard::kRows - 1) / Shard::kRows);
@@ -51,7 +53,7 @@ std::size_t Dqn::bytes_needed(const Structure& structure, const QOptions& option
                    Workspace::bytes_needed(structure, rows, Use::inference));
 }
 
-UpdateReport Dqn::update(std::span<const Batch> batches, double learning_rate, std::uint64_t index,
+QReport Dqn::update(std::span<const Batch> batches, double learning_rate, std::uint64_t index,
                          ThreadTeam& team, const Hints& hints) {
   const bool fixed_targets = has_target() && !options_.double_q && !network_.is_noisy();
   const bool keep_next = hints.again && fixed_targets && batches.size() == 1;
@@ -62,7 +64,7 @@ UpdateReport Dqn::update(std::span<const Batch> batches, double learning_rate, s
   const auto share = 1.0f / static_cast<float>(batches.size());
   std::fill(accumulated_.begin(), accumulated_.end(), 0.0f);
 
-  UpdateReport report;
+  QReport report;
   for (std::size_t b = 0; b < batches.size(); ++b) {
     const Batch& batch = batches[b];
     const std::span<float> errors = errors_.subspan(b * batch.size, batch.size);
@@ -89,7 +91,7 @@ UpdateReport Dqn::update(std::span<const Batch> batches, double learning_rate, s
 // Q_target(s', .) into shard.next, and a* = argmax_a Q(s', a) by the network that chooses.
 void Dqn::value_next_states(const Batch& batch, Shard& shard) const {
   mark(Phase::learn_target);
-  if (options_.munchausen > 0) return value_softly(batch, shard);
+  if (options_.munchausen.alpha > 0) return value_softly(batch, shard);
   const Plan& plan = network_.plan();
   const QHead& head = network_.head();
   const float* rows =
@@ -171,8 +173,8 @@ void Dqn::compute_loss(const Batch& batch, Shard& shard, bool keep_next,
   }
 }
 
-void Dqn::update_target(std::int64_t times) {
-  const double once = options_.target_blend;
+void Dqn::sync_target(std::int64_t times) {
+  const double once = options_.target.tau;
   const auto blend =
       static_cast<float>(times == 1 ? once : 1 - std::pow(1 - once, static_cast<double>(times)));
   if (blend == 1) {

@@ -14,9 +14,12 @@
 #include <span>
 #include <vector>
 
+#include "algo/common/agent_spec.hpp"
+#include "algo/common/q/loss.hpp"
+#include "algo/common/q/network.hpp"
+#include "algo/common/report.hpp"
 #include "algo/dqn/munchausen.hpp"
-#include "algo/common/q_loss.hpp"
-#include "algo/common/q_network.hpp"
+#include "algo/dqn/options.hpp"
 #include "core/arena.hpp"
 #include "core/thread_team.hpp"
 #include "memory/replay.hpp"
@@ -25,37 +28,37 @@ namespace hotloop {
 
 class Dqn {
  public:
-  Dqn(const Structure& structure, Initialiser init, const QOptions& options,
-      const OptimiserOptions& optimiser, std::uint64_t seed, int envs,
+  // Of the spec: its options, its batches, how parameters start and are optimised.
+  Dqn(const Structure& structure, const AgentSpec& spec, std::uint64_t seed,
       const InputScale* scale = nullptr);
 
   // About what a learner takes: parameters, moments and target, and what each shard of a batch has.
-  static std::size_t bytes_needed(const Structure& structure, const QOptions& options);
+  static std::size_t bytes_needed(const Structure& structure, const LearningOptions& options);
 
   struct Hints {
     // Neither the batches nor the target network have changed since the last update: what the target
-    // network says about s' is not computed anew where it must be the same.
+    // network says about s' is not computed again where it must be the same.
     bool again = false;
   };
 
   // One gradient update: the mean gradient of the batches, one optimiser step. The parameters change
   // only if loss and gradient are finite; the caller looks at the report. `index` is the number of
   // the update: noise is drawn from it.
-  UpdateReport update(std::span<const Batch> batches, double learning_rate, std::uint64_t index,
+  QReport update(std::span<const Batch> batches, double learning_rate, std::uint64_t index,
                       ThreadTeam& team, const Hints& hints);
-  UpdateReport update(std::span<const Batch> batches, double learning_rate, std::uint64_t index,
+  QReport update(std::span<const Batch> batches, double learning_rate, std::uint64_t index,
                       ThreadTeam& team) {
     return update(batches, learning_rate, index, team, {});
   }
-  UpdateReport update(const Batch& batch, double learning_rate, ThreadTeam& team) {
+  QReport update(const Batch& batch, double learning_rate, ThreadTeam& team) {
     return update({&batch, 1}, learning_rate, 0, team);
   }
   // What the priorities of the batches' transitions should follow, after `update`: [batches * B].
   std::span<const float> errors() const { return errors_; }
 
-  // target <- blend * online + (1 - blend) * target, so many times
-  void update_target(std::int64_t times = 1);
-  bool has_target() const { return options_.target_every > 0; }
+  // target <- tau * online + (1 - tau) * target, `times` times
+  void sync_target(std::int64_t times = 1);
+  bool has_target() const { return options_.target.every > 0; }
 
   // Rewards are multiplied by this from now on.
   void set_reward_factor(float factor) { reward_factor_ = factor; }
@@ -81,7 +84,7 @@ class Dqn {
   void compute_loss(const Batch& batch, Shard& shard, bool keep_next,
                     std::span<float> errors) const;
 
-  QOptions options_;
+  DqnOptions options_;
   Munchausen munchausen_;
   QNetwork network_;
   Arena arena_;

@@ -14,7 +14,7 @@
 namespace hotloop {
 namespace {
 
-constexpr float kMostLogRatio = 20;
+constexpr float kMaxLogRatio = 20;
 
 // One number for each lane.
 struct alignas(64) Feature {
@@ -49,29 +49,28 @@ Structure Ppo::acting_part(const Structure& structure, const ActorCriticHead& he
   return share_nothing(policy, value_part(structure, head)) ? policy : structure;
 }
 
-Ppo::Ppo(const Structure& structure, const ActorCriticHead& head, Initialiser init,
-         const PpoOptions& options, const OptimiserOptions& optimiser, std::uint64_t seed, int envs,
-         int batch, const InputScale* scale)
-    : LearntNetwork(structure, init, optimiser, seed, scale),
+Ppo::Ppo(const Structure& structure, const ActorCriticHead& head, const AgentSpec& spec,
+         std::uint64_t seed, const InputScale* scale)
+    : LearntNetwork(structure, spec.net.init, spec.optimiser, seed, scale),
       head_(head),
-      options_(options),
+      options_(options_of<PpoOptions>(spec)),
       seed_(seed),
-      batch_(batch),
+      batch_(spec.learn.batch),
       weights_(head.values),
       values_apart_(share_nothing(policy_part(structure, head), value_part(structure, head))),
       acting_plan_(acting_part(structure, head)),
       value_plan_(value_part(structure, head)),
       // For training, though nothing is learnt from it: a single row must take the way that it takes
       // in learning, or the ratio would not be exactly 1.
-      acting_(acting_plan_.structure(), envs, Use::training),
+      acting_(acting_plan_.structure(), spec.envs, Use::training),
       valuing_(value_plan_.structure(), kValueRows, Use::training) {
   scratch_floats_ = static_cast<std::size_t>(head.policy.outputs()) * kLanes;
-  acting_scratch_ = arena_.take<float>(2 * scratch_floats_ * block_count(envs));
+  acting_scratch_ = arena_.take<float>(2 * scratch_floats_ * block_count(spec.envs));
   weights_[0] = 1;
-  std::copy(options.part_weights.begin(), options.part_weights.end(), weights_.begin() + 1);
+  std::copy(options_.part_weights.begin(), options_.part_weights.end(), weights_.begin() + 1);
   const int most = shard_rows(structure);
-  for (int first = 0; first < batch; first += most) {
-    const int rows = std::min(most, batch - first);
+  for (int first = 0; first < batch_; first += most) {
+    const int rows = std::min(most, batch_ - first);
     shards_.push_back(
         {{.first = first, .rows = rows, .gradient = arena_.take<float>(structure.storage)},
          arena_.take<float>(3 * scratch_floats_),
@@ -93,7 +92,7 @@ void Ppo::act(std::span<const float> obs, std::span<const std::uint8_t> mask, st
     if (std::isfinite(acted.log_probability[first + env])) continue;
     throw RunError(fmt::format(
         "the policy for env {} is not finite at vector step {}: the network's outputs are not. A "
-        "smaller learning rate or optimiser.clip_norm may help",
+        "smaller learning rate or optimiser.max_grad_norm may help",
         env, step));
   }
 }
@@ -155,8 +154,8 @@ void Ppo::values(const float* rows, int count, float* values, std::size_t stride
   }
 }
 
-UpdateReport Ppo::update(const Lesson& lesson, std::span<const std::int32_t> places,
-                         ThreadTeam& team) {
+PpoReport Ppo::update(const Lesson& lesson, std::span<const std::int32_t> places,
+                      ThreadTeam& team) {
   const Moments moments = advantage_moments(lesson, places);
   team.run(static_cast<int>(shards_.size()), [&](int first, int last, int) {
     const FlushDenormals flush;
@@ -164,10 +163,10 @@ UpdateReport Ppo::update(const Lesson& lesson, std::span<const std::int32_t> pla
   });
 
   const std::span<float> gradient = shards_[0].gradient;
-  UpdateReport report{.entropy = 0, .kl = 0, .clipped = 0};
+  PpoReport report;
   for (const Shard& shard : shards_) {
     report.loss += shard.loss / batch_;
-    report.mean_q += shard.value / batch_;
+    report.mean_value += shard.value / batch_;
     report.entropy += shard.entropy / batch_;
     report.kl += shard.divergence / batch_;
     report.clipped += shard.clipped / batch_;
@@ -236,11 +235,11 @@ void Ppo::learn_block(const Lesson& lesson, const std::int32_t* places, int rows
   const auto clip = static_cast<float>(lesson.clip);
   const auto entropy_weight = static_cast<float>(lesson.entropy_weight);
   const auto floor = static_cast<float>(options_.entropy_floor);  // NaN: none, never above H
-  const auto floor_weight = static_cast<float>(options_.entropy_floor_weight);
+  const auto floor_weight = static_cast<float>(options_.entropy_floor_coef);
   for (int row = 0; row < rows; ++row) {
-    const float a = (advantage.values[row] - moments.mean) * moments.inverse_deviation;
+    const float a = (advantage.values[row] - moments.mean) * moments.inverse_std;
     const float log_ratio =
-        std::clamp(log_p.values[row] - old_log_p.values[row], -kMostLogRatio, kMostLogRatio);
+        std::clamp(log_p.values[row] - old_log_p.values[row], -kMaxLogRatio, kMaxLogRatio);
     const float ratio = std::exp(log_ratio);
     const float free = ratio * a;
     const float held = std::clamp(ratio, 1 - clip, 1 + clip) * a;
@@ -256,11 +255,11 @@ void Ppo::learn_block(const Lesson& lesson, const std::int32_t* places, int rows
   }
   policy_gradient(policy, lanes, d, raw, h.data(), d_log_p.data(), d_h.data(), gradient);
 
-  const auto value_clip = static_cast<float>(options_.value_clip);
+  const auto value_clip = static_cast<float>(options_.clip_range_vf);
   const std::size_t all = lesson.advantages.size();
   for (int head = 0; head < head_.values; ++head) {
     const int at = (policy.outputs() + head) * kLanes;
-    const float weight = static_cast<float>(options_.value_weight) * weights_[head];
+    const float weight = static_cast<float>(options_.vf_coef) * weights_[head];
     std::fill_n(gradient + at, kLanes, 0.0f);
     for (int row = 0; row < rows; ++row) {
       const float value = outputs[at + row];

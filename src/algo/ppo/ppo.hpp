@@ -17,11 +17,28 @@
 
 #include "algo/common/learnt_network.hpp"
 #include "algo/common/policy.hpp"
-#include "algo/ppo/ppo_options.hpp"
+#include "algo/common/agent_spec.hpp"
+#include "algo/common/report.hpp"
+#include "algo/ppo/options.hpp"
 #include "core/thread_team.hpp"
 #include "memory/rollout.hpp"
 
 namespace hotloop {
+
+// What an update reports: the values' mean under the name that Q-learning has for it.
+struct PpoReport : UpdateReport {
+  double mean_value = 0;  // of V(s)
+  double entropy = 0;
+  double kl = 0;       // of the policy before from the one that acted
+  double clipped = 0;  // share of the batch whose ratio was beyond the clip
+};
+inline constexpr std::array<Column<PpoReport>, 6> kPpoColumns = {
+    {{"loss", &PpoReport::loss},
+     {"mean_q", &PpoReport::mean_value},
+     {"gradient_norm", &PpoReport::gradient_norm},
+     {"entropy", &PpoReport::entropy},
+     {"kl", &PpoReport::kl},
+     {"clipped", &PpoReport::clipped}}};
 
 struct ActorCriticHead {
   PolicyHead policy;
@@ -48,9 +65,9 @@ struct Lesson {
 
 class Ppo : public LearntNetwork {
  public:
-  Ppo(const Structure& structure, const ActorCriticHead& head, Initialiser init,
-      const PpoOptions& options, const OptimiserOptions& optimiser, std::uint64_t seed, int envs,
-      int batch, const InputScale* scale);
+  // Learns in minibatches of spec.learn.batch transitions.
+  Ppo(const Structure& structure, const ActorCriticHead& head, const AgentSpec& spec,
+      std::uint64_t seed, const InputScale* scale = nullptr);
 
   // Chooses for rows obs [N, D]; each environment draws from (seed, exploration, row, step). Fills
   // places [first, first + N) of `acted`, and the actions: numbers [N] or boxes [N, size]. Throws
@@ -66,7 +83,7 @@ class Ppo : public LearntNetwork {
   void values(const float* rows, int count, float* values, std::size_t stride, ThreadTeam& team);
 
   // One gradient update on a minibatch of places.
-  UpdateReport update(const Lesson& lesson, std::span<const std::int32_t> places, ThreadTeam& team);
+  PpoReport update(const Lesson& lesson, std::span<const std::int32_t> places, ThreadTeam& team);
 
   const ActorCriticHead& head() const { return head_; }
 
@@ -84,7 +101,7 @@ class Ppo : public LearntNetwork {
     double loss = 0, value = 0, entropy = 0, divergence = 0, clipped = 0;
   };
   struct Moments {
-    float mean, inverse_deviation;
+    float mean, inverse_std;
   };
 
   void act_block(int block, int envs, std::span<const float> obs,

@@ -7,14 +7,16 @@
 
 namespace hotloop {
 
-Pqn::Pqn(const Structure& structure, Initialiser init, const QOptions& options,
-         const OptimiserOptions& optimiser, std::uint64_t seed, int envs, const InputScale* scale)
-    : options_(options),
-      network_(structure, {.actions = structure.outputs}, init, optimiser, seed, envs, scale),
+Pqn::Pqn(const Structure& structure, const AgentSpec& spec, std::uint64_t seed,
+         const InputScale* scale)
+    : options_(options_of<PqnOptions>(spec)),
+      batch_(spec.learn.batch),
+      network_(structure, {.actions = structure.outputs}, spec.net.init, spec.optimiser, seed,
+               spec.envs, scale),
       noise_(network_.make_noisy()),
-      valuing_(structure, std::max(envs, FinalStates::kRows), Use::inference) {
-  for (int first = 0; first < options.batch; first += Shard::kRows) {
-    const int rows = std::min(Shard::kRows, options.batch - first);
+      valuing_(structure, std::max(spec.envs, FinalStates::kRows), Use::inference) {
+  for (int first = 0; first < batch_; first += Shard::kRows) {
+    const int rows = std::min(Shard::kRows, batch_ - first);
     shards_.push_back(
         {{.first = first, .rows = rows, .gradient = arena_.take<float>(structure.storage)},
          LossSums{},
@@ -22,7 +24,7 @@ Pqn::Pqn(const Structure& structure, Initialiser init, const QOptions& options,
   }
 }
 
-UpdateReport Pqn::update(const Rollout& rollout, std::span<const std::int32_t> places,
+QReport Pqn::update(const Rollout& rollout, std::span<const std::int32_t> places,
                          std::span<const float> returns, double learning_rate, std::uint64_t index,
                          ThreadTeam& team) {
   if (network_.is_noisy()) mark(Phase::learn_noise);
@@ -34,10 +36,10 @@ UpdateReport Pqn::update(const Rollout& rollout, std::span<const std::int32_t> p
   });
 
   const std::span<float> gradient = shards_[0].gradient;
-  UpdateReport report;
+  QReport report;
   for (const Shard& shard : shards_) {
-    report.loss += shard.sums.loss / options_.batch;
-    report.mean_q += shard.sums.q / options_.batch;
+    report.loss += shard.sums.loss / batch_;
+    report.mean_q += shard.sums.q / batch_;
   }
   add_gradients(shards_, 1, gradient, team);
   if (network_.is_noisy()) noise_gradient(network_.structure(), noise_.noise, gradient);
@@ -50,7 +52,7 @@ void Pqn::learn(const Rollout& rollout, std::span<const std::int32_t> places,
                 Shard& shard) const {
   const Plan& plan = network_.plan();
   const int actions = network_.head().actions;
-  const float share = 1.0f / static_cast<float>(options_.batch);
+  const float share = 1.0f / static_cast<float>(batch_);
   const std::int32_t* first = places.data() + shard.first;
   mark(Phase::learn_forward);
   forward(plan, parameters, {rollout.obs().data(), first}, shard.rows, shard.s, network_.scale());

@@ -13,8 +13,11 @@
 #include <span>
 #include <vector>
 
-#include "algo/common/q_network.hpp"
+#include "algo/common/agent_spec.hpp"
+#include "algo/common/q/network.hpp"
+#include "algo/common/report.hpp"
 #include "algo/common/returns.hpp"
+#include "algo/pqn/options.hpp"
 #include "memory/final_states.hpp"
 #include "memory/rollout.hpp"
 
@@ -22,13 +25,12 @@ namespace hotloop {
 
 class Pqn {
  public:
-  // Learns in minibatches of options.batch transitions.
-  Pqn(const Structure& structure, Initialiser init, const QOptions& options,
-      const OptimiserOptions& optimiser, std::uint64_t seed, int envs,
+  // Learns in minibatches of spec.learn.batch transitions.
+  Pqn(const Structure& structure, const AgentSpec& spec, std::uint64_t seed,
       const InputScale* scale = nullptr);
 
   // One gradient update on the transitions `places` (indices into [T * N]) towards `returns` [T * N].
-  UpdateReport update(const Rollout& rollout, std::span<const std::int32_t> places,
+  QReport update(const Rollout& rollout, std::span<const std::int32_t> places,
                       std::span<const float> returns, double learning_rate, std::uint64_t index,
                       ThreadTeam& team);
 
@@ -48,7 +50,8 @@ class Pqn {
   void learn(const Rollout& rollout, std::span<const std::int32_t> places,
              std::span<const float> returns, std::span<const float> parameters, Shard& shard) const;
 
-  QOptions options_;
+  PqnOptions options_;
+  int batch_;
   QNetwork network_;
   Arena arena_;
   QNetwork::Noisy noise_;

@@ -282,7 +282,7 @@ TEST(Dqn, StaysWithItsSlowTwinOverAThousandUpdates) {
                                     .noisy = c.noisy ? Noisy::all : Noisy::none,
                                     .graph = c.graph},
                                    make_head(c.options, 3).atoms);
-    const OptimiserOptions adam{.clip_norm = 1.0f};
+    const OptimiserOptions adam{.max_grad_norm = 1.0f};
     Dqn fast(net, Initialiser::pytorch, c.options, adam, 5, 1);
     reference::Dqn<double> slow(net, c.options, adam, fast.online(), 5);
     ThreadTeam team(1);

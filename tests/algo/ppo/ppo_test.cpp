@@ -19,7 +19,7 @@ struct Case {
   const char* name;
   bool is_box = false;
   bool masked = false;
-  Deviation deviation = Deviation::free;
+  Deviation deviation = StdSource::state_independent;
   NetOptions net = {};
   PpoOptions options = {};
   bool is_forest = false;  // observations are forests of up to six nodes
@@ -177,7 +177,7 @@ class Scene {
     return {first, first + structure_.outputs};
   }
   Structure make_structure() const {
-    const bool free = case_.is_box && case_.deviation == Deviation::free;
+    const bool free = case_.is_box && case_.deviation == StdSource::state_independent;
     return make_actor_critic(obs_size_,
                              {.policy = free ? 3 : head_.policy.outputs(),
                               .free = free ? 3 : 0,
@@ -238,13 +238,13 @@ std::vector<Case> cases() {
   floor.entropy_floor = 50;
   parts.part_weights = {0.4, 0.3};
   parts.value_clip = 0.1;
-  return {{"discrete", false, false, Deviation::free, shared, plain},
-          {"masked", false, true, Deviation::free, separate, batch},
-          {"graph", false, false, Deviation::free, graph, batch},
-          {"box", true, false, Deviation::free, shared, plain},
-          {"box_from_network", true, false, Deviation::network, norm, floor},
-          {"parts", true, false, Deviation::network, separate, parts},
-          {"forest", true, false, Deviation::network, forest, parts, true}};
+  return {{"discrete", false, false, StdSource::state_independent, shared, plain},
+          {"masked", false, true, StdSource::state_independent, separate, batch},
+          {"graph", false, false, StdSource::state_independent, graph, batch},
+          {"box", true, false, StdSource::state_independent, shared, plain},
+          {"box_from_network", true, false, StdSource::network, norm, floor},
+          {"parts", true, false, StdSource::network, separate, parts},
+          {"forest", true, false, StdSource::network, forest, parts, true}};
 }
 
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }

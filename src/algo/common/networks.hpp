@@ -1,0 +1,26 @@
+// The networks that algorithms ask for, made from a spec and what is known of the environment.
+#pragma once
+
+#include "algo/common/agent_spec.hpp"
+#include "algo/common/key.hpp"
+#include "algo/common/q/head.hpp"
+#include "env/world_facts.hpp"
+#include "net/structure.hpp"
+
+namespace hotloop {
+
+// The whole observation as a grid, if that is what its only part is; else of size 0. Throws UsageError
+// if the spec wants convolutions of something else.
+GridShape grid_of(const AgentSpec& spec, const EnvSpec& env);
+std::vector<InputPart> parts_of(const EnvSpec& env);
+
+// From observations to Q(s, a).
+Structure q_structure(const AgentSpec& spec, const WorldFacts& world, const QHead& head);
+
+// algo.normalise.obs and algo.normalise.rewards.
+Keys normalise_keys(LearningOptions& options);
+
+// What to try when gradients are large.
+std::string gradient_advice(const AgentSpec& spec, bool loss_is_mse);
+
+}  // namespace hotloop

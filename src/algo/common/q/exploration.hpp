@@ -1,0 +1,53 @@
+// How learners of Q(s, a) explore: options, keys and rules.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "algo/common/key.hpp"
+#include "core/schedule.hpp"
+
+namespace hotloop {
+
+struct AgentSpec;
+
+enum class Explore { epsilon_greedy, boltzmann };
+inline constexpr std::array<std::string_view, 2> kExploreNames = {"epsilon_greedy", "boltzmann"};
+
+// A separate draw per environment.
+struct ExplorationOptions {
+  Explore kind = Explore::epsilon_greedy;
+  Schedule epsilon = linear(1, 0.05, 10'000);  // share of random actions
+  int steps = 1;                               // vector steps for which one is kept
+  Schedule temperature = constant(1);          // boltzmann: actions ~ softmax(Q / temperature)
+};
+
+// How actions are chosen at one moment.
+struct Exploration {
+  Explore kind = Explore::epsilon_greedy;
+  double epsilon = 0;
+  int steps = 1;
+  double temperature = 1;
+};
+inline Exploration exploration_at(const ExplorationOptions& o, const Progress& progress) {
+  return {o.kind, o.epsilon.at(progress), o.steps, o.temperature.at(progress)};
+}
+
+// For metrics: epsilon, or temperature.
+template <class Visitor>
+void visit_exploration(const Exploration& now, Visitor&& visitor) {
+  if (now.kind == Explore::boltzmann) {
+    visitor("temperature", now.temperature);
+  } else {
+    visitor("epsilon", now.epsilon);
+  }
+}
+
+// Their keys, and what is wrong with them.
+Keys exploration_keys(ExplorationOptions& options, AgentSpec& spec);
+void check_exploration(const ExplorationOptions& options, const AgentSpec& spec, Violations& violations);
+
+// ", boltzmann" and the like, for one line about the algorithm.
+std::string describe_exploration(const ExplorationOptions& options);
+
+}  // namespace hotloop

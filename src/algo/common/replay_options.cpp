@@ -1,0 +1,172 @@
+#include "algo/common/replay_options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "algo/common/algorithm.hpp"
+#include "memory/staged_steps.hpp"
+
+namespace hotloop {
+
+Keys replay_keys(ReplayOptions& r) {
+  const auto prioritised = [&r] { return r.prioritised; };
+  constexpr std::string_view kUniform = "replay.prioritised is false";
+  return {
+      {"replay.capacity",
+       &r.capacity,
+       {1, 4'000'000'000},
+       "transitions kept, all environments together; at least `env.count` and `algo.batch` times "
+       "`algo.accumulate`, rounded down to a multiple of `env.count`"},
+      {"replay.newest",
+       &r.newest,
+       {},
+       "the newest transition of every environment is in every draw, at its end (Zhang & Sutton "
+       "2017)"},
+      {"replay.prioritised",
+       &r.prioritised,
+       {},
+       "draws in proportion to priority, with importance weights (Schaul et al. 2016)"},
+      Key{"replay.alpha", &r.alpha, kShare, "priority = (size of the error + epsilon) ^ alpha"}
+          .only_if(prioritised, kUniform),
+      Key{"replay.epsilon", &r.epsilon, {0, 1e6, true}, "see alpha"}.only_if(prioritised, kUniform),
+      Key{"replay.beta", &r.beta, kShare,
+          "importance weight = (size * probability) ^ -beta, by the largest of the batch"}
+          .only_if(prioritised, kUniform),
+  };
+}
+
+Keys replay_learning_keys(AgentSpec& spec) {
+  LearningOptions& l = spec.learn;
+  return {
+      {"algo.learning_starts", &l.learning_starts, {0, kMany}, "env steps of pure collection first"},
+      {"algo.updates_per_step",
+       &l.updates_per_step,
+       {0, 1'000, true},
+       "gradient updates per env step from then on; a fraction left over by one round is carried "
+       "to the next"},
+      Key{"algo.train_every",
+          &l.train_every,
+          {1, 1e9},
+          "env steps in a round, whose updates follow at once; a multiple of `env.count`"}
+          .by_default("`env.count`", [&spec] { spec.learn.train_every = spec.envs; }),
+      {"algo.train_offset",
+       &l.train_offset,
+       {0, 1e9},
+       "rounds end this many env steps after the multiples of `train_every`"},
+      {"algo.accumulate",
+       &l.accumulate,
+       {1, 1'024},
+       "batches whose mean gradient makes one update, as one larger batch would"},
+      {"algo.pipelined",
+       &l.pipelined,
+       {},
+       "the updates of a round are made while the next one is collected by the parameters from "
+       "before them; at the same time if `run.threads` is 2 or more, with the same result if not"},
+  };
+}
+
+void check_replay(const ReplayOptions& r, int n_step, const AgentSpec& spec,
+                  Violations& violations) {
+  const LearningOptions& l = spec.learn;
+  const int envs = spec.envs;
+  if (l.train_every % envs != 0) {
+    violations.blame(
+        "algo.train_every",
+        fmt::format("{} is not a multiple of env.count ({}); nearest: {}", l.train_every, envs,
+                    std::max<std::int64_t>(1, (l.train_every + envs / 2) / envs) * envs));
+  }
+  if (l.train_offset >= l.train_every || l.train_offset % envs != 0) {
+    violations.blame(
+        "algo.train_offset",
+        fmt::format("{} is not allowed; a multiple of env.count ({}) below algo.train_every "
+                    "({}) is",
+                    l.train_offset, envs, l.train_every));
+  }
+  const std::int64_t draw = std::int64_t{l.batch} * l.accumulate;
+  if (draw > kMaxDraws) {
+    violations.blame("algo.accumulate",
+                     fmt::format("{} times algo.batch ({}) is more than {} transitions",
+                                 l.accumulate, l.batch, kMaxDraws));
+  }
+  if (l.pipelined && l.train_every > kMaxDraws) {
+    violations.blame("algo.train_every", fmt::format("{}: a pipelined round has at most {} env steps",
+                                                     l.train_every, kMaxDraws));
+  }
+  if (r.newest && envs >= draw) {
+    violations.blame(
+        "replay.newest",
+        fmt::format("env.count ({}) leaves no room for older transitions in a batch of {}; "
+                    "allowed: fewer environments than the batch",
+                    envs, draw));
+  }
+  if (n_step > 1 && l.gamma == 0) {
+    violations.blame("algo.n_step",
+                     fmt::format("{} steps, but with algo.gamma 0 only the reward of the first "
+                                 "would count",
+                                 n_step));
+  }
+  if (const std::int64_t kept = r.capacity / envs; n_step > kept && kept > 0) {
+    violations.blame("algo.n_step",
+                     fmt::format("{} is more than replay.capacity keeps of an environment ({} "
+                                 "/ {} = {} steps)",
+                                 n_step, r.capacity, envs, kept));
+  }
+  if (r.capacity < envs) {
+    violations.blame("replay.capacity",
+                     fmt::format("{} is less than env.count ({})", r.capacity, envs));
+  } else if (const std::int64_t usable = r.capacity / envs * envs; usable < draw) {
+    violations.blame(
+        "replay.capacity",
+        fmt::format(
+            "{}{} is less than algo.batch ({}){}", usable,
+            usable < r.capacity ? " (rounded down)" : "", l.batch,
+            l.accumulate > 1 ? fmt::format(" times algo.accumulate ({})", l.accumulate) : ""));
+  }
+  violations.check_schedule("replay.beta", r.beta);
+}
+
+ReplayShape replay_shape(const ReplayOptions& r, int n_step, bool truncation_ends,
+                         const AgentSpec& spec, const WorldFacts& world) {
+  return {.lanes = spec.envs,
+          .obs = world.spec.obs,
+          .actions = world.spec.actions,
+          .masks = world.masks,
+          .max_steps = truncation_ends ? 0 : world.steps_between_truncations,
+          .capacity = r.capacity,
+          .steps = n_step,
+          .gamma = spec.learn.gamma,
+          .newest = r.newest,
+          .prioritised = r.prioritised,
+          .alpha = r.alpha,
+          .priority_epsilon = r.epsilon};
+}
+
+double replay_bytes(const ReplayShape& shape, const AgentSpec& spec) {
+  const double staged =
+      spec.learn.pipelined
+          ? StagedSteps::bytes_per_transition(shape.obs, shape.masks ? shape.actions : 0)
+          : 0;
+  return Replay::bytes_per_transition(shape) * static_cast<double>(shape.capacity) +
+         staged * static_cast<double>(spec.learn.train_every);
+}
+
+std::string describe_replay(const ReplayShape& shape) {
+  const double bytes = Replay::bytes_per_transition(shape);
+  return fmt::format("replay {} transitions x {:.1f} bytes = {:.1f} MiB", shape.capacity, bytes,
+                     bytes * static_cast<double>(shape.capacity) / 0x1p20);
+}
+
+std::string replay_too_large(const ReplayShape& shape, double bytes, double other,
+                             double available) {
+  const double each = Replay::bytes_per_transition(shape);
+  return fmt::format(
+      "replay.capacity: {} transitions of {:.1f} bytes need {:.1f} GiB, but this "
+      "process can have {:.1f} GiB of memory; "
+      "at most {} fit",
+      shape.capacity, each, bytes / 0x1p30, available / 0x1p30,
+      static_cast<std::int64_t>(std::max(0.0, kMaxShareOfMemory * available - other) / each));
+}
+
+}  // namespace hotloop

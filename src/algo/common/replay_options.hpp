@@ -1,0 +1,40 @@
+// What learners from a replay memory share: its options, keys, rules and size.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "algo/common/agent_spec.hpp"
+#include "algo/common/key.hpp"
+#include "env/world_facts.hpp"
+#include "memory/replay.hpp"
+
+namespace hotloop {
+
+struct ReplayOptions {
+  std::int64_t capacity = 100'000;  // transitions, all environments together
+  bool newest = false;              // the newest transitions are in every batch
+  bool prioritised = false;
+  double alpha = 0.6, epsilon = 1e-4;       // of priorities
+  Schedule beta = linear(0.4, 1, 100'000);  // exponent of the importance weights
+};
+
+Keys replay_keys(ReplayOptions& options);
+// When learning happens, for those who learn from replay: algo.learning_starts, updates_per_step,
+// train_every, train_offset, accumulate, pipelined.
+Keys replay_learning_keys(AgentSpec& spec);
+void check_replay(const ReplayOptions& options, int n_step, const AgentSpec& spec,
+                  Violations& violations);
+
+ReplayShape replay_shape(const ReplayOptions& options, int n_step, bool truncation_ends,
+                         const AgentSpec& spec, const WorldFacts& world);
+// Bytes of a full replay, and of the steps that wait while a pipelined round is collected.
+double replay_bytes(const ReplayShape& shape, const AgentSpec& spec);
+
+// "replay 100000 transitions x 40.0 bytes = 3.8 MiB"
+std::string describe_replay(const ReplayShape& shape);
+// Why it does not fit into `available` bytes beside `other` bytes, with what would.
+std::string replay_too_large(const ReplayShape& shape, double bytes, double other,
+                             double available);
+
+}  // namespace hotloop

@@ -1,0 +1,321 @@
+// dqn: what the rest of the program knows of it.
+#include "algo/common/algorithm.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "algo/common/action_head.hpp"
+#include "algo/common/networks.hpp"
+#include "algo/dqn/learner.hpp"
+#include "core/system.hpp"
+
+namespace hotloop {
+namespace {
+
+const DqnOptions& own(const AgentSpec& spec) { return options_of<DqnOptions>(spec); }
+
+Keys target_keys(TargetOptions& t) {
+  const auto has_target = [&t] { return t.every > 0; };
+  constexpr std::string_view kNone = "there is no target network (algo.target.every is 0)";
+  return {
+      {"algo.target.every",
+       &t.every,
+       {0, kMany},
+       "how often the target network syncs with the online one; 0 = there is none"},
+      Key{"algo.target.count",
+          choice(t.count, kCountNames),
+          {},
+          "what `every` counts: env steps, updates or finished episodes"}
+          .only_if(has_target, kNone),
+      Key{"algo.target.tau",
+          &t.tau,
+          {0, 1, true},
+          "share of the online network in the target: 1 is a hard copy, less a Polyak blend"}
+          .only_if(has_target, kNone),
+  };
+}
+
+Keys head_keys(HeadOptions& h) {
+  const auto is_c51 = [&h] { return h.kind == HeadKind::c51; };
+  constexpr std::string_view kOther = "algo.head is not c51";
+  return {
+      {"algo.head",
+       choice(h.kind, kHeadNames),
+       {},
+       "what is learnt of an action: its value, a distribution over fixed returns (Bellemare et "
+       "al. 2017) or quantiles of the return (Dabney et al. 2018)"},
+      Key{"algo.atoms", &h.atoms, {2, 1'000}, "c51, quantile: outputs per action"}.only_if(
+          [&h] { return h.kind != HeadKind::scalar; }, "algo.head is scalar"),
+      Key{"algo.v_min",
+          &h.v_min,
+          {-1e30, 1e30},
+          "c51: the smallest return, in the units of normalised rewards if these are on"}
+          .only_if(is_c51, kOther),
+      Key{"algo.v_max", &h.v_max, {-1e30, 1e30}, "c51: the largest return, likewise"}.only_if(
+          is_c51, kOther),
+  };
+}
+
+Keys munchausen_keys(MunchausenOptions& m) {
+  const auto on = [&m] { return m.alpha > 0; };
+  constexpr std::string_view kOff = "algo.munchausen is 0";
+  return {
+      {"algo.munchausen", &m.alpha, kShare,
+       "this times the scaled log-policy is added to rewards, and next states are valued by the "
+       "soft policy (Vieillard et al. 2020, who have 0.9); 0 = off"},
+      Key{"algo.munchausen_temperature",
+          &m.temperature,
+          {0, 1e6, true},
+          "munchausen: the policy is softmax(Q / this)"}
+          .only_if(on, kOff),
+      Key{"algo.munchausen_clip",
+          &m.clip,
+          {-1e6, 0},
+          "munchausen: the scaled log-policy counts as no less than this"}
+          .only_if(on, kOff),
+  };
+}
+
+void check_munchausen(const DqnOptions& o, Violations& violations) {
+  const auto clashes = [&](bool given, std::string_view why) {
+    violations.blame_if(given, "algo.munchausen", why);
+  };
+  clashes(o.head.kind != HeadKind::scalar, "is for algo.head: scalar");
+  clashes(o.target.every == 0, "needs a target network (algo.target.every above 0)");
+  clashes(o.double_q,
+          "cannot be combined with algo.double: its targets have no maximum to choose");
+  clashes(o.n_step > 1,
+          "cannot be combined with algo.n_step: every reward of a window would need a policy of "
+          "its own");
+}
+
+class DqnAlgorithm final : public Algorithm {
+ public:
+  std::string_view name() const override { return "dqn"; }
+  std::string_view about() const override {
+    return "Q-learning from a replay memory, with a target network";
+  }
+  AlgorithmFacts facts() const override {
+    return {.pipelines = true, .action_values = true, .general = 2};
+  }
+
+  void set_defaults(AgentSpec& spec) const override {
+    spec.options = DqnOptions{};
+    spec.learn.learning_starts = 1'000;
+  }
+
+  Keys keys(AgentSpec& spec) const override {
+    auto& o = options_of<DqnOptions>(spec);
+    Keys keys = {
+        Key{"algo.gamma", &spec.learn.gamma, kShare, "discount of the next step's value"},
+        Key{"algo.loss",
+            choice(o.loss, kLossNames),
+            {},
+            "of the temporal-difference error; huber bends at 1"}
+            .only_if([&o] { return o.head.kind == HeadKind::scalar; },
+                     "c51 and quantile heads have a loss of their own"),
+        Key{"algo.batch", &spec.learn.batch, {1, 65'536}, "transitions per gradient"},
+    };
+    const auto add = [&keys](Keys more) { append(keys, std::move(more)); };
+    add(replay_learning_keys(spec));
+    add({{"algo.repeats",
+          &o.repeats,
+          {1, 10'000},
+          "updates in a row on each drawn batch; the updates of a round must be a multiple of it"},
+         {"algo.double",
+          &o.double_q,
+          {},
+          "the online network chooses the action that the target network values (van Hasselt et "
+          "al. 2016)"},
+         {"algo.n_step",
+          &o.n_step,
+          {1, 1'000},
+          "rewards summed before bootstrapping; never across an episode's end"}});
+    add(head_keys(o.head));
+    add(target_keys(o.target));
+    add(munchausen_keys(o.munchausen));
+    add({{"algo.truncation_ends",
+          &o.truncation_ends,
+          {},
+          "learn from an episode cut by its time limit as if it had ended there; biased, and "
+          "common"}});
+    add(exploration_keys(o.explore, spec));
+    add(normalise_keys(spec.learn));
+    add(replay_keys(o.replay));
+    return keys;
+  }
+
+  void derive(AgentSpec& spec) const override {
+    std::int64_t& capacity = options_of<DqnOptions>(spec).replay.capacity;
+    if (capacity >= spec.envs) capacity -= capacity % spec.envs;
+  }
+
+  void check(const AgentSpec& spec, Violations& violations) const override {
+    const DqnOptions& o = own(spec);
+    const LearningOptions& l = spec.learn;
+    check_replay(o.replay, o.n_step, spec, violations);
+    const double per_round = static_cast<double>(l.train_every) * l.updates_per_step;
+    const double draws = per_round / o.repeats;
+    if (o.repeats > 1 && std::abs(draws - std::round(draws)) > 1e-6) {
+      violations.blame(
+          "algo.repeats",
+          fmt::format("a round makes {:g} updates (algo.train_every * algo.updates_per_step), "
+                      "which is not a multiple of {}",
+                      per_round, o.repeats));
+    }
+    violations.blame_if(
+        o.double_q && o.target.every == 0, "algo.double",
+        "needs a target network: without one (algo.target.every: 0) the network that chooses is "
+        "the network that values");
+    if (o.munchausen.alpha > 0) check_munchausen(o, violations);
+    if (const QHead head = make_head(o.head, 1); head.kind == HeadKind::c51) {
+      const float largest = std::max(std::abs(head.v_min), std::abs(head.v_max));
+      if (!(o.head.v_min < o.head.v_max) || !(head.spacing() > 1e-6f * largest)) {
+        violations.blame("algo.v_min",
+                         fmt::format("{} is not below algo.v_max ({}), or too close to it for {} "
+                                     "atoms in single precision",
+                                     o.head.v_min, o.head.v_max, o.head.atoms));
+      }
+    }
+    check_exploration(o.explore, spec, violations);
+  }
+
+  std::string describe(const AgentSpec& spec) const override {
+    const DqnOptions& o = own(spec);
+    std::string text;
+    const auto add = [&](bool is_on, std::string_view word) {
+      if (is_on) text += fmt::format("{} ", word);
+    };
+    add(o.target.every == 0, "vanilla");
+    add(o.double_q, "double");
+    add(o.munchausen.alpha > 0, "munchausen");
+    add(spec.net.dueling, "dueling");
+    add(spec.net.noisy != Noisy::none, "noisy");
+    add(o.n_step > 1, fmt::format("{}-step", o.n_step));
+    add(o.head.kind != HeadKind::scalar, kHeadNames[static_cast<std::size_t>(o.head.kind)]);
+    text += name();
+    if (o.replay.prioritised) text += ", prioritised";
+    if (o.replay.newest) text += ", newest included";
+    text += describe_exploration(o.explore);
+    if (spec.learn.pipelined) text += ", pipelined";
+    return text;
+  }
+
+  std::unique_ptr<Learner> make_learner(const AgentSpec& spec, const WorldFacts& world,
+                                        std::uint64_t seed) const override {
+    return std::make_unique<DqnLearner>(spec, world, seed);
+  }
+
+  Structure network(const AgentSpec& spec, const WorldFacts& world) const override {
+    return q_structure(spec, world, make_head(own(spec).head, world.spec.actions));
+  }
+  std::shared_ptr<const ActionHead> head(const AgentSpec& spec,
+                                         const WorldFacts& world) const override {
+    return std::make_shared<GreedyHead>(make_head(own(spec).head, world.spec.actions));
+  }
+
+  MemoryNeed memory_need(const AgentSpec& spec, const WorldFacts& world) const override {
+    return {.experience = replay_bytes(dqn_replay_shape(spec, world), spec),
+            .network = static_cast<double>(Dqn::bytes_needed(network(spec, world), spec.learn))};
+  }
+  std::string describe_memory(const AgentSpec& spec, const WorldFacts& world) const override {
+    return describe_replay(dqn_replay_shape(spec, world));
+  }
+  std::string too_large(const AgentSpec& spec, const WorldFacts& world,
+                        double available) const override {
+    const MemoryNeed need = memory_need(spec, world);
+    if (need.network > need.experience) {
+      return fmt::format(
+          "net.hidden: the network, with its gradients and optimiser in batches of {} "
+          "(algo.batch), needs {:.1f} GiB, but this process can have {:.1f} GiB of memory",
+          spec.learn.batch, need.network / 0x1p30, available / 0x1p30);
+    }
+    return replay_too_large(dqn_replay_shape(spec, world), need.experience, need.network,
+                            available);
+  }
+
+  LearningWork work(const AgentSpec& spec, const WorldFacts& world) const override {
+    const DqnOptions& o = own(spec);
+    return {.acting = network(spec, world),
+            .shard = BatchShard::kRows,
+            .shards_in_one_visit = true,
+            .min_rows_per_thread = BatchShard::kRows,
+            .target_passes = o.double_q ? 2.0 : 1.0,
+            .bytes_per_transition = Replay::bytes_per_transition(dqn_replay_shape(spec, world)),
+            .drawn_per_update = 1.0 * spec.learn.batch * spec.learn.accumulate / o.repeats};
+  }
+
+  std::vector<Proposal> remedies(const AgentSpec& spec, const PhaseShare& share) const override {
+    const DqnOptions& o = own(spec);
+    const LearningOptions& l = spec.learn;
+    const std::vector<std::string> learning = {"learn", "memory/draw", "memory/gather"};
+    std::vector<Proposal> all;
+    all.push_back({"a quarter of the updates",
+                   {fmt::format("algo.updates_per_step={}", l.updates_per_step / 4)},
+                   learning});
+    if (l.batch >= 2) {
+      all.push_back({"half the batch", {fmt::format("algo.batch={}", l.batch / 2)}, learning});
+    }
+    all.push_back({"twice the batch, half the updates",
+                   {fmt::format("algo.batch={}", 2 * l.batch),
+                    fmt::format("algo.updates_per_step={}", l.updates_per_step / 2)},
+                   learning});
+    all.push_back({"rounds four times as long, updates drawn together",
+                   {fmt::format("algo.train_every={}", 4 * l.train_every)},
+                   {"memory/draw", "memory/gather"}});
+    if (o.replay.prioritised) {
+      all.push_back({"uniform replay", {"replay.prioritised=false"}, {"memory/draw"}});
+    }
+    if (!l.pipelined && usable_cores() > 1) {
+      // Whatever is shorter costs nothing, if there was a core for it.
+      const double learn = share("learn", "") + share("memory", "draw") + share("memory", "gather");
+      const bool collects_less = share("act", "") + share("env", "") + share("python", "") < learn;
+      all.push_back({"collect on another core while learning",
+                     {"algo.pipelined=true", "run.threads=2"},
+                     collects_less ? std::vector<std::string>{"act", "env", "python"} : learning});
+    }
+    if (o.double_q) all.push_back({"no Double", {"algo.double=false"}, {"learn/target"}});
+    return all;
+  }
+
+  std::vector<std::string> with_envs(const AgentSpec& spec, int envs) const override {
+    const std::int64_t rounds = (spec.learn.train_every + envs - 1) / envs;
+    return {fmt::format("algo.train_every={}", rounds * envs)};
+  }
+
+  std::string advice(Sign sign, const AgentSpec& spec) const override {
+    const DqnOptions& o = own(spec);
+    const bool has_target = o.target.every > 0;
+    const bool munchausen = o.munchausen.alpha > 0;  // takes neither Double nor several steps
+    switch (sign) {
+      case Sign::diverging:
+        return fmt::format("{}a smaller optimiser.learning_rate or {}",
+                           has_target && !o.double_q && !munchausen ? "algo.double, " : "",
+                           has_target ? "a larger algo.target.every"
+                                      : "a target network (algo.target.every)");
+      case Sign::no_gap:
+        return fmt::format("{}a smaller algo.gamma or a larger network",
+                           munchausen ? "" : "a larger algo.n_step, ");
+      case Sign::no_endings:
+        return fmt::format(
+            "{}a larger algo.target.every, or a higher final {}",
+            munchausen ? "" : "a larger algo.n_step, ",
+            o.explore.kind == Explore::boltzmann ? "algo.temperature" : "algo.epsilon");
+      case Sign::target_lag:
+        return "a smaller algo.target.every or a smaller optimiser.learning_rate";
+      default:
+        return gradient_advice(spec, o.loss == Loss::mse && o.head.kind == HeadKind::scalar);
+    }
+  }
+
+  const Schedule* random_actions(const AgentSpec& spec) const override {
+    const ExplorationOptions& e = own(spec).explore;
+    return e.kind == Explore::epsilon_greedy ? &e.epsilon : nullptr;
+  }
+};
+
+HOTLOOP_ALGORITHM(DqnAlgorithm)
+
+}  // namespace
+}  // namespace hotloop

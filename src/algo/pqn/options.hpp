@@ -1,0 +1,20 @@
+// Hyper-parameters of Q-learning from rollouts, shared by PQN and SARSA.
+#pragma once
+
+#include "algo/common/q/exploration.hpp"
+#include "algo/common/q/loss.hpp"
+#include "algo/common/rollout_options.hpp"
+
+namespace hotloop {
+
+// What V(s) is: the largest Q(s, a), or that of the action taken next.
+enum class Backup { largest, taken };
+
+struct PqnOptions {
+  Loss loss = Loss::huber;
+  ExplorationOptions explore = {};
+  RolloutOptions rollout = {};
+  Backup backup = Backup::largest;  // no key: it tells PQN from SARSA
+};
+
+}  // namespace hotloop

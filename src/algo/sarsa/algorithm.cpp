@@ -1,0 +1,26 @@
+// sarsa (Rummery & Niranjan 1994): the learner of pqn, with V(s) = Q(s, a) of the action taken next.
+#include "algo/pqn/algorithm.hpp"
+#include "algo/pqn/options.hpp"
+
+namespace hotloop {
+namespace {
+
+class SarsaAlgorithm final : public PqnAlgorithm {
+ public:
+  std::string_view name() const override { return "sarsa"; }
+  std::string_view about() const override {
+    return "learns the values of the policy that it follows, from the latest rollouts";
+  }
+
+  void set_defaults(AgentSpec& spec) const override {
+    PqnOptions options;
+    options.backup = Backup::taken;
+    options.rollout.lambda = 0;
+    spec.options = options;
+  }
+};
+
+HOTLOOP_ALGORITHM(SarsaAlgorithm)
+
+}  // namespace
+}  // namespace hotloop

@@ -1,0 +1,179 @@
+#include "algo/pqn/learner.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "train/trainer.hpp"
+#include "tests/train/variants.hpp"
+
+namespace hotloop {
+namespace {
+
+constexpr float kGamma = 0.5f;
+
+// Two lanes, three steps, observations one-hot over six states, no hidden layer and no bias: the
+// weights are the table Q(s, a) = table[a][s], and SGD at rate 1 shows what each Q was pulled to.
+struct Scene {
+  TrainSpec spec;
+  PqnLearner learner;
+  ThreadTeam team{1};
+  Counters counters;
+  Window window;
+  Actions actions{{.name = {}, .actions = 2}, 2};
+  static constexpr float table[2][6] = {{1, 2, 3, 4, 5, 6}, {6, 5, 4, 3, 2, 1}};
+
+  static TrainSpec make_spec(Algorithm algorithm) {
+    TrainSpec s = small_spec();
+    s.env = "test_six_states";
+    s.envs = 2;
+    s.algorithm = algorithm;
+    s.net.hidden = {};
+    s.optimiser.kind = OptimiserKind::sgd;
+    s.learn.gamma = kGamma;
+    rollout(s).lambda = 0.5;
+    dqn(s).loss = Loss::mse;
+    rollout(s).n_steps = 3;
+    s.learn.batch = 6;
+    rollout(s).n_epochs = 1;
+    s.optimiser.learning_rate = constant(1);
+    dqn(s).explore.epsilon = constant(0);
+    return s;
+  }
+
+  explicit Scene(Algorithm algorithm) : spec(make_spec(algorithm)), learner(spec) {
+    std::fill(learner.acting().online().begin(), learner.acting().online().end(), 0.0f);
+    for (int a = 0; a < 2; ++a) {
+      for (int s = 0; s < 6; ++s) q(s, a) = table[a][s];
+    }
+  }
+  float& q(int s, int a) {
+    const auto& layer = std::get<DenseLayer>(learner.acting().structure().layers[0]);
+    return learner.acting()
+        .online()[layer.weight + static_cast<std::size_t>(a) * layer.stride + s];
+  }
+  static std::vector<float> one_hot(int left, int right) {
+    std::vector<float> obs(12, 0.0f);
+    obs[left] = obs[6 + right] = 1;
+    return obs;
+  }
+  // Takes `taken` whatever the network says, so that SARSA's a' is known.
+  void step(std::array<int, 2> from, std::array<std::int32_t, 2> taken,
+            std::array<float, 2> rewards, std::array<int, 2> to,
+            std::array<std::uint8_t, 2> terminated = {0, 0},
+            std::array<std::uint8_t, 2> truncated = {0, 0}, std::array<int, 2> finals = {0, 0}) {
+    learner.act(one_hot(from[0], from[1]), {}, vector_step++, counters, team, actions);
+    const std::vector<float> next = one_hot(to[0], to[1]), last = one_hot(finals[0], finals[1]);
+    counters.env_steps += 2;
+    learner.push({taken, rewards, terminated, truncated, next, {}, last, {}}, counters);
+  }
+  void learn() {
+    ++counters.train_events;
+    learner.learn({counters, window, team});
+  }
+  std::uint64_t vector_step = 0;
+};
+
+struct SixStates {
+  static constexpr EnvSpec spec{.name = "test_six_states", .obs = 6, .actions = 2, .max_steps = 9};
+  int s = 0;
+  void reset(Rng&) {}
+  void observe(std::span<float> obs) const {
+    std::fill(obs.begin(), obs.end(), 0.0f);
+    obs[s] = 1;
+  }
+  Step step(int, Rng&) { return {}; }
+};
+HOTLOOP_ENV(SixStates)
+
+// Lane 0 walks 0, 1, 2, 3 undisturbed with rewards 1, 2, 3. Lane 1 starts in 5: it is truncated after
+// one step (final state 4, goes on in 3), terminates after the second (goes on in 0), ends in 1.
+// Greedy values: V(s) = max of the table's column = 6, 5, 4, 4, 5, 6. By hand, gamma = lambda = 1/2:
+//   lane 0: G2 = 3 + V(3)/2 = 5;  G1 = 2 + (G2 + V(2))/4 = 4.25;  G0 = 1 + (G1 + V(1))/4 = 3.3125
+//   lane 1: G0 = 10 + V(4)/2 = 12.5;  G1 = 20;  G2 = 30 + V(1)/2 = 32.5
+// The update with rate 1 on the mean of six squared errors moves Q(s, a) by 2 (G - Q) / 6.
+TEST(PqnLearner, PqnFollowsReturnsWorkedByHand) {
+  Scene scene(Algorithm::pqn);
+  scene.learner.begin(Scene::one_hot(0, 5), {});
+  scene.step({0, 5}, {0, 0}, {1, 10}, {1, 3}, {0, 0}, {0, 1}, {0, 4});
+  scene.step({1, 3}, {0, 1}, {2, 20}, {2, 0}, {0, 1});
+  scene.step({2, 0}, {0, 1}, {3, 30}, {3, 1});
+  scene.learn();
+  const double third = 1.0 / 3;
+  // Each pair (s, a) was taken once. The bias takes part too: it starts at 0 and does not enter Q.
+  EXPECT_NEAR(scene.q(0, 0), 1 + third * (3.3125 - 1), 1e-5);
+  EXPECT_NEAR(scene.q(1, 0), 2 + third * (4.25 - 2), 1e-5);
+  EXPECT_NEAR(scene.q(2, 0), 3 + third * (5 - 3), 1e-5);
+  EXPECT_NEAR(scene.q(5, 0), 6 + third * (12.5 - 6), 1e-5);
+  EXPECT_NEAR(scene.q(3, 1), 3 + third * (20 - 3), 1e-5);
+  EXPECT_NEAR(scene.q(0, 1), 6 + third * (32.5 - 6), 1e-5);
+  EXPECT_EQ(scene.q(4, 0), 5) << "never visited";
+  EXPECT_EQ(scene.counters.updates, 1);
+}
+
+// SARSA with exploration switched off takes the greedy action, so a' is the argmax and V is the same;
+// what differs is seen by making the network choose before learning and act after it.
+TEST(PqnLearner, SarsaTakesTheActionItChoseBeforeLearning) {
+  Scene scene(Algorithm::sarsa);
+  scene.learner.begin(Scene::one_hot(0, 5), {});
+  // In state 2 the values are close (3, 4): learning pulls Q(2, 0) far above Q(2, 1).
+  scene.step({0, 5}, {1, 0}, {0, 0}, {2, 5});
+  scene.step({2, 5}, {0, 0}, {900, 0}, {2, 5});
+  scene.step({2, 5}, {0, 0}, {900, 0}, {2, 5});
+  scene.learn();
+  EXPECT_GT(scene.q(2, 0), scene.q(2, 1)) << "learning changed the greedy action of state 2";
+  scene.learner.act(Scene::one_hot(2, 5), {}, scene.vector_step, scene.counters, scene.team,
+                    scene.actions);
+  EXPECT_EQ(scene.actions.numbers[0], 1) << "chosen with the values before learning";
+  EXPECT_EQ(scene.actions.numbers[1], 0);
+}
+
+// SARSA's V is Q(s', a') of the action taken next, not the maximum: with epsilon 1 actions are random,
+// and the returns must follow from what `act` chose.
+TEST(PqnLearner, SarsaBootstrapsFromTheActionTaken) {
+  Scene scene(Algorithm::sarsa);
+  TrainSpec random = scene.spec;
+  dqn(random).explore.epsilon = constant(1);
+  rollout(random).lambda = 0;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    random.run.seed = seed;
+    PqnLearner learner(random);
+    const auto& layer = std::get<DenseLayer>(learner.acting().structure().layers[0]);
+    const auto at = [&](int s, int a) -> float& {
+      return learner.acting()
+          .online()[layer.weight + static_cast<std::size_t>(a) * layer.stride + s];
+    };
+    std::fill(learner.acting().online().begin(), learner.acting().online().end(), 0.0f);
+    for (int a = 0; a < 2; ++a) {
+      for (int s = 0; s < 6; ++s) at(s, a) = Scene::table[a][s];
+    }
+    ThreadTeam team(1);
+    Counters counters;
+    Window window;
+    const std::vector<std::uint8_t> no = {0, 0};
+    const std::vector<float> rewards = {0, 0};
+    std::vector<Actions> chosen(4, scene.actions);
+    learner.begin(Scene::one_hot(0, 3), {});
+    for (int t = 0; t < 3; ++t) {  // lane 0 visits 0, 1, 2; lane 1 visits 3, 4, 5; both end in 0, 3
+      learner.act(Scene::one_hot(t, 3 + t), {}, t, counters, team, chosen[t]);
+      const std::vector<float> next = Scene::one_hot((t + 1) % 3, 3 + (t + 1) % 3);
+      counters.env_steps += 2;
+      learner.push({chosen[t].numbers, rewards, no, no, next, {}, next, {}}, counters);
+    }
+    ++counters.train_events;
+    learner.learn({counters, window, team});
+    learner.act(Scene::one_hot(0, 3), {}, 3, counters, team, chosen[3]);
+    for (int lane = 0; lane < 2; ++lane) {
+      for (int t = 0; t < 3; ++t) {
+        const int s = 3 * lane + t, next = 3 * lane + (t + 1) % 3;
+        const float old = Scene::table[chosen[t].numbers[lane]][s];
+        const float target = kGamma * Scene::table[chosen[t + 1].numbers[lane]][next];
+        EXPECT_NEAR(at(s, chosen[t].numbers[lane]), old + (target - old) / 3, 1e-5)
+            << "seed " << seed << ", lane " << lane << ", step " << t;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hotloop
