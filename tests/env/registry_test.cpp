@@ -72,8 +72,8 @@ struct TakesBoth : Boxed {
   using Boxed::step;
   Step step(int, Rng&) { return {}; }
 };
-static_assert(World<Boxed> && HasBoxStep<Boxed> && !HasDiscreteStep<Boxed>);
-static_assert(HasDiscreteStep<author::Corridor> && !HasBoxStep<author::Corridor>);
+static_assert(World<Boxed> && HasContinuousStep<Boxed> && !HasDiscreteStep<Boxed>);
+static_assert(HasDiscreteStep<author::Corridor> && !HasContinuousStep<author::Corridor>);
 static_assert(!HasStep<TakesBoth> && !World<TakesBoth>);
 static_assert(std::same_as<ActionOf<Boxed>, float>);
 static_assert(std::same_as<ActionOf<author::Corridor>, std::int32_t>);

@@ -95,7 +95,7 @@ TEST(VectorWorlds, EpisodesAreCountedAndTerminationOutranksTruncation) {
   EXPECT_EQ(env.truncated()[1], 1);
 }
 
-TEST(VectorWorlds, RestoredGoesOn) {
+TEST(VectorWorlds, RestoredContinues) {
   ThreadTeam team(1);
   const std::vector<std::int32_t> stay = {0, 0, 0};
   BatchEnv straight = counters(3);
@@ -114,7 +114,7 @@ TEST(VectorWorlds, RestoredGoesOn) {
   EXPECT_THROW(resumed.restore(std::span(state).first(10)), RunError);
 }
 
-TEST(BatchEnv, ShowsItsResultsWhereItIsTold) {
+TEST(BatchEnv, WritesItsResultsToMemoryOfTheCaller) {
   BatchEnv env = counters(2);
   ThreadTeam team(1);
   std::vector<float> obs(4), rewards(2);

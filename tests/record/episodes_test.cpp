@@ -112,7 +112,7 @@ TEST(EnvOptions, MistakesAreNamed) {
             "obs)");
   for (const char* text : {"3", "33", "10.5", "ten", "1e", "nan"}) {
     EXPECT_EQ(error({{"grid", text}}),
-              fmt::format("env.options.grid: found {}; allowed: whole number, 4 to 32", text));
+              fmt::format("env.options.grid: found {}; allowed: integer, 4 to 32", text));
   }
   EXPECT_EQ(error({{"obs", "flod"}}),
             "env.options.obs: found flod; did you mean flood? allowed: one of basic, flood");

@@ -100,9 +100,9 @@ double acceptance(const EnvOptions& options, int script, int episodes) {
       array.step(row, row + 1, actions, 9, Purpose::test, t, rewards, terminated);
       over = terminated[row];
     }
-    std::array<float, kMaxMeasures> told{};
-    array.measure(row, told);
-    sum += told[0];
+    std::array<float, kMaxMeasures> measures{};
+    array.measure(row, measures);
+    sum += measures[0];
   }
   return sum / episodes;
 }
