@@ -3,37 +3,43 @@
 namespace hotloop::bench {
 namespace {
 
-Structure structure_of(const Shape& shape, const QOptions& q, NetOptions net) {
+Structure structure_of(const Shape& shape, const DqnOptions& options, NetOptions net) {
   net.hidden = {shape.layers.begin() + 1, shape.layers.end() - 1};
   const int actions = shape.layers.back();
-  return make_mlp(shape.layers.front(), actions, net, make_head(q, actions).atoms);
+  return make_mlp(shape.layers.front(), actions, net, make_head(options.head, actions).atoms);
 }
 
-QOptions with_batch(QOptions q, int batch) {
-  q.batch = batch;
-  return q;
+AgentSpec make_spec(const DqnOptions& options, int batch) {
+  AgentSpec spec;
+  spec.envs = BenchLearner::kEnvs;
+  spec.options = options;
+  spec.learn.batch = batch;
+  spec.optimiser.max_grad_norm = 10;
+  return spec;
 }
 
 }  // namespace
 
-BenchLearner::BenchLearner(const Shape& shape, QOptions q, NetOptions net, std::int64_t capacity)
-    : BenchLearner(structure_of(shape, q, std::move(net)), with_batch(q, shape.batch), capacity) {}
+BenchLearner::BenchLearner(const Shape& shape, const DqnOptions& options, NetOptions net,
+                           std::int64_t capacity)
+    : BenchLearner(structure_of(shape, options, std::move(net)), options, shape.batch, capacity) {}
 
 // One transition in thirty is terminal.
-BenchLearner::BenchLearner(const Structure& net, const QOptions& q, std::int64_t capacity)
-    : options(q),
+BenchLearner::BenchLearner(const Structure& net, const DqnOptions& o, int batch,
+                           std::int64_t capacity)
+    : spec(make_spec(o, batch)),
       structure(net),
-      dqn(structure, Initialiser::pytorch, options, adam, 1, kEnvs),
+      dqn(structure, spec, 1),
       replay({.lanes = kEnvs,
               .obs = structure.inputs,
-              .actions = structure.outputs / make_head(q, 1).atoms,
+              .actions = structure.outputs / make_head(o.head, 1).atoms,
               .max_steps = 500,
               .capacity = capacity,
-              .steps = q.n_step,
-              .gamma = q.gamma,
-              .prioritised = q.prioritised},
-             q.batch) {
-  const int number_of_actions = structure.outputs / make_head(q, 1).atoms;
+              .steps = o.n_step,
+              .gamma = spec.learn.gamma,
+              .prioritised = o.replay.prioritised},
+             batch) {
+  const int number_of_actions = replay.shape().actions;
   Rng rng(1, Purpose::test, 0, 0);
   std::vector<float> obs(kEnvs * static_cast<std::size_t>(structure.inputs)), rewards(kEnvs, 1.0f);
   std::vector<std::int32_t> actions(kEnvs);
@@ -53,11 +59,11 @@ BenchLearner::BenchLearner(const Structure& net, const QOptions& q, std::int64_t
     for (auto& end : terminated) end = step.below(30) == 0;
     replay.push({actions, rewards, terminated, truncated, obs, {}, obs, {}});
   }
-  if (!q.prioritised) return;
+  if (!o.replay.prioritised) return;
   // Priorities as training leaves them: all different.
-  std::vector<float> errors(q.batch);
-  for (std::int64_t i = 0; i < std::min<std::int64_t>(capacity, 200'000) / q.batch; ++i) {
-    replay.sample(1, q.batch, 2, static_cast<std::uint64_t>(i), 0.5);
+  std::vector<float> errors(batch);
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(capacity, 200'000) / batch; ++i) {
+    replay.sample(1, batch, 2, static_cast<std::uint64_t>(i), 0.5);
     for (float& error : errors) error = static_cast<float>(rng.uniform());
     replay.set_priorities(0, errors);
   }

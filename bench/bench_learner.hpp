@@ -23,27 +23,30 @@ struct Shape {
 
 struct BenchLearner {
   static constexpr int kEnvs = 8;
-  QOptions options;
+  AgentSpec spec;
   Structure structure;
-  OptimiserOptions adam{.max_grad_norm = 10};
   ThreadTeam team{1};
   Dqn dqn;
   Replay replay;
   std::uint64_t updates = 0;
 
-  // q.batch transitions in an update.
-  BenchLearner(const Structure& structure, const QOptions& q, std::int64_t capacity);
-  BenchLearner(const Shape& shape, QOptions q, NetOptions net, std::int64_t capacity);
+  // `batch` transitions in an update.
+  BenchLearner(const Structure& structure, const DqnOptions& options, int batch,
+               std::int64_t capacity);
+  BenchLearner(const Shape& shape, const DqnOptions& options, NetOptions net,
+               std::int64_t capacity);
+
+  const DqnOptions& options() const { return options_of<DqnOptions>(spec); }
 
   Batch draw() {
-    replay.sample(1, options.batch, 1, updates++, 0.5);
+    replay.sample(1, spec.learn.batch, 1, updates++, 0.5);
     return replay.batch(0);
   }
   // Draw, gather, learn, and hand back the priorities if there are any, in the order of a learner.
   void update() {
     const Batch batch = draw();
     dqn.update({&batch, 1}, 1e-4, updates, team);
-    if (options.prioritised) replay.set_priorities(0, dqn.errors());
+    if (options().replay.prioritised) replay.set_priorities(0, dqn.errors());
   }
 };
 

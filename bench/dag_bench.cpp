@@ -23,7 +23,7 @@ struct Contest {
   reference::Dag<float> slow;
 
   Contest(const NetOptions& net, int batch)
-      : learner({{4, 2}, batch}, {.batch = batch}, net, 50'000),
+      : learner({{4, 2}, batch}, {}, net, 50'000),
         workspace(learner.structure, batch, Use::inference),
         slow(layer, learner.dqn.online()) {
     Rng rng(1, Purpose::test, 3, 0);
@@ -31,7 +31,7 @@ struct Contest {
   }
 
   void forward() {
-    hotloop::forward(plan, learner.dqn.online(), rows.data(), learner.options.batch, workspace);
+    hotloop::forward(plan, learner.dqn.online(), rows.data(), learner.spec.learn.batch, workspace);
   }
   void slow_forward() { slow.forward({rows.begin(), rows.begin() + 4}); }
 };

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "algo/ppo/learner.hpp"
 #include "bench/benchmarks.hpp"
 #include "bench/claims.hpp"
 #include "bench/measure.hpp"
 #include "env/batch_env.hpp"
 #include "evaluate/evaluation.hpp"
-#include "algo/ppo/learner.hpp"
 
 namespace hotloop::bench {
 namespace {
@@ -34,18 +34,18 @@ struct Colonies {
   int script;
 
   static TrainSpec make_spec(int cells, int epochs) {
-    const std::vector<std::string> overrides = {fmt::format("env.options.cells={}", cells),
-                                                fmt::format("env.count={}", kGraphs),
-                                                "algo.rollout=1",
-                                                fmt::format("algo.batch={}", kGraphs),
-                                                fmt::format("algo.epochs={}", epochs),
-                                                "optimiser.learning_rate=0"};
-    return load_spec("durotaxis", overrides);
+    const std::vector<std::string> overrides = {
+        fmt::format("env.options.cells={}", cells), fmt::format("env.count={}", kGraphs),
+        "algo.n_steps=1", fmt::format("algo.batch={}", kGraphs),
+        fmt::format("algo.n_epochs={}", epochs)};
+    TrainSpec spec = load_spec("durotaxis", overrides);
+    spec.optimiser.learning_rate = constant(0);  // which files may not say
+    return spec;
   }
   Colonies(int cells, int epochs)
       : spec(make_spec(cells, epochs)),
         env(make_worlds(spec.world(), kGraphs), kGraphs, 1, Purpose::world),
-        learner(spec),
+        learner(spec, world_facts(spec.world()), spec.run.seed),
         rule(env.spec(), kGraphs),
         ignored(env.spec(), kGraphs),
         script(script_number("fixed", spec.world())) {

@@ -9,8 +9,8 @@
 
 #include <hotloop/rng.hpp>
 
+#include "net/kernels/product.hpp"
 #include "net/lanes.hpp"
-#include "net/product.hpp"
 
 namespace hotloop::bench {
 namespace {

@@ -10,7 +10,8 @@
 namespace hotloop::bench {
 namespace {
 
-constexpr benchmark::IterationCount kWarmUp = 4;  // one call in so many again, before time is taken
+constexpr benchmark::IterationCount kWarmUp =
+    4;  // one call in this many again, before time is taken
 
 class Collector : public benchmark::BenchmarkReporter {
  public:

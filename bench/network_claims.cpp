@@ -92,7 +92,7 @@ struct Updates {
   static constexpr double kRate = 1e-4;
   BenchLearner fast{{{4, 64, 2}, kBatch}, {}, {}, 10'000};
   BenchLearner drawn{{{4, 64, 2}, kBatch}, {}, {}, 10'000};  // from which the twin learns
-  reference::Dqn<float> twin{drawn.structure, drawn.options, drawn.adam, drawn.dqn.online()};
+  reference::Dqn<float> twin{drawn.structure, drawn.spec, drawn.dqn.online()};
 
   void slow() { twin.update(drawn.draw(), static_cast<float>(kRate)); }
 };

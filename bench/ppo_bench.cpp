@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "algo/common/algorithm.hpp"
+#include "algo/ppo/options.hpp"
 #include "bench/benchmarks.hpp"
 #include "bench/measure.hpp"
 #include "train/trainer.hpp"
@@ -14,14 +16,12 @@ TrainSpec ppo_spec(const std::string& env, bool separate) {
   TrainSpec spec;
   spec.env = env;
   spec.envs = 32;
-  spec.algorithm = Algorithm::ppo;
+  use_algorithm(spec, find_algorithm("ppo"));
+  options_of<PpoOptions>(spec).rollout = {.n_steps = 128, .n_epochs = 2, .lambda = 0.65};
+  spec.learn = {.batch = 512};
   spec.net = {.hidden = {64, 64}, .activation = Activation::tanh, .separate = separate};
-  rollout(spec).n_steps = 128;
-  spec.learn.batch = 512;
-  rollout(spec).n_epochs = 2;
-  spec.learn.learning_starts = 0;
-  spec.optimiser.learning_rate = constant(3e-4);
-  spec.learn.train_every = rollout(spec).n_steps * spec.envs;
+  spec.optimiser = {.learning_rate = constant(3e-4)};
+  spec.algorithm->derive(spec);
   spec.run.steps = kNoLimit;
   return spec;
 }
@@ -45,6 +45,7 @@ Json ppo_benchmark() {
   Json rows = Json::array();
   for (const auto& [name, trainer] : trainers) {
     const TrainSpec& spec = trainer->spec();
+    const RolloutOptions& rollout = options_of<PpoOptions>(spec).rollout;
     const GroupShares shares = trainer->clock().group_shares();
     const auto share = [&](std::string_view group) {
       return shares[std::find(kPhaseGroups.begin(), kPhaseGroups.end(), group) -
@@ -58,9 +59,9 @@ Json ppo_benchmark() {
                     {"collect_share", collect / (collect + learn)},
                     {"learn_share", learn / (collect + learn)},
                     {"envs", spec.envs},
-                    {"rollout", rollout(spec).n_steps},
+                    {"rollout", rollout.n_steps},
                     {"batch", spec.learn.batch},
-                    {"epochs", rollout(spec).n_epochs},
+                    {"epochs", rollout.n_epochs},
                     {"spread", times.at(name).spread}});
   }
   return rows;

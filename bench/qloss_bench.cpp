@@ -15,25 +15,25 @@ namespace hotloop::bench {
 namespace {
 
 constexpr std::int64_t kCapacity = 50'000;
-constexpr int kTurns = 101;          // differences of half a microsecond are told apart
+constexpr int kTurns = 101;          // differences of half a microsecond are distinguished
 constexpr int kCapacityTurns = 301;  // a run then repeats to a few hundredths where it is loud
 
 struct Variant {
   const char* name;
-  QOptions q{};
+  DqnOptions options{};
   NetOptions net{};
 };
 
 std::vector<Variant> family() {
   return {{"target"},
-          {"vanilla", {.target_every = 0}},
+          {"vanilla", {.target = {.every = 0}}},
           {"double", {.double_q = true}},
-          {"munchausen", {.munchausen = 0.9}},
+          {"munchausen", {.munchausen = {.alpha = 0.9}}},
           {"dueling", {}, {.dueling = true}},
           {"n-step", {.n_step = 3}},
-          {"per", {.prioritised = true}},
-          {"c51", {.head = HeadKind::c51}},
-          {"qr", {.head = HeadKind::quantile}},
+          {"per", {.replay = {.prioritised = true}}},
+          {"c51", {.head = {.kind = HeadKind::c51}}},
+          {"qr", {.head = {.kind = HeadKind::quantile}}},
           {"noisy", {}, {.noisy = Noisy::all}}};
 }
 
@@ -43,8 +43,8 @@ struct Contest {
   reference::Dqn<float> slow;
 
   Contest(const Shape& shape, const Variant& variant)
-      : fast(shape, variant.q, variant.net, kCapacity),
-        slow(fast.structure, fast.options, fast.adam, fast.dqn.online()) {}
+      : fast(shape, variant.options, variant.net, kCapacity),
+        slow(fast.structure, fast.spec, fast.dqn.online()) {}
 
   void slow_update() { slow.update(fast.draw(), 1e-4f, fast.updates); }
 };
@@ -88,9 +88,10 @@ void add_shape(const Shape& shape, Json& rows) {
 void add_capacities(const Shape& shape, Json& rows) {
   for (const std::int64_t capacity : {10'000, 100'000, 1'000'000, 10'000'000}) {
     Measurement measurement;
-    const auto uniform = std::make_shared<BenchLearner>(shape, QOptions{}, NetOptions{}, capacity);
-    const auto per = std::make_shared<BenchLearner>(shape, QOptions{.prioritised = true},
-                                                    NetOptions{}, capacity);
+    const auto uniform =
+        std::make_shared<BenchLearner>(shape, DqnOptions{}, NetOptions{}, capacity);
+    const auto per = std::make_shared<BenchLearner>(
+        shape, DqnOptions{.replay = {.prioritised = true}}, NetOptions{}, capacity);
     measurement.add("uniform", [uniform] { uniform->update(); });
     measurement.add("per", [per] { per->update(); });
     const auto times = measurement.run(kCapacityTurns, 0.01);

@@ -68,18 +68,18 @@ class Loop {
       : case_(chosen),
         env_(make_boards(chosen), chosen.boards, 1, Purpose::world),
         inputs_(env_.spec().obs),
-        dqn_(make_mlp(inputs_, 3, {.hidden = {128, 128}}), Initialiser::pytorch, options_, adam_, 1,
-             chosen.boards),
+        spec_(make_spec(chosen)),
+        dqn_(make_mlp(inputs_, 3, {.hidden = {128, 128}}), spec_, 1),
         replay_({.lanes = chosen.boards, .obs = inputs_, .actions = 3, .capacity = kCapacity},
-                std::int64_t{kBatch} * kMostUpdates),
-        items_(kCapacity, inputs_, kBatch, static_cast<float>(options_.gamma)),
+                std::int64_t{kBatch} * kMaxUpdates),
+        items_(kCapacity, inputs_, kBatch, static_cast<float>(spec_.learn.gamma)),
         actions_(chosen.boards),
         obs_(env_.obs().begin(), env_.obs().end()),
         log_(std::tmpfile(), &std::fclose) {
     replay_.begin(env_.obs(), {});
   }
 
-  // Plays and learns until so many transitions are reached.
+  // Plays and learns up to this many transitions.
   void run(std::int64_t transitions, int updates) {
     while (transitions_ < transitions) step(updates);
   }
@@ -92,8 +92,17 @@ class Loop {
   PhaseClock& clock() { return clock_; }
 
  private:
-  static constexpr int kBatch = 64, kMostUpdates = 64;
+  static constexpr int kBatch = 64, kMaxUpdates = 64;
   static constexpr std::int64_t kCapacity = 100'000, kTargetEvery = 32'000;
+
+  static AgentSpec make_spec(const Case& c) {
+    AgentSpec spec;
+    spec.envs = c.boards;
+    spec.options = DqnOptions{};
+    spec.learn.batch = kBatch;
+    spec.optimiser.max_grad_norm = 1;
+    return spec;
+  }
 
   void step(int updates) {
     const auto before = transitions_;
@@ -107,7 +116,7 @@ class Loop {
     episodes_ += static_cast<std::int64_t>(env_.finished().size());
     case_.per_item ? push_items() : push();
     if (transitions_ >= 1'000) learn(updates);
-    if (before / kTargetEvery != transitions_ / kTargetEvery) dqn_.update_target();
+    if (before / kTargetEvery != transitions_ / kTargetEvery) dqn_.sync_target();
     clock_.enter(Phase::log);
     if (case_.logging) {
       fmt::print(log_.get(), "step {} episodes {} loss {:.6g}\n", transitions_, episodes_, loss_);
@@ -151,10 +160,9 @@ class Loop {
   }
 
   Case case_;
-  QOptions options_{.batch = kBatch};
-  OptimiserOptions adam_{.max_grad_norm = 1};
   BatchEnv env_;
   int inputs_;
+  AgentSpec spec_;
   Dqn dqn_;
   Replay replay_;
   reference::ItemReplay items_;

@@ -135,7 +135,7 @@ struct Boards {
 
 std::vector<Claim> snake_claims() {
   const auto pushes = std::make_shared<Pushes>();
-  const auto often = make_trainer("0.25"), seldom = make_trainer("0.03125");
+  const auto often = make_trainer("0.25"), rarely = make_trainer("0.03125");
   const auto boards = std::make_shared<Boards>();
   return {
       {.name = "batched push",
@@ -153,7 +153,7 @@ std::vector<Claim> snake_claims() {
            "a vector step of 256 boards with 64 or 8 updates of 64: less learning, not the "
            "same work sooner",
        .slow = [=] { often->round(); },
-       .fast = [=] { seldom->round(); },
+       .fast = [=] { rarely->round(); },
        .difference =
            [] {
              const auto a = make_trainer("0.25"), b = make_trainer("0.03125");

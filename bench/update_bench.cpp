@@ -12,7 +12,7 @@
 #include "bench/libraries.hpp"
 #include "bench/measure.hpp"
 #include "reference/dqn.hpp"
-#include "algo/common/learner.hpp"
+#include "train/feasible.hpp"
 
 namespace hotloop::bench {
 namespace {
@@ -26,19 +26,19 @@ struct Contest {
   Contest(const Shape& shape)
       : name(shape.name()),
         fast(shape, {}, {}, 50'000),
-        slow(fast.structure, fast.options, fast.adam, fast.dqn.online()) {}
+        slow(fast.structure, fast.spec, fast.dqn.online()) {}
   // The network of a ready-made spec.
   Contest(const std::string& title, const std::string& spec, int batch)
       : name(fmt::format("{} b{}", title, batch)),
-        fast(network_structure(load_spec(spec)), {.batch = batch}, 10'000),
-        slow(fast.structure, fast.options, fast.adam, fast.dqn.online()) {}
+        fast(network_structure(load_spec(spec)), {}, batch, 10'000),
+        slow(fast.structure, fast.spec, fast.dqn.online()) {}
 
   void slow_update() { slow.update(fast.draw(), 1e-4f); }
 };
 
 Json measure(const std::shared_ptr<Contest>& contest) {
   const Structure& net = contest->fast.structure;
-  const int batch = contest->fast.options.batch;
+  const int batch = contest->fast.spec.learn.batch;
   Measurement measurement;
   measurement.add("peak", fma_kernel);
   measurement.add("update", [contest] { contest->fast.update(); });

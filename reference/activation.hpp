@@ -1,10 +1,10 @@
-// The slow twin of src/net/activation: one number at a time, in any precision.
+// The slow twin of src/net/kernels/activation: one number at a time, in any precision.
 #pragma once
 
 #include <cmath>
 #include <numbers>
 
-#include "net/layers/activation.hpp"
+#include "net/kernels/activation.hpp"
 
 namespace hotloop::reference {
 

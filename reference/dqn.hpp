@@ -18,21 +18,21 @@ namespace hotloop::reference {
 template <class T>
 struct Dqn {
   Structure net;
-  QOptions options;
+  DqnOptions options;
   QHead head;
   std::uint64_t seed;
   std::vector<T> online, target;
   reference::Optimiser<T> optimiser;
 
-  Dqn(const Structure& structure, const QOptions& q, const OptimiserOptions& o,
-      std::span<const float> parameters, std::uint64_t noise_seed = 1)
+  Dqn(const Structure& structure, const AgentSpec& spec, std::span<const float> parameters,
+      std::uint64_t noise_seed = 1)
       : net(structure),
-        options(q),
-        head(make_head(q, structure.outputs / make_head(q, 1).atoms)),
+        options(options_of<DqnOptions>(spec)),
+        head(make_head(options.head, structure.outputs / make_head(options.head, 1).atoms)),
         seed(noise_seed),
         online(parameters.begin(), parameters.end()),
         target(online),
-        optimiser(o, structure.storage) {}
+        optimiser(spec.optimiser, structure.storage) {}
 
   // Mean weighted loss over the batch and its gradient, with the noise of update `index` if there are
   // noisy layers.
@@ -40,8 +40,8 @@ struct Dqn {
     const std::size_t size = noise_size(net);
     const std::vector<T> online_noise = draw_noise<T>(size, seed, 1, index);
     const std::vector<T> chooser = size > 0 ? perturb<T>(net, online, online_noise) : online;
-    std::vector<T> valuer = options.target_every > 0 ? target : chooser;
-    if (size > 0 && options.target_every > 0) {
+    std::vector<T> valuer = options.target.every > 0 ? target : chooser;
+    if (size > 0 && options.target.every > 0) {
       valuer = perturb<T>(net, target, draw_noise<T>(size, seed, 2, index));
     }
     gradient.assign(net.storage, T(0));
@@ -59,7 +59,7 @@ struct Dqn {
       T reward = batch.rewards[i];
       std::vector<T> next_values = next_outputs;
       int chosen = next_action;
-      if (options.munchausen > 0) {
+      if (options.munchausen.alpha > 0) {
         const std::uint8_t* here = batch.mask == nullptr ? nullptr : batch.mask + i * head.actions;
         reward += bonus(forward<T>(net, valuer, s).y.back(), here, batch.actions[i]);
         next_values = {soft_value(next_outputs, mask)};
@@ -86,7 +86,7 @@ struct Dqn {
     }
     for (std::size_t b = 0; b < q.size(); ++b) {
       if (mask == nullptr || mask[b] != 0)
-        pi[b] = std::exp((q[b] - most) / T(options.munchausen_temperature));
+        pi[b] = std::exp((q[b] - most) / T(options.munchausen.temperature));
       sum += pi[b];
     }
     for (T& p : pi) p /= sum;
@@ -96,20 +96,20 @@ struct Dqn {
     const std::vector<T> pi = soft_policy(q, mask);
     T sum = 0;
     for (std::size_t b = 0; b < q.size(); ++b) {
-      if (pi[b] > 0) sum += pi[b] * (q[b] - T(options.munchausen_temperature) * std::log(pi[b]));
+      if (pi[b] > 0) sum += pi[b] * (q[b] - T(options.munchausen.temperature) * std::log(pi[b]));
     }
     return sum;
   }
   T bonus(const std::vector<T>& q, const std::uint8_t* mask, int action) const {
     const T pi = soft_policy(q, mask)[action];
-    const T scaled = T(options.munchausen_temperature) * std::log(pi);  // -infinity if pi is 0
-    return T(options.munchausen) * std::clamp(scaled, T(options.munchausen_clip), T(0));
+    const T scaled = T(options.munchausen.temperature) * std::log(pi);  // -infinity if pi is 0
+    return T(options.munchausen.alpha) * std::clamp(scaled, T(options.munchausen.clip), T(0));
   }
 
   T update(const Batch& batch, T rate, std::uint64_t index = 0) {
     std::vector<T> g;
     const T loss = gradient(batch, g, index);
-    clip<T>(g, optimiser.options.clip_norm);
+    clip<T>(g, optimiser.options.max_grad_norm);
     optimiser.step(online, g, rate);
     return loss;
   }

@@ -1,4 +1,4 @@
-// The slow twin of src/net/layers/forest.cpp: a graph transformer over any list of edges, with all of its
+// The slow twin of src/net/layers/forest: a graph transformer over any list of edges, with all of its
 // attention, as the formulas are written. It knows nothing of forests: a node may have several incoming
 // edges, and every query, key and head is computed.
 #pragma once
@@ -13,28 +13,34 @@
 
 namespace hotloop::reference {
 
-struct Edge {
-  int source, target;            // nodes, from 0
-  std::vector<double> features;  // [edge features]
+// T is a number, or one that remembers how it came about.
+template <class T>
+struct TokenEdge {
+  int source, target;       // nodes, from 0
+  std::vector<T> features;  // [edge features]
 };
 
+template <class T>
 struct TokenGraph {
-  std::vector<double> features;            // [graph features]
-  std::vector<std::vector<double>> nodes;  // [nodes][node features]
-  std::vector<Edge> edges;
+  std::vector<T> features;            // [graph features]
+  std::vector<std::vector<T>> nodes;  // [nodes][node features]
+  std::vector<TokenEdge<T>> edges;
 };
+
+inline double value_of(double x) { return x; }
+inline double value_of(const Taped& x) { return x.value(); }
 
 // What a row of features says (ForestLayer). Numbers that are not finite count as zero.
 template <class T>
-TokenGraph token_graph(const ForestLayer& layer, const std::vector<T>& x) {
+TokenGraph<T> token_graph(const ForestLayer& layer, const std::vector<T>& x) {
   const auto part = [&](int first, int count) {
-    std::vector<double> values;
+    std::vector<T> values;
     for (int i = first; i < first + count; ++i)
-      values.push_back(std::isfinite(x[i]) ? static_cast<double>(x[i]) : 0.0);
+      values.push_back(std::isfinite(value_of(x[i])) ? x[i] : T(0));
     return values;
   };
-  const auto parent = [&](int i) { return static_cast<int>(x[layer.parents_at() + i]); };
-  TokenGraph graph{.features = part(0, layer.graph.in.in), .nodes = {}, .edges = {}};
+  const auto parent = [&](int i) { return static_cast<int>(value_of(x[layer.parents_at() + i])); };
+  TokenGraph<T> graph{.features = part(0, layer.graph.in.in), .nodes = {}, .edges = {}};
   for (int i = 0; i < layer.nodes; ++i) {
     if (parent(i) <= -2 || parent(i) == i || parent(i) >= layer.nodes) break;
     graph.nodes.push_back(part(layer.nodes_at() + i * layer.node.in, layer.node.in));
@@ -48,7 +54,6 @@ TokenGraph token_graph(const ForestLayer& layer, const std::vector<T>& x) {
   return graph;
 }
 
-// T is double or Taped.
 template <class T>
 class TokenTransformer {
  public:
@@ -58,11 +63,11 @@ class TokenTransformer {
       : layer_(layer), p_(parameters) {}
 
   // Tokens: that of the graph, then those of the nodes.
-  std::vector<Row> tokens(const TokenGraph& graph) const {
+  std::vector<Row> tokens(const TokenGraph<T>& graph) const {
     std::vector<Row> x = {embed(layer_.graph, graph.features)};
-    for (const auto& features : graph.nodes) x.push_back(dense(layer_.node, constants(features)));
+    for (const Row& features : graph.nodes) x.push_back(dense(layer_.node, features));
     std::vector<Row> edges;
-    for (const Edge& edge : graph.edges) edges.push_back(embed(layer_.edge, edge.features));
+    for (const TokenEdge<T>& edge : graph.edges) edges.push_back(embed(layer_.edge, edge.features));
     for (const ForestLayer::Round& round : layer_.rounds) {
       x = next(round, x, graph, edges);
       if (&round == &layer_.rounds.back()) continue;
@@ -75,7 +80,7 @@ class TokenTransformer {
   }
 
   // [mean of the nodes | graph]
-  Row result(const TokenGraph& graph) const {
+  Row result(const TokenGraph<T>& graph) const {
     const std::vector<Row> x = tokens(graph);
     Row y(layer_.width, T(0));
     for (std::size_t i = 1; i < x.size(); ++i) {
@@ -86,8 +91,6 @@ class TokenTransformer {
   }
 
  private:
-  static Row constants(const std::vector<double>& values) { return {values.begin(), values.end()}; }
-
   Row linear(std::size_t weight, int stride, int out, const Row& x) const {
     Row y(out, T(0));
     for (int o = 0; o < out; ++o) {
@@ -117,14 +120,14 @@ class TokenTransformer {
     using std::erf;
     return z * T(0.5) * (T(1) + erf(z / T(std::numbers::sqrt2)));
   }
-  Row embed(const ForestLayer::Embedding& maps, const std::vector<double>& features) const {
-    Row hidden = dense(maps.in, constants(features));
+  Row embed(const ForestLayer::Embedding& maps, const Row& features) const {
+    Row hidden = dense(maps.in, features);
     for (T& value : hidden) value = gelu(value);
     return dense(maps.out, normalise(maps.norm, hidden));
   }
 
   std::vector<Row> next(const ForestLayer::Round& round, const std::vector<Row>& x,
-                        const TokenGraph& graph, const std::vector<Row>& edges) const {
+                        const TokenGraph<T>& graph, const std::vector<Row>& edges) const {
     using std::exp;
     const int size = layer_.width / layer_.heads;
     std::vector<Row> queries, keys, values, along, result;
@@ -178,18 +181,25 @@ class TokenTransformer {
   std::span<const T> p_;
 };
 
-// Adds dL by all parameters, given dL by the result for one graph.
-template <class T>
-void add_gradient(const ForestLayer& layer, std::span<const T> p, const TokenGraph& graph,
-                  const std::vector<T>& dy, std::span<T> gradient) {
+// Adds dL by all parameters and returns dL by x, given dL by the result for x. `change` may add edges to
+// what x says that no forest has.
+template <class T, class F>
+std::vector<T> add_gradient(const ForestLayer& layer, std::span<const T> p, const std::vector<T>& x,
+                            const std::vector<T>& dy, std::span<T> gradient, F&& change) {
   Taped::clear();
-  std::vector<Taped> parameters;
+  std::vector<Taped> parameters, inputs;
   for (T value : p) parameters.push_back(Taped::variable(value));
+  for (T value : x) inputs.push_back(Taped::variable(value));
+  TokenGraph<Taped> graph = token_graph(layer, inputs);
+  change(graph);
   const auto y = TokenTransformer<Taped>(layer, parameters).result(graph);
   const auto derivatives = Taped::differentiate(y, {dy.begin(), dy.end()});
   for (std::size_t i = layer.first_parameter(); i < layer.last_parameter(); ++i)
     gradient[i] += static_cast<T>(parameters[i].of(derivatives));
+  std::vector<T> dx;
+  for (const Taped& input : inputs) dx.push_back(static_cast<T>(input.of(derivatives)));
   Taped::clear();
+  return dx;
 }
 
 }  // namespace hotloop::reference

@@ -270,7 +270,7 @@ std::vector<T> backward(const DagLayer& layer, std::span<const T> p, const std::
   return dag.backward(dy, gradient);
 }
 
-// A forest embeds its result itself, and says nothing of its x, which is the observation.
+// A forest embeds its result itself.
 template <class T>
 std::vector<T> preactivation(const ForestLayer& layer, std::span<const T> p,
                              const std::vector<T>& x) {
@@ -279,8 +279,7 @@ std::vector<T> preactivation(const ForestLayer& layer, std::span<const T> p,
 template <class T>
 std::vector<T> backward(const ForestLayer& layer, std::span<const T> p, const std::vector<T>& x,
                         const std::vector<T>& dy, std::span<T> gradient) {
-  add_gradient<T>(layer, p, token_graph(layer, x), dy, gradient);
-  return {};
+  return add_gradient<T>(layer, p, x, dy, gradient, [](TokenGraph<Taped>&) {});
 }
 
 inline Activation activation_of(const DenseLayer& layer) { return layer.activation; }
@@ -328,10 +327,10 @@ Trace<T> forward(const Structure& net, std::span<const T> parameters, std::span<
   return trace;
 }
 
-// Adds the gradient of one sample, given dL/dy of the output.
+// Adds the gradient of one sample, given dL/dy of the output, and returns dL/dx.
 template <class T>
-void backward(const Structure& net, std::span<const T> parameters, const Trace<T>& trace,
-              const std::vector<T>& dy, std::span<T> gradient) {
+std::vector<T> backward(const Structure& net, std::span<const T> parameters, const Trace<T>& trace,
+                        const std::vector<T>& dy, std::span<T> gradient) {
   std::vector<T> deltas(net.features, T(0));  // dL by each feature
   std::copy(dy.begin(), dy.end(), deltas.begin() + net.outputs_at);
   for (int l = static_cast<int>(net.layers.size()) - 1; l >= 0; --l) {
@@ -347,6 +346,7 @@ void backward(const Structure& net, std::span<const T> parameters, const Trace<T
         },
         net.layers[l]);
   }
+  return {deltas.begin(), deltas.begin() + net.inputs};
 }
 
 // What an InputScale does to one sample.
@@ -357,6 +357,17 @@ std::vector<T> scale_input(std::span<const float> x, std::span<const float> mean
   for (std::size_t i = 0; i < x.size(); ++i)
     scaled.push_back(std::clamp((T(x[i]) - T(mean[i])) * T(factor[i]), T(-10), T(10)));
   return scaled;
+}
+
+// From dL by the result of scale_input to dL by x.
+template <class T>
+std::vector<T> unscale_gradient(std::span<const float> x, std::span<const float> mean,
+                                std::span<const float> factor, std::vector<T> d) {
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const bool clamped = std::abs((T(x[i]) - T(mean[i])) * T(factor[i])) >= T(10);
+    d[i] *= clamped ? T(0) : T(factor[i]);
+  }
+  return d;
 }
 
 }  // namespace hotloop::reference

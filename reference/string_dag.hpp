@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "graph/graph.hpp"
 #include "net/structure.hpp"
 #include "reference/activation.hpp"
 

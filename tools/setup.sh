@@ -1,6 +1,7 @@
 # What the two launchers share: whether the build is current, installing what is missing, building.
-# Sourced with $root set to the checkout, an absolute path without symbolic links; $package_lists may
-# name more than the one list of packages.
+# Sourced with $root set to the checkout, an absolute path without symbolic links. $package_lists may
+# name more than the one list of packages, and $parts what else than the program is configured:
+# HOTLOOP_BENCH, HOTLOOP_TESTS.
 #
 # Invariants: nothing here writes to standard output, which belongs to the program; the stamp exists
 # only after a build that succeeded. It carries the moment at which that build began, so that a file
@@ -10,6 +11,7 @@ build=$root/build/release
 program=$build/hotloop
 stamp=$build/.up-to-date
 log=$build/build.log
+builder=$root/build/.builder  # the process that holds the lock
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -54,40 +56,80 @@ install_packages() {
   } </dev/null >>"$log" 2>&1 9>&-
 }
 
-# A checkout that was moved since its configuration starts afresh.
+# Whether the build folder has all of $parts; a folder that has more keeps it.
+has_parts() {
+  for part in $parts; do
+    grep -qx "$part:BOOL=ON" "$build/CMakeCache.txt" || return 1
+  done
+}
+
+# A checkout that was moved since its configuration starts again.
 configure() {
+  set --
   if ! [ -e "$build/build.ninja" ] ||
     ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$build/CMakeCache.txt"; then
-    set -- --fresh
-  elif ! [ "$root/CMakePresets.json" -nt "$build/build.ninja" ]; then
+    set -- --fresh -D HOTLOOP_BENCH=OFF -D HOTLOOP_TESTS=OFF
+  elif has_parts && ! [ "$root/CMakePresets.json" -nt "$build/build.ninja" ]; then
     return 0
   fi
+  for part in $parts; do set -- "$@" -D "$part=ON"; done
   (cd "$root" && cmake "$@" --preset release) >>"$log" 2>&1
+}
+
+# How far the build is: "37 of 172".
+progress() { tail -n 1 "$log" 2>/dev/null | sed -n 's/^\[\([0-9]*\)\/\([0-9]*\)\].*/\1 of \2/p'; }
+
+# On a terminal, a line with the counter until the process $1 is gone.
+count_until_gone() {
+  [ -t 2 ] || return 0
+  while kill -0 "$1" 2>/dev/null; do
+    done=$(progress)
+    [ -n "$done" ] && printf '\r\033[K  %s files' "$done" >&2
+    sleep 0.5
+  done
+  printf '\r\033[K' >&2
+}
+
+compile() {
+  cmake --build "$build" --parallel "$(nproc)" --target "$@" >>"$log" 2>&1 9>&- &
+  count_until_gone $!
+  wait $!
 }
 
 build_locked() {
   # Another call may have built while this one waited for the lock.
-  if [ "$1" = hotloop_cli ] && up_to_date; then return 0; fi
+  if [ "$1" = hotloop_cli ] && [ $# -eq 1 ] && up_to_date; then return 0; fi
   if [ -e "$program" ]; then again='…'; else again='(the first build takes a few minutes) …'; fi
   rm -f "$stamp"
   : >"$log" || return 1
   install_packages || return 1
   say "building hotloop $again"
   printf '%s\n' "$root" >"$stamp.begun"
-  configure && cmake --build "$build" --parallel "$(nproc)" --target "$@" >>"$log" 2>&1 &&
-    mv "$stamp.begun" "$stamp"
+  configure && compile "$@" && mv "$stamp.begun" "$stamp"
+}
+
+# Waits for the lock on descriptor 9, and says for what.
+take_lock() {
+  if ! flock -n 9; then
+    other=$(cat "$builder" 2>/dev/null)
+    done=$(progress)
+    say "waiting for another hotloop (process ${other:-unknown}) that builds in $build${done:+, $done files done} …"
+    [ -n "$other" ] && count_until_gone "$other"
+    flock 9 || return 1
+  fi
+  sh -c 'echo $PPID' >"$builder"
 }
 
 # build TARGET…: installs, configures and builds under a lock; says what went wrong.
 build() {
   if ! mkdir -p "$build"; then return 1; fi
   (
-    flock 9 || exit 1
+    take_lock || exit 1
     build_locked "$@" && exit 0
     if [ -s "$log" ]; then
       tail -n 100 "$log" >&2
       say "hotloop could not be built; the full log is $log"
     fi
     exit 1
-  ) 9>"$root/build/.lock"
+  ) 9>>"$root/build/.lock"
 }

@@ -9,9 +9,10 @@
 
 #include <hotloop/error.hpp>
 
-#include "cli/commands.hpp"
+#include "cli/command.hpp"
 
 namespace hotloop {
+namespace {
 
 int bench_command(const std::vector<std::string>& arguments) {
   std::error_code error;
@@ -25,4 +26,13 @@ int bench_command(const std::vector<std::string>& arguments) {
                              std::strerror(errno)));
 }
 
+const Command kAddBench({"bench",
+                         "run benchmarks: update, qloss, dag, ppo, durotaxis, env, snake, seeds, "
+                         "kernels, products, clock (all without a name)",
+                         [](CLI::App& app, int& code) {
+                           app.allow_extras();
+                           app.callback([&app, &code] { code = bench_command(app.remaining()); });
+                         }});
+
+}  // namespace
 }  // namespace hotloop

@@ -6,13 +6,21 @@
 
 #include <hotloop/error.hpp>
 
-#include "cli/commands.hpp"
+#include "cli/command.hpp"
 #include "cli/kept_output.hpp"
 #include "core/text.hpp"
 #include "env/file/world_check.hpp"
 
 namespace hotloop {
 namespace {
+
+struct CheckArguments {
+  std::string world;  // a file or a registered name
+  double timeout = 5;
+  std::uint64_t seed = 1;
+  int steps = 200;
+  bool json = false;
+};
 
 using Json = nlohmann::ordered_json;
 
@@ -28,8 +36,6 @@ void print_findings(std::string_view kind, const std::vector<WorldFinding>& find
     if (!f.hint.empty()) fmt::print("  hint: {}\n", f.hint);
   }
 }
-
-}  // namespace
 
 int check_command(const CheckArguments& arguments) {
   const CheckReport report = [&] {
@@ -68,4 +74,22 @@ int check_command(const CheckArguments& arguments) {
   return passed ? 0 : 1;
 }
 
+const Command kAddCheck(
+    {"check", "put a world through the test battery, and explain what is wrong with it",
+     [](CLI::App& app, int& code) {
+       static CheckArguments check;
+       app.add_option("WORLD", check.world, "a .cpp file, or a name (see: hotloop list envs)")
+           ->required();
+       app.add_option("--timeout", check.timeout, "seconds that one call of the world may take")
+           ->check(CLI::Range(0.01, 100'000.0))
+           ->capture_default_str();
+       app.add_option("--seed", check.seed, "random seed")->check(kSeed)->capture_default_str();
+       app.add_option("--steps", check.steps, "steps of each play")
+           ->check(CLI::Range(10, 1'000'000))
+           ->capture_default_str();
+       app.add_flag("--json", check.json, "print one JSON object");
+       app.callback([&code] { code = check_command(check); });
+     }});
+
+}  // namespace
 }  // namespace hotloop

@@ -10,16 +10,30 @@
 #include <hotloop/error.hpp>
 
 #include "algo/common/algorithm.hpp"
-#include "cli/commands.hpp"
+#include "cli/command.hpp"
 #include "core/file.hpp"
-#include "env/registry.hpp"
-#include "env/file/world_file.hpp"
 #include "draw/chart.hpp"
-#include "study/comparison.hpp"
+#include "env/file/world_file.hpp"
+#include "env/registry.hpp"
 #include "record/saved_model.hpp"
+#include "study/comparison.hpp"
 
 namespace hotloop {
 namespace {
+
+struct CompareArguments {
+  std::vector<std::string> runs;     // run folders or model files, or one spec
+  std::vector<std::string> against;  // policies without a network
+  std::string vary;                  // env.options.NAME=value,value,...
+  std::vector<std::string> overrides;
+  std::string model = "best";
+  std::string measure;  // empty = all in the table, the score in the figure
+  int episodes = 30;
+  std::uint64_t seed =
+      1'000;  // of the starts; not a run's own, on whose starts its best was chosen
+  std::string csv, markdown, figure;  // files to write
+  bool json = false;
+};
 
 constexpr std::string_view kOptions = "env.options.";
 
@@ -186,8 +200,6 @@ std::vector<Player> players_at(const std::string& value, const CompareArguments&
   return players;
 }
 
-}  // namespace
-
 int compare_command(const CompareArguments& arguments) {
   if (!arguments.figure.empty()) check_chart_path(arguments.figure);
   for (const std::string& path : {arguments.figure, arguments.csv, arguments.markdown}) {
@@ -241,4 +253,34 @@ int compare_command(const CompareArguments& arguments) {
   return 0;
 }
 
+const Command kAddCompare(
+    {"compare", "models and other policies on the same episode starts; prints one table",
+     [](CLI::App& app, int& code) {
+       static CompareArguments compare;
+       app.add_option("RUN", compare.runs,
+                      "run folders or model files; or one spec, with --against")
+           ->required();
+       app.add_option("--against", compare.against,
+                      "policies without a network: random, or scripts of the environment")
+           ->delimiter(',')
+           ->allow_extra_args(false);
+       app.add_option("--vary", compare.vary,
+                      "repeat for several values of an option, e.g. env.grid=8,10,15");
+       add_model(app, compare);
+       app.add_option("--episodes", compare.episodes, "episodes of each policy and value")
+           ->check(CLI::Range(1, 100'000))
+           ->capture_default_str();
+       app.add_option("--seed", compare.seed, "seed of the starts")
+           ->check(kSeed)
+           ->capture_default_str();
+       app.add_option("--measure", compare.measure,
+                      "what table and figure show; otherwise all, and the score or the return");
+       app.add_option("--csv", compare.csv, "write every measure to this file, a line each");
+       app.add_option("--markdown", compare.markdown, "write the table to this file");
+       app.add_option("--figure", compare.figure, "draw a chart into this .svg");
+       app.add_flag("--json", compare.json, "print one JSON object instead of the table");
+       app.callback([&code] { code = compare_command(compare); });
+     }});
+
+}  // namespace
 }  // namespace hotloop

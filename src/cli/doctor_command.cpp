@@ -7,14 +7,25 @@
 
 #include <hotloop/error.hpp>
 
-#include "train/feasible.hpp"
-#include "cli/commands.hpp"
+#include "cli/command.hpp"
 #include "core/file.hpp"
 #include "core/stop_signal.hpp"
 #include "doctor/doctor.hpp"
+#include "train/feasible.hpp"
 
 namespace hotloop {
 namespace {
+
+struct DoctorArguments {
+  std::string spec;
+  std::string algorithm;
+  std::vector<std::string> overrides;
+  std::optional<std::uint64_t> seed;
+  double minutes = 3;
+  std::string apply;  // a new .yaml for the spec with what is recommended
+  bool json = false;
+  bool quiet = false;
+};
 
 // Before minutes of work: can the spec be written there?
 void check_target(const std::string& path) {
@@ -31,8 +42,6 @@ void check_target(const std::string& path) {
     throw UsageError(fmt::format("--apply {}: there is no folder '{}'", path, folder.string()));
   }
 }
-
-}  // namespace
 
 int doctor_command(const DoctorArguments& arguments) {
   check_target(arguments.apply);
@@ -67,4 +76,25 @@ int doctor_command(const DoctorArguments& arguments) {
   return 0;
 }
 
+const Command kAddDoctor(
+    {"doctor", "measure what slows a training down, and which remedy helps without hurting it",
+     [](CLI::App& app, int& code) {
+       static DoctorArguments doctor;
+       app.add_option("SPEC", doctor.spec, "a spec, or the .cpp file of a world")->required();
+       add_algorithm(app, doctor.algorithm);
+       app.add_option("--set", doctor.overrides, "override a key of the spec")
+           ->allow_extra_args(false);
+       app.add_option("--seed", doctor.seed, "random seed (run.seed); others follow it")
+           ->check(kSeed);
+       app.add_option("--minutes", doctor.minutes, "how long it may take")
+           ->check(CLI::Range(0.05, 10'000.0))
+           ->capture_default_str();
+       app.add_option("--apply", doctor.apply,
+                      "write the spec with all that is recommended to this new .yaml");
+       app.add_flag("--json", doctor.json, "print one JSON object on standard output");
+       app.add_flag("--quiet", doctor.quiet, "no progress");
+       app.callback([&code] { code = doctor_command(doctor); });
+     }});
+
+}  // namespace
 }  // namespace hotloop

@@ -4,15 +4,26 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/commands.hpp"
+#include "cli/command.hpp"
+#include "core/statistics.hpp"
 #include "core/text.hpp"
+#include "draw/table_text.hpp"
 #include "evaluate/evaluation.hpp"
 #include "record/saved_model.hpp"
-#include "core/statistics.hpp"
-#include "draw/table_text.hpp"
 
 namespace hotloop {
 namespace {
+
+struct EvalArguments {
+  std::string run;     // a run folder or a model file; with a policy also a spec
+  std::string policy;  // without a network: "random" or a script of the environment
+  std::string model = "best";
+  std::vector<std::string> overrides;
+  std::optional<int> episodes;
+  std::optional<std::uint64_t> seed;
+  bool sample = false;  // draw actions from the policy instead of taking the best
+  bool json = false;
+};
 
 using Json = nlohmann::ordered_json;
 
@@ -75,8 +86,6 @@ int evaluate_policy(const EvalArguments& arguments) {
   return 0;
 }
 
-}  // namespace
-
 int eval_command(const EvalArguments& arguments) {
   if (!arguments.policy.empty()) return evaluate_policy(arguments);
   const SavedModel saved = load_saved_model(arguments.run, arguments.model, arguments.overrides);
@@ -87,4 +96,22 @@ int eval_command(const EvalArguments& arguments) {
   return 0;
 }
 
+const Command kAddEval(
+    {"eval", "measure the greedy return of a trained model", [](CLI::App& app, int& code) {
+       static EvalArguments eval;
+
+       add_player(app, eval);
+       app.add_option("--episodes", eval.episodes, "episodes to play")
+           ->check(CLI::Range(1, 1'000'000));
+       app.add_option("--seed", eval.seed,
+                      "seed of the starts; the run's own repeats its evaluation")
+           ->check(kSeed);
+       app.add_flag(
+           "--sample", eval.sample,
+           "draw actions from the policy, as in training, instead of taking the best (ppo)");
+       app.add_flag("--json", eval.json, "print one JSON object");
+       app.callback([&code] { code = eval_command(eval); });
+     }});
+
+}  // namespace
 }  // namespace hotloop

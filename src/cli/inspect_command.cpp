@@ -7,7 +7,7 @@
 
 #include <hotloop/error.hpp>
 
-#include "cli/commands.hpp"
+#include "cli/command.hpp"
 #include "cli/inspect_graph.hpp"
 #include "core/file.hpp"
 #include "record/checkpoint.hpp"
@@ -15,6 +15,13 @@
 
 namespace hotloop {
 namespace {
+
+struct InspectArguments {
+  std::string path;
+  std::string activations;  // a file with an observation, for networks that are graphs
+  std::string picture;      // a file to draw the graph into
+  bool json = false;
+};
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
@@ -87,8 +94,6 @@ void print_file(const Json& file) {
   }
 }
 
-}  // namespace
-
 int inspect_command(const InspectArguments& arguments) {
   const std::string& path = arguments.path;
   if (!fs::exists(path))
@@ -132,4 +137,18 @@ int inspect_command(const InspectArguments& arguments) {
   return code;
 }
 
+const Command kAddInspect(
+    {"inspect", "show what a run folder, checkpoint or model holds", [](CLI::App& app, int& code) {
+       static InspectArguments inspect;
+       app.add_option("PATH", inspect.path, "a run folder or a file of one")->required();
+       app.add_option("--activations", inspect.activations,
+                      "graphs: print every neuron's activation for the observation in this file");
+       app.add_option("--picture", inspect.picture,
+                      "graphs: draw weights and biases into this .svg or .png, or the run's "
+                      "snapshots into a .gif");
+       app.add_flag("--json", inspect.json, "print one JSON object");
+       app.callback([&code] { code = inspect_command(inspect); });
+     }});
+
+}  // namespace
 }  // namespace hotloop

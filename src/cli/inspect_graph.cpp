@@ -9,11 +9,11 @@
 
 #include <hotloop/error.hpp>
 
-#include "record/saved_model.hpp"
 #include "core/file.hpp"
 #include "draw/graph_picture.hpp"
-#include "record/graph_report.hpp"
 #include "draw/picture_file.hpp"
+#include "record/graph_report.hpp"
+#include "record/saved_model.hpp"
 
 namespace hotloop {
 namespace {

@@ -9,7 +9,7 @@
 #include <hotloop/error.hpp>
 
 #include "algo/common/algorithm.hpp"
-#include "cli/commands.hpp"
+#include "cli/command.hpp"
 #include "core/text.hpp"
 #include "env/options.hpp"
 #include "env/registry.hpp"
@@ -81,8 +81,6 @@ Rows list_names(const std::array<std::string_view, N>& names) {
   return rows;
 }
 
-}  // namespace
-
 int list_command(const std::string& what, bool json) {
   constexpr std::array<std::string_view, 9> kLists = {"envs",         "options",    "specs",
                                                       "suites",       "algorithms", "activations",
@@ -120,4 +118,17 @@ int list_command(const std::string& what, bool json) {
   return 0;
 }
 
+const Command kAddList(
+    {"list",
+     "list envs, options, specs, suites, algorithms, activations, initialisers, optimisers or "
+     "schedules",
+     [](CLI::App& app, int& code) {
+       static std::string list_what;
+       static bool list_json = false;
+       app.add_option("WHAT", list_what, "what to list")->required();
+       app.add_flag("--json", list_json, "print a JSON array");
+       app.callback([&code] { code = list_command(list_what, list_json); });
+     }});
+
+}  // namespace
 }  // namespace hotloop

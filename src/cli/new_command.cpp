@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <hotloop/error.hpp>
 
-#include "cli/commands.hpp"
+#include "cli/command.hpp"
 #include "core/file.hpp"
 
 namespace hotloop {
@@ -103,8 +103,6 @@ void check_name(const std::string& name) {
   }
 }
 
-}  // namespace
-
 int new_command(const std::string& what, const std::string& name) {
   if (what != "env") {
     throw UsageError(fmt::format("new {}: there is nothing to write for it; allowed: env", what));
@@ -120,4 +118,14 @@ int new_command(const std::string& what, const std::string& name) {
   return 0;
 }
 
+const Command kAddNew(
+    {"new", "write a first version of something: env", [](CLI::App& app, int& code) {
+       static std::string new_what, new_name;
+
+       app.add_option("WHAT", new_what, "env, a world in one file")->required();
+       app.add_option("NAME", new_name, "its name; the file is NAME.cpp")->required();
+       app.callback([&code] { code = new_command(new_what, new_name); });
+     }});
+
+}  // namespace
 }  // namespace hotloop

@@ -1,11 +1,19 @@
 // hotloop plot: how a run went, in charts.
 #include <fmt/format.h>
 
-#include "cli/commands.hpp"
+#include "cli/command.hpp"
 #include "core/file.hpp"
 #include "draw/run_plot.hpp"
 
 namespace hotloop {
+namespace {
+
+struct PlotArguments {
+  std::string run;                // a run folder
+  std::string out;                // the .svg
+  std::vector<std::string> show;  // columns and measures; empty = those that matter most
+  bool episodes = false;          // from episodes.jsonl
+};
 
 int plot_command(const PlotArguments& arguments) {
   check_chart_path(arguments.out);
@@ -17,4 +25,19 @@ int plot_command(const PlotArguments& arguments) {
   return 0;
 }
 
+const Command kAddPlot(
+    {"plot", "draw how a run went, over its env steps", [](CLI::App& app, int& code) {
+       static PlotArguments plot;
+       app.add_option("RUN", plot.run, "the run folder")->required();
+       app.add_option("--out", plot.out, "the .svg to write")->required();
+       app.add_option("--show", plot.show,
+                      "columns of metrics.jsonl and measures of the environment, e.g. return,loss")
+           ->delimiter(',')
+           ->allow_extra_args(false);
+       app.add_flag("--episodes", plot.episodes,
+                    "running means over single episodes (of a run with run.episode_log)");
+       app.callback([&code] { code = plot_command(plot); });
+     }});
+
+}  // namespace
 }  // namespace hotloop

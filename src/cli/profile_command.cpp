@@ -8,15 +8,26 @@
 
 #include <hotloop/error.hpp>
 
-#include "train/feasible.hpp"
-#include "cli/commands.hpp"
-#include "core/stop_signal.hpp"
+#include "cli/command.hpp"
 #include "core/file.hpp"
+#include "core/stop_signal.hpp"
 #include "profile/report.hpp"
+#include "train/feasible.hpp"
 #include "train/trainer.hpp"
 
 namespace hotloop {
 namespace {
+
+struct ProfileArguments {
+  std::string spec;
+  std::string algorithm;
+  std::vector<std::string> overrides;
+  std::optional<std::uint64_t> seed;
+  double seconds = 5;
+  std::string trace, html;  // files to write
+  bool json = false;
+  bool quiet = false;
+};
 
 constexpr std::size_t kTraceVisits = 100'000;  // about 8 MB of JSON
 
@@ -57,8 +68,6 @@ void write_file(const ProfileArguments& arguments, const std::string& path,
   if (!arguments.quiet) fmt::print(stderr, "wrote {}\n", path);
 }
 
-}  // namespace
-
 int profile_command(const ProfileArguments& arguments) {
   std::vector<std::string> overrides = arguments.overrides;
   if (arguments.seed) overrides.push_back(fmt::format("run.seed={}", *arguments.seed));
@@ -84,4 +93,25 @@ int profile_command(const ProfileArguments& arguments) {
   return 0;
 }
 
+const Command kAddProfile(
+    {"profile", "run a spec for some seconds and show where the time goes",
+     [](CLI::App& app, int& code) {
+       static ProfileArguments profile;
+       app.add_option("SPEC", profile.spec, "a spec, or the .cpp file of a world")->required();
+       add_algorithm(app, profile.algorithm);
+       app.add_option("--set", profile.overrides, "override a key of the spec, e.g. algo.batch=64")
+           ->allow_extra_args(false);
+       app.add_option("--seed", profile.seed, "random seed (run.seed)")->check(kSeed);
+       app.add_option("--seconds", profile.seconds, "how long to measure")
+           ->check(CLI::Range(0.01, 1e6))
+           ->capture_default_str();
+       app.add_option("--trace", profile.trace,
+                      "write single phases to this file, for chrome://tracing or Perfetto");
+       app.add_option("--html", profile.html, "write a page with charts to this .html");
+       app.add_flag("--json", profile.json, "print one JSON object instead of the table");
+       app.add_flag("--quiet", profile.quiet, "no progress bar");
+       app.callback([&code] { code = profile_command(profile); });
+     }});
+
+}  // namespace
 }  // namespace hotloop

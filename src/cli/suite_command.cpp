@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "cli/commands.hpp"
+#include "cli/command.hpp"
 #include "core/file.hpp"
 #include "core/stop_signal.hpp"
 #include "core/text.hpp"
@@ -11,6 +11,17 @@
 #include "study/suite.hpp"
 
 namespace hotloop {
+namespace {
+
+struct SuiteArguments {
+  std::string suite;
+  std::optional<int> seeds;
+  int jobs = 1;
+  std::string out = "runs";
+  std::string csv, figure;  // files to write
+  bool json = false;
+  bool quiet = false;
+};
 
 int suite_command(const SuiteArguments& arguments) {
   if (!arguments.figure.empty()) check_chart_path(arguments.figure);
@@ -57,4 +68,26 @@ int suite_command(const SuiteArguments& arguments) {
   return failures > 0 ? 1 : 0;
 }
 
+const Command kAddSuite(
+    {"suite", "run many specs over many seeds; prints one table", [](CLI::App& app, int& code) {
+       static SuiteArguments suite;
+       app.add_option("SUITE", suite.suite,
+                      "a ready-made suite (see: hotloop list suites) or a YAML file")
+           ->required();
+       app.add_option("--seeds", suite.seeds, "seeds per row, instead of the suite's own number")
+           ->check(CLI::Range(1, 1'000'000));
+       app.add_option("--jobs", suite.jobs,
+                      "runs at a time; above 1, wall times are those of a busy machine")
+           ->check(CLI::Range(1, 256))
+           ->capture_default_str();
+       app.add_option("--out", suite.out, "folder that holds the run folders")
+           ->capture_default_str();
+       app.add_option("--figure", suite.figure, "draw the learning curves into this .svg");
+       app.add_option("--csv", suite.csv, "write the learning curves to this file");
+       app.add_flag("--json", suite.json, "print one JSON object per run instead of the table");
+       app.add_flag("--quiet", suite.quiet, "no line per run");
+       app.callback([&code] { code = suite_command(suite); });
+     }});
+
+}  // namespace
 }  // namespace hotloop

@@ -8,7 +8,7 @@
 #include <hotloop/error.hpp>
 
 #include "algo/common/algorithm.hpp"
-#include "cli/commands.hpp"
+#include "cli/command.hpp"
 #include "cli/kept_output.hpp"
 #include "cli/last_words.hpp"
 #include "cli/progress_bar.hpp"
@@ -21,6 +21,28 @@
 
 namespace hotloop {
 namespace {
+
+struct ResumeArguments {
+  std::string run;
+  std::optional<std::string> checkpoint;
+  std::optional<std::int64_t> steps;
+  std::vector<std::string> overrides;
+  bool json = false;
+  bool quiet = false;
+};
+
+struct TrainArguments {
+  std::string spec;                    // or a world
+  std::string algorithm;               // for a world
+  std::vector<std::string> overrides;  // --set key=value
+  std::optional<std::uint64_t> seed;
+  int seeds = 1;  // how many, counting up from the first
+  int jobs = 1;   // of them at a time
+  std::optional<std::int64_t> steps;
+  std::string out = "runs";
+  bool json = false;
+  bool quiet = false;
+};
 
 void print_plan(const TrainSpec& spec, const std::string& run_dir) {
   const Algorithm& algorithm = *spec.algorithm;
@@ -169,8 +191,6 @@ Tally train_at_once(const TrainSpec& first, const TrainArguments& arguments, dou
   return tally;
 }
 
-}  // namespace
-
 int train_command(const TrainArguments& arguments) {
   std::vector<std::string> overrides = arguments.overrides;
   if (arguments.seed) overrides.push_back(fmt::format("run.seed={}", *arguments.seed));
@@ -194,10 +214,11 @@ int resume_command(const ResumeArguments& arguments) {
   const TrainSpec spec = load_run_spec(arguments.run, overrides);
   const RunOrigin began = run_origin(arguments.run);
   if (began.cpu != cpu_name() || began.version != version()) {
-    fmt::print(stderr,
-               "this run began with hotloop {} on {}, this is {} on {}: it continues, perhaps not to "
-               "the same bit\n",
-               began.version, began.cpu, version(), cpu_name());
+    fmt::print(
+        stderr,
+        "this run began with hotloop {} on {}, this is {} on {}: it continues, perhaps not to "
+        "the same bit\n",
+        began.version, began.cpu, version(), cpu_name());
   }
   const auto run = [&](const SessionHooks& hooks) {
     return resume_run(spec, arguments.run, arguments.checkpoint, hooks);
@@ -206,4 +227,46 @@ int resume_command(const ResumeArguments& arguments) {
   return result.interrupted ? stop_exit_code() : 0;
 }
 
+const Command kAddTrain(
+    {"train", "train an agent", [](CLI::App& app, int& code) {
+       static TrainArguments train;
+       app.add_option("SPEC", train.spec,
+                      "a ready-made spec (see: hotloop list specs), a YAML file, or the .cpp file "
+                      "of a world")
+           ->required();
+       add_algorithm(app, train.algorithm);
+       app.add_option("--set", train.overrides,
+                      "override a key of the spec, e.g. algo.batch=64; env.NAME is short for "
+                      "env.options.NAME")
+           ->allow_extra_args(false);
+       app.add_option("--seed", train.seed, "random seed (run.seed)")->check(kSeed);
+       app.add_option("--seeds", train.seeds, "train this many seeds one after the other")
+           ->check(CLI::Range(1, 1'000'000));
+       app.add_option("--jobs", train.jobs,
+                      "seeds at a time, each on a thread of its own, to the same bits; without a "
+                      "progress bar")
+           ->check(CLI::Range(1, 256))
+           ->capture_default_str();
+       app.add_option("--steps", train.steps, "env steps (run.steps)");
+       app.add_option("--out", train.out, "folder that holds the run folders")
+           ->capture_default_str();
+       app.add_flag("--json", train.json, "print one JSON object per run on standard output");
+       app.add_flag("--quiet", train.quiet, "no progress bar");
+       app.callback([&code] { code = train_command(train); });
+     }});
+
+const Command kAddResume(
+    {"resume", "continue a stopped or killed run", [](CLI::App& app, int& code) {
+       static ResumeArguments resume;
+       app.add_option("RUN", resume.run, "the run folder")->required();
+       app.add_option("--checkpoint", resume.checkpoint, "this checkpoint instead of the newest");
+       app.add_option("--steps", resume.steps, "train up to this many env steps in all");
+       app.add_option("--set", resume.overrides, "override a run.* or evaluation.* key")
+           ->allow_extra_args(false);
+       app.add_flag("--json", resume.json, "print one JSON object on standard output");
+       app.add_flag("--quiet", resume.quiet, "no progress bar");
+       app.callback([&code] { code = resume_command(resume); });
+     }});
+
+}  // namespace
 }  // namespace hotloop

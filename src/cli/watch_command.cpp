@@ -10,18 +10,30 @@
 
 #include <hotloop/error.hpp>
 
-#include "cli/commands.hpp"
+#include "cli/command.hpp"
 #include "cli/progress_bar.hpp"
 #include "core/file.hpp"
 #include "core/text.hpp"
 #include "draw/action_strips.hpp"
-#include "evaluate/evaluation.hpp"
 #include "draw/picture_file.hpp"
 #include "draw/picture_text.hpp"
+#include "evaluate/evaluation.hpp"
 #include "record/saved_model.hpp"
 
 namespace hotloop {
 namespace {
+
+struct WatchArguments {
+  std::string run;
+  std::string policy;
+  std::string model = "best";
+  std::vector<std::string> overrides;
+  std::optional<std::uint64_t> seed;
+  int episodes = 1;
+  int speed = 12;  // steps per second
+  int scale = 8;   // pixels of a file per pixel of the picture
+  std::string gif, png;
+};
 
 // One game, and what is known about it.
 class Game {
@@ -135,8 +147,6 @@ void check_picture_path(const std::string& path, std::string_view ending) {
   check_folder_of(path);
 }
 
-}  // namespace
-
 int watch_command(const WatchArguments& arguments) {
   check_picture_path(arguments.gif, ".gif");
   check_picture_path(arguments.png, ".png");
@@ -180,4 +190,28 @@ int watch_command(const WatchArguments& arguments) {
   return 0;
 }
 
+const Command kAddWatch({"watch", "see an agent play", [](CLI::App& app, int& code) {
+                           static WatchArguments watch;
+
+                           add_player(app, watch);
+                           app.add_option(
+                                  "--seed", watch.seed,
+                                  "seed of the first game; the next have the numbers that follow")
+                               ->check(kSeed);
+                           app.add_option("--episodes", watch.episodes, "games to play")
+                               ->check(CLI::Range(1, 1'000'000))
+                               ->capture_default_str();
+                           app.add_option("--speed", watch.speed, "steps per second")
+                               ->check(CLI::Range(1, 100))
+                               ->capture_default_str();
+                           app.add_option("--scale", watch.scale,
+                                          "pixels of a file per pixel of the picture")
+                               ->check(CLI::Range(1, 256))
+                               ->capture_default_str();
+                           app.add_option("--gif", watch.gif, "write an animation to this file");
+                           app.add_option("--png", watch.png, "write the last moment to this file");
+                           app.callback([&code] { code = watch_command(watch); });
+                         }});
+
+}  // namespace
 }  // namespace hotloop

@@ -13,7 +13,7 @@ namespace {
 class ActorCriticBuilder {
  public:
   ActorCriticBuilder(Structure& structure, const ActorCriticShape& shape, const NetOptions& options)
-      : structure_(structure), shape_(shape), options_(options), build_(structure, options) {}
+      : structure_(structure), shape_(shape), options_(options), build_(structure) {}
 
   void run(const GridShape& grid, std::span<const InputPart> parts) {
     const Front front = add_front(options_, grid, parts, structure_, build_);
@@ -29,7 +29,8 @@ class ActorCriticBuilder {
       add_head(separate ? add_hidden(front.values) : trunk, shape_.values, values_at, 1);
     }
     if (shape_.free > 0) {
-      build_.add(build_.constant(shape_.free, shape_.free_initial), 0, policy_at + shape_.policy);
+      build_.add(ConstantLayer{.width = shape_.free, .initial = shape_.free_initial}, 0,
+                 policy_at + shape_.policy);
     }
   }
 
@@ -41,21 +42,23 @@ class ActorCriticBuilder {
     };
     for (const int hidden : options_.hidden) {
       const bool norm = options_.layer_norm;
-      add(build_.dense(now.size(), hidden, norm ? Activation::linear : options_.activation, false));
-      if (norm) add(build_.norm(hidden, options_.activation));
+      add(DenseLayer{.in = now.size(),
+                     .out = hidden,
+                     .activation = norm ? Activation::linear : options_.activation});
+      if (norm) add(NormLayer{.width = hidden, .activation = options_.activation});
     }
     return now;
   }
 
   void add_head(const Stretch& from, int outputs, int to, float gain) {
-    DenseLayer head = build_.dense(from.size(), outputs, Activation::linear, false);
-    head.gain = gain;
-    build_.add(head, from.at, to);
+    build_.add(DenseLayer{.in = from.size(), .out = outputs, .gain = gain}, from.at, to);
   }
 
   // The graph's outputs are [policy | values]; what is free lies between these.
   void add_graph(const Stretch& from, int policy_at, int values_at) {
-    const int at = build_.add(build_.dag(from.size(), shape_.policy + shape_.values), from.at);
+    const int at = build_.add(
+        dag_layer(options_.graph, options_.activation, from.size(), shape_.policy + shape_.values),
+        from.at);
     build_.add(CopyLayer{shape_.policy}, at, policy_at);
     build_.add(CopyLayer{shape_.values}, at + shape_.policy, values_at);
   }

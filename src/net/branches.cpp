@@ -12,7 +12,7 @@
 #include <hotloop/error.hpp>
 
 #include "core/text.hpp"
-#include "net/layers/row_linear.hpp"
+#include "net/kernels/row_linear.hpp"
 
 namespace hotloop {
 namespace {
@@ -286,12 +286,15 @@ std::string words_for(const Branch& branch, const Resolved& resolved) {
   return fmt::format("{} {}", fmt::join(branch.from, "+"), fmt::join(words, "-"));
 }
 
-Layer make_layer(const Step& step, bool noisy, StructureBuilder& build) {
+Layer make_layer(const Step& step, const NetOptions& options) {
   const auto [at, rows, width] = step.in;
-  if (step.word == Word::norm) return build.norm(width, step.activation);
-  if (step.word == Word::forest) return build.forest(step.forest);
-  if (step.word == Word::attention) return build.attention(rows, width, step.units);
-  return build.dense(width, step.units, step.activation, noisy, rows);
+  if (step.word == Word::norm) return NormLayer{.width = width, .activation = step.activation};
+  if (step.word == Word::forest) return forest_layer(step.forest);
+  if (step.word == Word::attention) return attention_layer(rows, width, step.units);
+  DenseLayer layer =
+      dense_layer(options, width, step.units, step.activation, options.noisy == Noisy::all);
+  layer.rows = rows;
+  return layer;
 }
 
 void check_value_from(std::span<const Branch> branches, const std::string& name) {
@@ -342,7 +345,7 @@ Front add_branches(const NetOptions& options, std::span<const InputPart> parts,
     for (const Step& step : resolved[i].steps) {
       const bool last = &step == &resolved[i].steps.back();
       const int to = last ? results[i] : build.take_features(step.out.size());
-      build.add(make_layer(step, options.noisy == Noisy::all, build), at + step.in.at, to);
+      build.add(make_layer(step, options), at + step.in.at, to);
       at = to;
     }
     known.at(branches[i].name).at = at + resolved[i].result.at;
@@ -363,7 +366,11 @@ Front add_front(const NetOptions& options, const GridShape& grid, std::span<cons
   Stretch now{.at = 0, .rows = 1, .width = structure.inputs};
   for (GridShape in = grid; const int channels : options.channels) {
     assert(grid.size() == structure.inputs && structure.inputs > 0);
-    const ConvLayer layer = build.conv(in, channels);
+    const ConvLayer layer{.height = in.height,
+                          .width = in.width,
+                          .in = in.channels,
+                          .out = channels,
+                          .activation = options.activation};
     now = {.at = build.add(layer, now.at), .rows = 1, .width = layer.outputs()};
     in.channels = channels;
   }

@@ -1,28 +1,56 @@
 #include "net/network.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "net/lane_arrays.hpp"
 
 namespace hotloop {
 
-Plan::Plan(Structure structure)
-    : structure_(std::move(structure)), gradients_(structure_.layers.size(), InputGradient::none) {
-  for (const Layer& layer : structure_.layers) {
-    kernels_.push_back(std::visit([](const auto& kind) { return LayerKernel(kind); }, layer));
-  }
-  std::vector<bool> written(structure_.features);
-  for (int l = static_cast<int>(structure_.layers.size()) - 1; l >= 0; --l) {
-    if (!structure_.wants_input_gradient(l)) continue;
-    const auto first = written.begin() + structure_.places[l].from;
-    const auto last = first + inputs_of(structure_.layers[l]);
+namespace {
+
+// `wants(l)` says whether layer l hands on dL/dx.
+template <class F>
+BackwardRoute find_route(const Structure& structure, F&& wants) {
+  BackwardRoute route{std::vector(structure.layers.size(), InputGradient::none), {}};
+  std::vector<bool> written(structure.features);
+  for (int l = static_cast<int>(structure.layers.size()) - 1; l >= 0; --l) {
+    if (!wants(l)) continue;
+    const auto first = written.begin() + structure.places[l].from;
+    const auto last = first + inputs_of(structure.layers[l]);
     const bool adds = std::find(first, last, true) != last;
-    gradients_[l] = adds ? InputGradient::add : InputGradient::write;
+    route.layers[l] = adds ? InputGradient::add : InputGradient::write;
     for (auto feature = first; feature != last; ++feature) {
-      if (adds && !*feature) zeroed_.push_back(static_cast<int>(feature - written.begin()));
+      if (adds && !*feature) route.zeroed.push_back(static_cast<int>(feature - written.begin()));
       *feature = true;
     }
+  }
+  return route;
+}
+
+// All layers hand on dL/dx. Inputs that none of them reads have gradient zero.
+BackwardRoute find_route_to_inputs(const Structure& structure) {
+  BackwardRoute route =
+      find_route(structure, [&](int l) { return inputs_of(structure.layers[l]) > 0; });
+  std::vector<bool> read(structure.features);
+  for (std::size_t l = 0; l < structure.layers.size(); ++l)
+    std::fill_n(read.begin() + structure.places[l].from, inputs_of(structure.layers[l]), true);
+  for (int i = 0; i < structure.inputs; ++i) {
+    if (!read[i]) route.zeroed.push_back(i);
+  }
+  return route;
+}
+
+}  // namespace
+
+Plan::Plan(Structure structure)
+    : structure_(std::move(structure)),
+      to_parameters_(
+          find_route(structure_, [&](int l) { return structure_.wants_input_gradient(l); })),
+      to_inputs_(find_route_to_inputs(structure_)) {
+  for (const Layer& layer : structure_.layers) {
+    kernels_.push_back(std::visit([](const auto& kind) { return make_kernel(kind); }, layer));
   }
 }
 
@@ -50,10 +78,12 @@ Workspace::Workspace(const Structure& structure, int capacity, Use use)
   gradient_ = level(structure.outputs);
   delta_ = arena_.take<float>(static_cast<std::size_t>(structure.features) * kLanes);
   spare_ = arena_.take<float>(static_cast<std::size_t>(widest) * kLanes);
+  if (use == Use::input_gradients) input_gradient_ = level(structure.inputs);
 }
 
 std::size_t Workspace::bytes_needed(const Structure& structure, int capacity, Use use) {
   std::size_t per_lane = structure.features, once = 0;
+  if (use == Use::input_gradients) per_lane += structure.inputs;
   for (const Layer& layer : structure.layers) {
     const LayerMemory memory = std::visit([](const auto& kind) { return memory_of(kind); }, layer);
     per_lane += memory.inner;
@@ -97,7 +127,7 @@ void forward_block(const Plan& plan, std::span<const float> parameters, int batc
                             .y = workspace.lanes(net.places[l].to, block),
                             .kept = workspace.kept(l, block),
                             .inner = workspace.inner(l, block)};
-    std::visit([&](const auto& kernel) { kernel.forward(pass); }, plan.kernels()[l]);
+    plan.kernel(l).forward(pass);
   }
 }
 
@@ -120,13 +150,10 @@ void load_one(const Structure& net, const float* row, Workspace& workspace,
 void forward_one(const Plan& plan, std::span<const float> parameters, Workspace& workspace) {
   const Structure& net = plan.structure();
   float* features = workspace.column();
-  for (std::size_t l = 0; l < net.layers.size(); ++l) {
+  for (int l = 0; l < static_cast<int>(net.layers.size()); ++l) {
     const auto [from, to] = net.places[l];
-    std::visit(
-        [&, x = features + from, y = features + to](const auto& kernel) {
-          kernel.forward_one(parameters.data(), x, y, workspace.inner_column());
-        },
-        plan.kernels()[l]);
+    plan.kernel(l).forward_one(parameters.data(), features + from, features + to,
+                               workspace.inner_column());
   }
   const int first = net.outputs_at;
   for (int o = 0; o < net.outputs; ++o) workspace.lanes(first + o, 0)[0] = features[first + o];
@@ -165,34 +192,73 @@ void forward_again(const Plan& plan, std::span<const float> parameters, int batc
     forward_block(plan, parameters, batch, block, workspace);
 }
 
+namespace {
+
+// The layers' work on one block on its way back; dL/dX is left in workspace.delta(0) if the route leads
+// there. `gradient` is null if nobody wants that of the parameters.
+void backward_block(const Plan& plan, const BackwardRoute& route, std::span<const float> parameters,
+                    int batch, int block, Workspace& workspace, float* gradient, bool accumulate) {
+  const Structure& net = plan.structure();
+  const int width = block_width(batch, block);
+  for (const int feature : route.zeroed) std::fill_n(workspace.delta(feature), kLanes, 0.0f);
+  std::copy_n(workspace.output_gradient(block), net.outputs * kLanes,
+              workspace.delta(net.outputs_at));
+  for (int l = static_cast<int>(net.layers.size()) - 1; l >= 0; --l) {
+    const auto [from, to] = net.places[l];
+    const InputGradient wanted = route.layers[l];
+    float* dx = wanted == InputGradient::none    ? nullptr
+                : wanted == InputGradient::write ? workspace.delta(from)
+                                                 : workspace.spare();
+    const BackwardBlock pass{.parameters = parameters.data(),
+                             .width = width,
+                             .x = workspace.lanes(from, block),
+                             .y = workspace.lanes(to, block),
+                             .kept = workspace.kept(l, block),
+                             .dy = workspace.delta(to),
+                             .dx = dx,
+                             .scratch = workspace.scratch(l),
+                             .gradient = gradient,
+                             .accumulate = accumulate || block > 0,
+                             .inner = workspace.inner(l, block)};
+    plan.kernel(l).backward(pass);
+    if (wanted == InputGradient::add)
+      add_lanes(dx, inputs_of(net.layers[l]), width, workspace.delta(from));
+  }
+}
+
+// From dL by scaled inputs `x` to dL by the inputs before, both [features][kLanes].
+void unscale_gradient(const InputScale& scale, const float* x, int features, int width, float* dx) {
+  with_width(width, [&]<int kWidth>() {
+    for (int f = 0; f < features; ++f) {
+      Lanes<kWidth> d(dx + f * kLanes);
+      const ConstLanes<kWidth> scaled(x + f * kLanes);
+      d = (scaled.abs() < kInputBound).select(d * scale.factor[f], 0.0f);
+    }
+  });
+}
+
+}  // namespace
+
 void backward(const Plan& plan, std::span<const float> parameters, int batch, Workspace& workspace,
               std::span<float> gradient, bool accumulate) {
-  const Structure& net = plan.structure();
   for (int block = 0; block < block_count(batch); ++block) {
-    const int width = block_width(batch, block);
-    for (const int feature : plan.zeroed()) std::fill_n(workspace.delta(feature), kLanes, 0.0f);
-    std::copy_n(workspace.output_gradient(block), net.outputs * kLanes,
-                workspace.delta(net.outputs_at));
-    for (int l = static_cast<int>(net.layers.size()) - 1; l >= 0; --l) {
-      const auto [from, to] = net.places[l];
-      const InputGradient wanted = plan.input_gradients()[l];
-      float* dx = wanted == InputGradient::none    ? nullptr
-                  : wanted == InputGradient::write ? workspace.delta(from)
-                                                   : workspace.spare();
-      const BackwardBlock pass{.parameters = parameters.data(),
-                               .width = width,
-                               .x = workspace.lanes(from, block),
-                               .y = workspace.lanes(to, block),
-                               .kept = workspace.kept(l, block),
-                               .dy = workspace.delta(to),
-                               .dx = dx,
-                               .scratch = workspace.scratch(l),
-                               .gradient = gradient.data(),
-                               .accumulate = accumulate || block > 0,
-                               .inner = workspace.inner(l, block)};
-      std::visit([&](const auto& kernel) { kernel.backward(pass); }, plan.kernels()[l]);
-      if (wanted == InputGradient::add)
-        add_lanes(dx, inputs_of(net.layers[l]), width, workspace.delta(from));
+    backward_block(plan, plan.to_parameters(), parameters, batch, block, workspace, gradient.data(),
+                   accumulate);
+  }
+}
+
+void backward_to_inputs(const Plan& plan, std::span<const float> parameters, int batch,
+                        Workspace& workspace, const InputScale* scale, std::span<float> gradient,
+                        bool accumulate) {
+  assert(workspace.use() == Use::input_gradients);
+  const int inputs = plan.structure().inputs;
+  for (int block = 0; block < block_count(batch); ++block) {
+    backward_block(plan, plan.to_inputs(), parameters, batch, block, workspace,
+                   gradient.empty() ? nullptr : gradient.data(), accumulate);
+    float* dx = workspace.input_gradient(block);
+    std::copy_n(workspace.delta(0), inputs * kLanes, dx);
+    if (scale != nullptr) {
+      unscale_gradient(*scale, workspace.lanes(0, block), inputs, block_width(batch, block), dx);
     }
   }
 }

@@ -7,14 +7,13 @@
 // its own workspace.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "core/arena.hpp"
 #include "net/lanes.hpp"
-#include "net/layers/layer_kernels.hpp"
 #include "net/structure.hpp"
 
 namespace hotloop {
@@ -23,24 +22,30 @@ namespace hotloop {
 // first on the way back writes, the others add.
 enum class InputGradient { none, write, add };
 
+// How gradients flow back through all layers.
+struct BackwardRoute {
+  std::vector<InputGradient> layers;  // [layers]
+  std::vector<int> zeroed;  // features whose gradient starts at zero: the first layer on the
+                            // way back adds to it, or none does
+};
+
 class Plan {
  public:
   explicit Plan(Structure structure);
 
   const Structure& structure() const { return structure_; }
-  const std::vector<LayerKernel>& kernels() const { return kernels_; }              // [layers]
-  const std::vector<InputGradient>& input_gradients() const { return gradients_; }  // [layers]
-  // Features whose gradient begins at zero because the first to speak of them adds.
-  const std::vector<int>& zeroed() const { return zeroed_; }
+  const LayerKernel& kernel(int layer) const { return *kernels_[layer]; }
+  const BackwardRoute& to_parameters() const { return to_parameters_; }
+  const BackwardRoute& to_inputs() const { return to_inputs_; }  // which leads past all parameters
 
  private:
   Structure structure_;
-  std::vector<LayerKernel> kernels_;
-  std::vector<InputGradient> gradients_;
-  std::vector<int> zeroed_;
+  std::vector<std::shared_ptr<const LayerKernel>> kernels_;  // [layers]; shared by copies
+  BackwardRoute to_parameters_, to_inputs_;
 };
 
-enum class Use { inference, training };
+// What a workspace is for; each has room for what those before it do.
+enum class Use { inference, training, input_gradients };
 
 class Workspace {
  public:
@@ -54,6 +59,8 @@ class Workspace {
   const float* outputs(int block) const { return block_of(lanes_, block) + outputs_at_ * kLanes; }
   // Training only: dL/dY, set by the loss.
   float* output_gradient(int block) { return block_of(gradient_, block); }
+  // Use::input_gradients only: dL/dX [inputs][kLanes] of the last backward_to_inputs.
+  float* input_gradient(int block) { return block_of(input_gradient_, block); }
   float* kept(int layer, int block) {  // of the forward pass for the backward pass; may be null
     return kept_[layer].data == nullptr ? nullptr : block_of(kept_[layer], block);
   }
@@ -83,6 +90,7 @@ class Workspace {
   std::vector<Level> kept_;                // [layers][blocks][LayerMemory::kept][kLanes]
   std::vector<Level> inner_;               // [layers][blocks][LayerMemory::inner][kLanes]
   Level gradient_;                         // [blocks][outputs][kLanes]
+  Level input_gradient_;                   // [blocks][inputs][kLanes]
   std::vector<std::span<float>> scratch_;  // [layers][LayerMemory::scratch]
   std::span<float> delta_;                 // [features][kLanes]
   std::span<float> spare_;                 // [most inputs of a layer][kLanes]
@@ -124,5 +132,14 @@ void forward_again(const Plan& plan, std::span<const float> parameters, int batc
 // noise_gradient fills them in. With `accumulate` all of it is added to what is there.
 void backward(const Plan& plan, std::span<const float> parameters, int batch, Workspace& workspace,
               std::span<float> gradient, bool accumulate = false);
+
+// Gradient of the loss with respect to the inputs, as workspace.input_gradient(block), otherwise like
+// `backward`. `scale` is that of the forward pass: the gradient is that of the inputs before it, and so
+// zero where it clamped them. Indices among the inputs (the parents of a forest) have gradient zero.
+// The gradient of the parameters is computed only if `gradient` is not empty: what an actor learns
+// through a critic does not need it.
+void backward_to_inputs(const Plan& plan, std::span<const float> parameters, int batch,
+                        Workspace& workspace, const InputScale* scale = nullptr,
+                        std::span<float> gradient = {}, bool accumulate = false);
 
 }  // namespace hotloop

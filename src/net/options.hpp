@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/schedule.hpp"
-#include "graph/generators.hpp"
+#include "graph/graph_options.hpp"
 
 namespace hotloop {
 

@@ -5,97 +5,27 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
-#include <tuple>
 
+#include "graph/graph.hpp"
 #include "net/branches.hpp"
 #include "net/structure_builder.hpp"
 
 namespace hotloop {
 namespace {
 
-std::vector<TensorInfo> tensors_of(const DenseLayer& layer) {
-  std::vector<TensorInfo> list = {{"weight", layer.weight, layer.out, layer.in, layer.stride},
-                                  {"bias", layer.bias, 1, layer.out, 0}};
-  if (layer.noisy) {
-    list.push_back({"weight_sigma", layer.weight_sigma, layer.out, layer.in, layer.stride});
-    list.push_back({"bias_sigma", layer.bias_sigma, 1, layer.out, 0});
+class ListTensors final : public TensorVisitor {
+ public:
+  ListTensors(std::vector<TensorInfo>& list) : list_(list) {}
+  void matrix(const std::string& name, std::size_t& offset, int rows, int columns) const override {
+    list_.push_back({name, offset, rows, columns, padded_row(columns)});
   }
-  return list;
-}
-
-std::vector<TensorInfo> tensors_of(const ConvLayer& layer) {
-  return {{"weight", layer.weight, layer.out, layer.fan_in(), layer.stride},
-          {"bias", layer.bias, 1, layer.out, 0}};
-}
-
-std::vector<TensorInfo> tensors_of(const NormLayer& layer) {
-  return {{"scale", layer.scale, 1, layer.width, 0}, {"shift", layer.shift, 1, layer.width, 0}};
-}
-
-// Appends those of a layer within another.
-template <class LayerType>
-void add_inner(std::string_view name, const LayerType& layer, std::vector<TensorInfo>& list) {
-  for (TensorInfo& tensor : tensors_of(layer)) {
-    tensor.name = fmt::format("{}.{}", name, tensor.name);
-    list.push_back(std::move(tensor));
+  void vector(const std::string& name, std::size_t& offset, int size) const override {
+    list_.push_back({name, offset, 1, size, 0});
   }
-}
 
-std::vector<TensorInfo> tensors_of(const StreamsLayer& layer) {
-  std::vector<TensorInfo> list;
-  add_inner("value", layer.value, list);
-  add_inner("advantage", layer.advantage, list);
-  return list;
-}
-
-std::vector<TensorInfo> tensors_of(const AttentionLayer& layer) {
-  std::vector<TensorInfo> list;
-  add_inner("hidden", layer.hidden, list);
-  add_inner("score", layer.score, list);
-  return list;
-}
-
-std::vector<TensorInfo> tensors_of(const ForestLayer::Round& round, int width) {
-  std::vector<TensorInfo> list;
-  add_inner("query", round.query, list);
-  add_inner("key", round.key, list);
-  add_inner("value", round.value, list);
-  list.push_back({"edge.weight", round.edge, width, width, width});
-  add_inner("skip", round.skip, list);
-  add_inner("norm", round.norm, list);
-  return list;
-}
-
-std::vector<TensorInfo> tensors_of(const ForestLayer& layer) {
-  std::vector<TensorInfo> list;
-  const auto add = [&](std::string_view name, const ForestLayer::Embedding& embedding) {
-    add_inner(fmt::format("{}_in", name), embedding.in, list);
-    add_inner(fmt::format("{}_norm", name), embedding.norm, list);
-    add_inner(fmt::format("{}_out", name), embedding.out, list);
-  };
-  add("graph", layer.graph);
-  add_inner("node_in", layer.node, list);
-  add("edge", layer.edge);
-  for (std::size_t r = 0; r < layer.rounds.size(); ++r) {
-    for (TensorInfo& tensor : tensors_of(layer.rounds[r], layer.width)) {
-      tensor.name = fmt::format("round{}.{}", r, tensor.name);
-      list.push_back(std::move(tensor));
-    }
-  }
-  return list;
-}
-
-std::vector<TensorInfo> tensors_of(const DuelingLayer&) { return {}; }
-std::vector<TensorInfo> tensors_of(const CopyLayer&) { return {}; }
-std::vector<TensorInfo> tensors_of(const ConstantLayer& layer) {
-  return {{"value", layer.value, 1, layer.width, 0}};
-}
-
-std::vector<TensorInfo> tensors_of(const DagLayer& layer) {
-  return {{"weight", layer.weight, 1, layer.graph->edges(), 0},
-          {"bias", layer.bias, 1, layer.computed(), 0}};
-}
+ private:
+  std::vector<TensorInfo>& list_;
+};
 
 // What describe() tells of the layers.
 struct Summary {
@@ -121,60 +51,55 @@ struct Summary {
   }
   void operator()(const NormLayer& layer) { norm = &layer; }
   void operator()(const DuelingLayer&) { dueling = true; }
-  void operator()(const AttentionLayer&) {}  // a branch's, like the next
-  void operator()(const CopyLayer&) {}
-  void operator()(const ConstantLayer&) {}
-  void operator()(const ForestLayer&) {}
   void operator()(const DagLayer& layer) {
     widths = {fmt::format("{}", layer.graph->hidden()), fmt::format("{}", layer.outputs())};
     dag = &layer;
   }
+  void operator()(const auto&) {}  // others are in branches, which have words of their own
 };
 
 }  // namespace
 
-bool DagLayer::operator==(const DagLayer& other) const {
-  const auto rest = [](const DagLayer& l) {
-    return std::tuple(l.activation, l.activate_outputs, l.train_biases, l.seed, l.weight, l.bias);
-  };
-  return *graph == *other.graph && rest(*this) == rest(other);
-}
-
 Structure make_mlp(int inputs, int actions, const NetOptions& options, int atoms,
                    const GridShape& grid, std::span<const InputPart> parts) {
   Structure structure{.inputs = inputs, .outputs = actions * atoms};
-  StructureBuilder build(structure, options);
+  StructureBuilder build(structure);
   const Stretch front = add_front(options, grid, parts, structure, build).last;
   int at = front.at, width = front.size();  // what the next layer reads
   const auto add = [&](Layer layer) {
     width = outputs_of(layer);
     at = build.add(std::move(layer), at);
   };
-  if (options.graph.kind != GraphKind::none) {
-    assert(!options.layer_norm && options.noisy == Noisy::none && options.dueling_hidden.empty());
-    add(build.dag(width, (options.dueling ? 1 + actions : actions) * atoms));
-    if (options.dueling) add(DuelingLayer{.actions = actions, .atoms = atoms});
-    structure.outputs_at = at;
-    return structure;
-  }
+  const auto dense = [&](int in, int out, Activation activation, bool noisy) {
+    return dense_layer(options, in, out, activation, noisy);
+  };
+  const int head = (options.dueling ? 1 + actions : actions) * atoms;
   const bool noisy = options.noisy == Noisy::all, noisy_head = options.noisy != Noisy::none;
-  for (const int hidden : options.hidden) {
-    add(build.dense(width, hidden, options.layer_norm ? Activation::linear : options.activation,
-                    noisy));
-    if (options.layer_norm) add(build.norm(hidden, options.activation));
-  }
-  if (options.dueling_hidden.empty()) {
-    add(build.dense(width, (options.dueling ? 1 + actions : actions) * atoms, Activation::linear,
-                    noisy_head));
+  if (options.graph.kind != GraphKind::none) {
+    assert(!options.layer_norm && !noisy_head && options.dueling_hidden.empty());
+    add(dag_layer(options.graph, options.activation, width, head));
   } else {
-    assert(options.dueling && !options.layer_norm);
-    bool split = false;
-    for (const int hidden : options.dueling_hidden) {
-      const int in = split ? width / 2 : width;
-      add(build.streams(in, hidden, hidden, split, options.activation, noisy));
-      split = true;
+    for (const int hidden : options.hidden) {
+      add(dense(width, hidden, options.layer_norm ? Activation::linear : options.activation,
+                noisy));
+      if (options.layer_norm) add(NormLayer{.width = hidden, .activation = options.activation});
     }
-    add(build.streams(width / 2, atoms, actions * atoms, split, Activation::linear, noisy_head));
+    if (options.dueling_hidden.empty()) {
+      add(dense(width, head, Activation::linear, noisy_head));
+    } else {
+      assert(options.dueling && !options.layer_norm);
+      bool split = false;
+      for (const int hidden : options.dueling_hidden) {
+        const DenseLayer half = dense(split ? width / 2 : width, hidden, options.activation, noisy);
+        add(StreamsLayer{.value = half, .advantage = half, .split_input = split});
+        split = true;
+      }
+      const auto last = [&](int out) {
+        return dense(width / 2, out, Activation::linear, noisy_head);
+      };
+      add(StreamsLayer{
+          .value = last(atoms), .advantage = last(actions * atoms), .split_input = split});
+    }
   }
   if (options.dueling) add(DuelingLayer{.actions = actions, .atoms = atoms});
   structure.outputs_at = at;
@@ -203,12 +128,11 @@ Structure only_outputs(const Structure& structure, int first, int count) {
 
 std::vector<TensorInfo> tensors(const Structure& structure) {
   std::vector<TensorInfo> all;
+  const ListTensors list(all);
   for (std::size_t i = 0; i < structure.layers.size(); ++i) {
-    for (TensorInfo& tensor :
-         std::visit([](const auto& layer) { return tensors_of(layer); }, structure.layers[i])) {
-      tensor.name = fmt::format("layer{}.{}", i, tensor.name);
-      all.push_back(std::move(tensor));
-    }
+    const InnerTensors named(fmt::format("layer{}", i), list);
+    Layer layer = structure.layers[i];  // a copy: each_tensor may set offsets
+    std::visit([&](auto& kind) { each_tensor(kind, named); }, layer);
   }
   return all;
 }

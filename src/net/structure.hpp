@@ -10,205 +10,34 @@
 // optimiser step one loop, an all-reduce one call. Weights are [out, in] with rows padded to a
 // multiple of 8 floats; the padding is zero, has zero gradient, and so stays zero.
 //
-// To add a kind of layer: its struct and its place in `Layer` here, its tensors in structure.cpp and
-// structure_builder.cpp, its start in initialise.cpp, its kernel in layer_kernels.hpp with a file of its
-// own, and its slow twin in reference/network.hpp.
+// layers/layer.hpp says what a kind of layer is made of, and how to add one.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "graph/graph.hpp"
+#include "net/layers/attention.hpp"
+#include "net/layers/constant.hpp"
+#include "net/layers/conv.hpp"
+#include "net/layers/copy.hpp"
+#include "net/layers/dag.hpp"
+#include "net/layers/dense.hpp"
+#include "net/layers/dueling.hpp"
+#include "net/layers/forest/forest.hpp"
+#include "net/layers/norm.hpp"
+#include "net/layers/streams.hpp"
 #include "net/options.hpp"
 
 namespace hotloop {
 
-// y = act(W x + b), for each of `rows` rows of x by itself. A noisy layer has learnt standard deviations
-// beside W and b: see noise.hpp.
-struct DenseLayer {
-  int rows = 1;
-  int in = 0;      // of one row
-  int out = 0;     // of one row
-  int stride = 0;  // floats from one row of W to the next: `in` rounded up to 8
-  Activation activation = Activation::linear;
-  float gain = 1;          // weights start at this times what the initialiser says
-  std::size_t weight = 0;  // offset of W [out, stride] in the flat array
-  std::size_t bias = 0;    // offset of b [out]
-  bool noisy = false;
-  std::size_t weight_sigma = 0;  // noisy only: offset of sigma_W [out, stride]
-  std::size_t bias_sigma = 0;    // noisy only: offset of sigma_b [out]
-  float initial_sigma = 0;       // noisy only: where every sigma starts
-
-  int inputs() const { return rows * in; }
-  int outputs() const { return rows * out; }
-  bool operator==(const DenseLayer&) const = default;
-};
-
-// y = act(scale * (x - mean) / sqrt(variance + 1e-5) + shift), with the mean and the (biased)
-// variance of one sample over its features: layer normalisation, Ba et al. 2016; 1e-5 as in
-// PyTorch.
-struct NormLayer {
-  int width = 0;
-  Activation activation = Activation::linear;
-  std::size_t scale = 0;  // offset of scale [width]
-  std::size_t shift = 0;  // offset of shift [width]
-
-  int inputs() const { return width; }
-  int outputs() const { return width; }
-  bool operator==(const NormLayer&) const = default;
-};
-inline constexpr float kNormEpsilon = 1e-5f;
-
-// A convolution of 3 x 3 filters over a grid, with zeros around it, stride 1:
-//   y[r, s, o] = act(b[o] + sum over i, j, c of W[o, i, j, c] x[r + i - 1, s + j - 1, c]).
-// Features are channel-last, (row * width + column) * channels + channel, in and out: the three
-// neighbours within a row are one contiguous stretch, which meets one of a row of W.
-struct ConvLayer {
-  int height = 0;
-  int width = 0;
-  int in = 0;      // channels
-  int out = 0;     // channels
-  int stride = 0;  // floats from one row of W to the next: 9 * in rounded up to 8
-  Activation activation = Activation::linear;
-  std::size_t weight = 0;  // offset of W [out, stride], a row being [3, 3, in]
-  std::size_t bias = 0;    // offset of b [out]
-
-  int positions() const { return height * width; }
-  int fan_in() const { return 9 * in; }
-  int inputs() const { return positions() * in; }
-  int outputs() const { return positions() * out; }
-  bool operator==(const ConvLayer&) const = default;
-};
-
-// Two dense layers side by side, y = [value(x) | advantage(x)], which share nothing but x; with
-// `split_input` not even that: x = [x of value | x of advantage].
-struct StreamsLayer {
-  DenseLayer value;
-  DenseLayer advantage;
-  bool split_input = false;
-
-  int inputs() const { return split_input ? value.in + advantage.in : value.in; }
-  int outputs() const { return value.out + advantage.out; }
-  bool operator==(const StreamsLayer&) const = default;
-};
-
-// The dueling head of Wang et al. 2016, per atom k: from x = [V (atoms) | A (actions x atoms)],
-// y[a, k] = V[k] + A[a, k] - mean of A[., k]. It has no parameters.
-struct DuelingLayer {
-  int actions = 0;
-  int atoms = 0;
-
-  int inputs() const { return (1 + actions) * atoms; }
-  int outputs() const { return actions * atoms; }
-  bool operator==(const DuelingLayer&) const = default;
-};
-
-// Additive attention (Bahdanau et al. 2015) over the rows h_i of x:
-//   s_i = v . tanh(W h_i + b) + c,   w = softmax over i of s,   y = sum over i of w_i h_i.
-struct AttentionLayer {
-  DenseLayer hidden;  // W, b
-  DenseLayer score;   // v, c
-
-  int rows() const { return hidden.rows; }
-  int width() const { return hidden.in; }
-  int inputs() const { return hidden.inputs(); }
-  int outputs() const { return width(); }
-  bool operator==(const AttentionLayer&) const = default;
-};
-
-// y = x, to where it is needed.
-struct CopyLayer {
-  int width = 0;
-
-  int inputs() const { return width; }
-  int outputs() const { return width; }
-  bool operator==(const CopyLayer&) const = default;
-};
-
-// y = its parameters, whatever the observation: what is learnt but depends on nothing.
-struct ConstantLayer {
-  int width = 0;
-  float initial = 0;
-  std::size_t value = 0;  // offset of value [width]
-
-  int inputs() const { return 0; }
-  int outputs() const { return width; }
-  bool operator==(const ConstantLayer&) const = default;
-};
-
-// A graph of neurons (graph.hpp): in the order of the graph, neuron n that is no input has
-//   a[n] = act(b[n] + sum over its predecessors q of w[q -> n] a[q]),
-// and x are the a of the inputs, y those of the outputs. Outputs may go without the activation.
-struct DagLayer {
-  std::shared_ptr<const Graph> graph = {};
-  Activation activation = Activation::leaky_relu;
-  bool activate_outputs = false;
-  bool train_biases = true;  // or their gradient is zero
-  std::uint64_t seed = 0;    // of Initialiser::small_world
-  std::size_t weight = 0;    // offset of w [edges], by the number of the edge
-  std::size_t bias = 0;      // offset of b [nodes - inputs]
-
-  int inputs() const { return graph->inputs; }
-  int outputs() const { return graph->outputs; }
-  int computed() const { return graph->nodes - graph->inputs; }
-  bool operator==(const DagLayer& other) const;  // of the graphs themselves
-};
-inline constexpr float kDagLeakySlope = 0.1f;  // of leaky ReLU in graphs: the topology DQN's
-
-// A graph transformer (Shi et al. 2021, with edges) over a forest of up to `nodes` nodes:
-// x = [graph features | features of each node | of the edge that leads to each node | parents]. parents[i]
-// is the index of the node that an edge joins to node i, -1 for a root, -2 if there is no node i. Nodes
-// fill the front: the first that is absent ends them, or one that is its own parent, as in a lane of
-// zeros. A parent that is absent is none.
-//
-// Tokens: T_0 = out(norm(GELU(in(graph features)))), T_i = node(features of node i); edges are embedded like
-// the graph. In each round every token becomes GELU(norm(T + skip(T) + message)), after the last round
-// without GELU; the message of an edge j -> i is softmax attention (q, k, v, heads) over the edges into i,
-// where the edge's embedding is added to k and v. Of this, forest.cpp needs only v_j + the edge.
-// y = [mean of the T_i, zeros if there is none | T_0], both after a softmax within each of `groups` groups
-// (simplicial embedding, Lavoie et al. 2022; 0: none).
-struct ForestLayer {
-  struct Embedding {
-    DenseLayer in;
-    NormLayer norm;
-    DenseLayer out;
-    bool operator==(const Embedding&) const = default;
-  };
-  struct Round {
-    DenseLayer query, key, value;
-    std::size_t edge = 0;  // offset of its weights [width, width]; it has no bias
-    DenseLayer skip;
-    NormLayer norm;
-    bool operator==(const Round&) const = default;
-  };
-
-  int nodes = 0;
-  int width = 0;  // of a token, a multiple of 8
-  int heads = 0;  // divides the width
-  int groups = 0;
-  Embedding graph = {};
-  DenseLayer node = {};
-  Embedding edge = {};
-  std::vector<Round> rounds = {};
-
-  int nodes_at() const { return graph.in.in; }  // features
-  int edges_at() const { return nodes_at() + nodes * node.in; }
-  int parents_at() const { return edges_at() + nodes * edge.in.in; }
-  int inputs() const { return parents_at() + nodes; }
-  int outputs() const { return 2 * width; }
-  // Its tensors lie one after the other.
-  std::size_t first_parameter() const { return graph.in.weight; }
-  std::size_t last_parameter() const { return rounds.back().norm.shift + width; }
-  bool operator==(const ForestLayer&) const = default;
-};
-
-using Layer = std::variant<DenseLayer, ConvLayer, NormLayer, StreamsLayer, DuelingLayer, DagLayer,
-                           AttentionLayer, CopyLayer, ConstantLayer, ForestLayer>;
+template <LayerKind... Kinds>
+using OneOf = std::variant<Kinds...>;
+using Layer = OneOf<DenseLayer, ConvLayer, NormLayer, StreamsLayer, DuelingLayer, DagLayer,
+                    AttentionLayer, CopyLayer, ConstantLayer, ForestLayer>;
 
 inline int inputs_of(const Layer& layer) {
   return std::visit([](const auto& kind) { return kind.inputs(); }, layer);

@@ -20,7 +20,8 @@ std::string algorithms_with(std::string_view path);
 // The path of the key that is meant by `leaf` if it is the right one in the wrong place, two parts
 // written as one word, or another library's name for it; else empty.
 std::string key_elsewhere(std::span<const Key> keys, std::string_view leaf);
-// The path of the key that other libraries call `name`, of those that are among `keys`; else empty.
+// The path of the key or group that other libraries call `name`, of those that are among `keys`; else
+// empty.
 std::string key_of_other_library(std::span<const Key> keys, std::string_view name);
 
 // The keys of a schedule that is not a plain number; its range applies to from and to.

@@ -11,7 +11,8 @@ struct OtherName {
   std::string_view path;
 };
 
-// Where a name means one thing here and another there, the first path that the algorithm has counts.
+// Keys or groups. Where a name means one thing here and another there, the first path that the
+// algorithm has counts.
 constexpr OtherName kOtherNames[] = {
     // the learning rate and the optimiser
     {"lr", "optimiser.learning_rate"},
@@ -25,7 +26,7 @@ constexpr OtherName kOtherNames[] = {
     {"gradient_clip", "optimiser.max_grad_norm"},
     {"adam_eps", "optimiser.epsilon"},
     {"adam_epsilon", "optimiser.epsilon"},
-    {"optimizer", "optimiser.name"},
+    {"optimizer", "optimiser"},
     {"optimizer_class", "optimiser.name"},
     {"weight_decay", "optimiser.weight_decay"},
     // environments and the length of a run
@@ -141,8 +142,10 @@ constexpr OtherName kOtherNames[] = {
 std::string key_of_other_library(std::span<const Key> keys, std::string_view name) {
   for (const OtherName& other : kOtherNames) {
     if (other.name != name) continue;
-    const bool has = std::any_of(keys.begin(), keys.end(),
-                                 [&](const Key& key) { return key.path == other.path; });
+    const bool has = std::any_of(keys.begin(), keys.end(), [&](const Key& key) {
+      return key.path.starts_with(other.path) &&
+             (key.path.size() == other.path.size() || key.path[other.path.size()] == '.');
+    });
     if (has) return std::string(other.path);
   }
   return {};

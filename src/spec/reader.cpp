@@ -41,22 +41,25 @@ YAML::Node parse(std::string_view text, const std::string& where, bool lines) {
 // The algorithm that is named last, by the file or an override; else the default.
 const Algorithm& named_algorithm(std::string_view text, const std::string& origin,
                                  std::span<const std::string> overrides) {
-  constexpr std::string_view kPath = "algo.name";
+  constexpr std::string_view kGroup = "algo", kPath = "algo.name";
   const Algorithm* chosen = &default_algorithm();
   const auto take = [&](const YAML::Node& node, const std::string& where) {
     if (node && node.IsDefined()) set_field({kPath, &chosen, {}, ""}, {node, where});
   };
-  const YAML::Node root = parse(text, origin, true);
-  if (root.IsMap() && root["algo"] && root["algo"].IsMap()) {
-    if (const YAML::Node name = root["algo"]["name"]) {
-      take(name, fmt::format("{}:{}", origin, name.Mark().line + 1));
-    }
+  const auto name_in = [](const YAML::Node& group) {
+    return group && group.IsMap() ? group["name"] : YAML::Node(YAML::NodeType::Undefined);
+  };
+  if (const YAML::Node root = parse(text, origin, true); root.IsMap()) {
+    const YAML::Node name = name_in(root[std::string(kGroup)]);
+    if (name) take(name, fmt::format("{}:{}", origin, name.Mark().line + 1));
   }
   for (const std::string& given : overrides) {
     const std::size_t equals = given.find('=');
-    if (equals == std::string::npos || given.compare(0, equals, kPath) != 0) continue;
+    const std::string path = given.substr(0, equals);
+    if (equals == std::string::npos || (path != kPath && path != kGroup)) continue;
     const std::string where = "--set " + shown(given);
-    take(parse(given.substr(equals + 1), where, false), where);
+    const YAML::Node value = parse(given.substr(equals + 1), where, false);
+    take(path == kPath ? value : name_in(value), where);
   }
   return *chosen;
 }
@@ -221,9 +224,11 @@ class SpecReader {
                        leaf.substr(dot + 1)));
     }
     if (const std::string others = algorithms_with(path); !others.empty()) {
+      const std::string own = key_of_other_library(keys_, leaf);
       fail_at(where, shown(path),
-              fmt::format("belongs to algo.name: {}; algo.name is {} here", others,
-                          spec_.algorithm->name()));
+              fmt::format("belongs to algo.name: {}; algo.name is {} here{}", others,
+                          spec_.algorithm->name(),
+                          own.empty() ? "" : fmt::format("; did you mean {}?", own)));
     }
     const std::vector<std::string_view> names(siblings.begin(), siblings.end());
     std::string near = key_elsewhere(keys_, leaf);

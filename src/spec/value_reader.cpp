@@ -50,7 +50,7 @@ std::optional<T> number_in(std::string_view text) {
   return value;
 }
 
-// A integer; also written like 1e5, as long as a double holds it exactly.
+// An integer; also written like 1e5, as long as a double holds it exactly.
 template <class T>
 std::optional<T> whole_in(std::string_view text) {
   if (const auto value = number_in<T>(text)) return value;
@@ -125,13 +125,13 @@ struct Setter {
     *to = text == "true";
   }
   void operator()(int* to) const {
-    *to = static_cast<int>(whole(entry.node, "a integer", key.leaf()));
+    *to = static_cast<int>(whole(entry.node, "an integer", key.leaf()));
   }
-  void operator()(std::int64_t* to) const { *to = whole(entry.node, "a integer", key.leaf()); }
+  void operator()(std::int64_t* to) const { *to = whole(entry.node, "an integer", key.leaf()); }
   void operator()(std::uint64_t* to) const {
     const std::optional<std::string_view> text = plain(entry.node);
     const std::optional<std::uint64_t> value = text ? whole_in<std::uint64_t>(*text) : std::nullopt;
-    if (!value) wrong("a integer", fmt::format("0 <= {} <= {}", key.leaf(), UINT64_MAX));
+    if (!value) wrong("an integer", fmt::format("0 <= {} <= {}", key.leaf(), UINT64_MAX));
     *to = *value;
   }
   void operator()(float* to) const { *to = real<float>(); }

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/train/small_spec.hpp"
+
 namespace hotloop {
 namespace {
 
@@ -324,13 +326,13 @@ TEST(Findings, EarlyGreedByEpisodes) {
   p.spec.run.episodes = 3'000;
   p.spec.learn.learning_starts = 0;
   dqn(p.spec).explore.epsilon = {.kind = ScheduleKind::step,
-                      .from = 1,
-                      .to = 0.01,
-                      .factor = 0.995,
-                      .every = 1,
-                      .count = Count::episodes};
+                                 .from = 1,
+                                 .to = 0.01,
+                                 .factor = 0.995,
+                                 .every = 1,
+                                 .count = Count::episodes};
   EXPECT_FALSE(names(p, Cause::early_greed));  // 0.995^30 = 0.86
-  dqn(p.spec).explore.epsilon.factor = 0.9;               // 0.9^30 = 0.04
+  dqn(p.spec).explore.epsilon.factor = 0.9;    // 0.9^30 = 0.04
   EXPECT_TRUE(names(p, Cause::early_greed));
   dqn(p.spec).explore.epsilon = constant(0.1);  // never over
   EXPECT_FALSE(names(p, Cause::early_greed));

@@ -73,6 +73,19 @@ TEST_F(RunPlotTest, MetricsShowReturnLossAndMeasures) {
   EXPECT_EQ(points(chart.panels[2].series[1]), (Points{{200, 5}}));
 }
 
+// Rows have the columns of their algorithm only.
+TEST_F(RunPlotTest, AColumnThatNoRowHasIsLeftOut) {
+  std::string rows = kMetrics;
+  const std::string entropy = ",\"entropy\":null";
+  for (std::size_t at; (at = rows.find(entropy)) != std::string::npos;) {
+    rows.erase(at, entropy.size());
+  }
+  write("metrics.jsonl", rows);
+  EXPECT_EQ(titles(plot_metrics(folder_, {})), (Names{"return", "loss", "score"}));
+  EXPECT_NE(complaint([&] { plot_metrics(folder_, {"entropy"}); }).find("\"entropy\" is unknown"),
+            std::string::npos);
+}
+
 TEST_F(RunPlotTest, ShowChoosesByName) {
   write("metrics.jsonl", kMetrics);
   const Chart chart = plot_metrics(folder_, {"score", "updates", "entropy"});

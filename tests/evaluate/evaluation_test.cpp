@@ -8,6 +8,8 @@
 
 #include <hotloop/error.hpp>
 
+#include "train/feasible.hpp"
+
 namespace hotloop {
 namespace {
 
@@ -79,7 +81,8 @@ TEST(Evaluation, UnknownPoliciesAreNamed) {
   } catch (const UsageError& error) {
     EXPECT_NE(std::string(error.what()).find("did you mean astar?"), std::string::npos);
   }
-  EXPECT_EQ(script_number("random", {"pendulum", {}}), 0) << "a box can be drawn from as well";
+  EXPECT_EQ(script_number("random", {"pendulum", {}}), 0)
+      << "continuous actions can be drawn as well";
 }
 
 // A fresh policy hardly prefers anything: drawn actions are like random ones, greedy ones are not; and

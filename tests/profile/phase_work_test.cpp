@@ -6,7 +6,8 @@
 
 #include <cmath>
 
-#include "algo/common/learner.hpp"
+#include "tests/train/small_spec.hpp"
+#include "train/feasible.hpp"
 
 namespace hotloop {
 namespace {
@@ -21,9 +22,13 @@ TrainSpec spec_4_64_2() {
   return spec;
 }
 
+LearningWork learning_work(const TrainSpec& spec) {
+  return spec.algorithm->work(spec, world_facts(spec.world()));
+}
+
 PhaseWork work(Phase phase, const TrainSpec& spec) {
   const PhaseCounts counts{.calls = 10, .env_steps = 400, .updates = 100, .target_updates = 3};
-  return work_in_phase(phase, spec, network_structure(spec), counts);
+  return work_in_phase(phase, spec, learning_work(spec), network_structure(spec), counts);
 }
 
 TEST(PhaseWork, OperationsOfAVisitAreThoseOfItsSamples) {
@@ -52,7 +57,7 @@ TEST(PhaseWork, LargeBatchesAreForwardedByShardAndSharedByThreads) {
 TEST(PhaseWork, AShortLastPartCountsAsItIs) {
   TrainSpec spec = spec_4_64_2();
   spec.learn.batch = 129;  // shards of 128 and 1
-  spec.envs = 33;      // blocks of 32 and 1
+  spec.envs = 33;          // blocks of 32 and 1
   EXPECT_EQ(work(Phase::act_forward, spec).flop, 10 * 16.5 * 768.0);
   EXPECT_EQ(work(Phase::learn_target, spec).flop, 10 * 64.5 * 768.0);
   EXPECT_EQ(work(Phase::learn_forward, spec).flop, 10 * 64.5 * 768.0);
@@ -62,7 +67,9 @@ TEST(PhaseWork, AShortLastPartCountsAsItIs) {
 // PPO acts with as much of the network as its actions need.
 TEST(PhaseWork, ActingLeavesOutValuesThatShareNothing) {
   TrainSpec spec = spec_4_64_2();
-  spec.algorithm = Algorithm::ppo;
+  const NetOptions net = spec.net;
+  use_algorithm(spec, find_algorithm("ppo"));
+  spec.net = net;
   const double shared = work(Phase::act_forward, spec).flop;
   EXPECT_EQ(shared, 10 * 4 * 2.0 * (4 * 64 + 64 * 3));
   spec.net.separate = true;
@@ -81,7 +88,7 @@ TEST(PhaseWork, BytesAreThoseOfParametersAndTransitions) {
   EXPECT_EQ(work(Phase::learn_sync, spec).bytes, 3 * 2 * parameters);
 
   // An observation of four floats and eight bytes for what became of it; endings are kept aside.
-  const double transition = bytes_per_transition(spec);
+  const double transition = learning_work(spec).bytes_per_transition;
   EXPECT_GE(transition, 24);
   EXPECT_LE(transition, 24.1);
   EXPECT_EQ(work(Phase::memory_push, spec).bytes, 400 * transition);

@@ -8,7 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "tests/train/small_spec.hpp"
+#include <hotloop/error.hpp>
+
+#include "record/safetensors.hpp"
+#include "tests/train/variants.hpp"
 
 namespace hotloop {
 namespace {
@@ -28,6 +31,12 @@ class CheckpointTest : public testing::Test {
 
   fs::path folder_;
 };
+
+TrainSpec small_spec_of(std::string_view algorithm) {
+  TrainSpec spec = small_spec();
+  if (algorithm != spec.algorithm->name()) become_rollout_learner(spec, algorithm);
+  return spec;
+}
 
 // No two numbers are the same, so one in another's place shows.
 RunRecord distinct_record() {
@@ -73,35 +82,35 @@ void expect_equal(const RunRecord& found, const RunRecord& wanted) {
   EXPECT_EQ(found.health.warnings, wanted.health.warnings);
 }
 
-TEST_F(CheckpointTest, EveryNumberComesBackInItsPlace) {
+// Of an algorithm that reports three numbers, and of one that reports three more.
+class EveryReport : public CheckpointTest, public testing::WithParamInterface<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Checkpoint, EveryReport, testing::Values("dqn", "ppo"));
+
+TEST_P(EveryReport, EveryNumberComesBackInItsPlace) {
+  const TrainSpec spec = small_spec_of(GetParam());
   const Counters counters = {.env_steps = 11,
                              .updates = 12,
                              .episodes = 13,
                              .train_events = 14,
                              .batches = 15,
                              .target_updates = 16};
-  const Window window = {.returns = 21.5,
-                         .episodes = 22,
-                         .loss = 23.5,
-                         .mean_q = 24.5,
-                         .gradient_norm = 25.5,
-                         .entropy = 26.5,
-                         .kl = 27.5,
-                         .clipped = 28.5,
-                         .updates = 29};
   const std::vector<float> best = {1, 2, 3};
-  Trainer saved(small_spec());
+  Trainer saved(spec);
+  Window window = {.returns = 21.5, .episodes = 22, .updates = 29};
+  const std::size_t columns = saved.learner().columns().size();
+  ASSERT_EQ(columns, spec.algorithm->name() == "ppo" ? 6u : 3u);
+  std::iota(window.sums.begin(), window.sums.begin() + columns, 43.5);
   saved.restore(counters, window, {-30.5, 31.5});
   const std::string path = save_checkpoint(folder_.string(), saved, distinct_record(), best);
 
-  Trainer loaded(small_spec());
+  Trainer loaded(spec);
   RunRecord record;
   std::vector<float> loaded_best(best.size());
   load_checkpoint(path, loaded, record, loaded_best);
   expect_equal(record, distinct_record());
   EXPECT_EQ(loaded_best, best);
-  EXPECT_EQ(loaded.rewards().least, -30.5);
-  EXPECT_EQ(loaded.rewards().most, 31.5);
+  EXPECT_EQ(loaded.rewards().lowest, -30.5);
+  EXPECT_EQ(loaded.rewards().highest, 31.5);
   EXPECT_EQ(loaded.counters().env_steps, counters.env_steps);
   EXPECT_EQ(loaded.counters().updates, counters.updates);
   EXPECT_EQ(loaded.counters().episodes, counters.episodes);
@@ -110,31 +119,59 @@ TEST_F(CheckpointTest, EveryNumberComesBackInItsPlace) {
   EXPECT_EQ(loaded.counters().target_updates, counters.target_updates);
   EXPECT_EQ(loaded.window().returns, window.returns);
   EXPECT_EQ(loaded.window().episodes, window.episodes);
-  EXPECT_EQ(loaded.window().loss, window.loss);
-  EXPECT_EQ(loaded.window().mean_q, window.mean_q);
-  EXPECT_EQ(loaded.window().gradient_norm, window.gradient_norm);
-  EXPECT_EQ(loaded.window().entropy, window.entropy);
-  EXPECT_EQ(loaded.window().kl, window.kl);
-  EXPECT_EQ(loaded.window().clipped, window.clipped);
+  EXPECT_EQ(loaded.window().sums, window.sums);
   EXPECT_EQ(loaded.window().updates, window.updates);
 }
 
 // Before the first evaluation there is nothing to say, and no zeros are made of that.
-TEST_F(CheckpointTest, WhatIsNotKnownStaysUnknown) {
-  Trainer saved(small_spec());
-  saved.restore({.env_steps = 8}, {.entropy = kNone, .kl = kNone, .clipped = kNone}, {});
+TEST_P(EveryReport, WhatIsNotKnownStaysUnknown) {
+  const TrainSpec spec = small_spec_of(GetParam());
+  Trainer saved(spec);
+  const std::size_t columns = saved.learner().columns().size();
+  Window window;
+  std::fill_n(window.sums.begin(), columns, kNone);
+  saved.restore({.env_steps = 8}, window, {});
   const std::string path = save_checkpoint(folder_.string(), saved, {}, {});
-  Trainer loaded(small_spec());
+  Trainer loaded(spec);
   RunRecord record = distinct_record();
   load_checkpoint(path, loaded, record, {});
   for (const double unknown : {record.greedy_return, record.greedy_std, record.best_return,
-                               record.best_score, record.solved_seconds, loaded.window().entropy,
-                               loaded.window().kl, loaded.window().clipped}) {
+                               record.best_score, record.solved_seconds}) {
     EXPECT_TRUE(std::isnan(unknown));
   }
+  for (std::size_t i = 0; i < columns; ++i) EXPECT_TRUE(std::isnan(loaded.window().sums[i])) << i;
   EXPECT_FALSE(record.solved);
   EXPECT_FALSE(record.health.had_endings);
   EXPECT_TRUE(record.health.warnings.empty());
+}
+
+// What stands in it would be understood: only its format is older.
+TEST_F(CheckpointTest, AnOlderFormatIsRefusedByName) {
+  Trainer saved(small_spec());
+  saved.restore({.env_steps = 8}, {}, {});
+  const std::string path = save_checkpoint(folder_.string(), saved, {}, {});
+  const std::string current = "hotloop-checkpoint-7", older = "hotloop-checkpoint-6";
+  std::string spec, state;
+  {
+    const Safetensors file(path);
+    ASSERT_EQ(file.metadata("format"), current);
+    spec = file.metadata("spec");
+    state = file.metadata("state");
+  }
+  const std::vector<float> best(1);
+  const std::vector<TensorView> tensors = {tensor("best", std::span<const float>(best))};
+  write_safetensors(path, tensors, {{"format", older}, {"spec", spec}, {"state", state}});
+
+  Trainer loaded(small_spec());
+  RunRecord record;
+  try {
+    load_checkpoint(path, loaded, record, {});
+    FAIL() << "accepted";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.what(),
+              path + ": format '" + older + "', this version reads '" + current + "'");
+  }
+  EXPECT_EQ(loaded.counters().env_steps, 0) << "nothing of it was taken";
 }
 
 }  // namespace

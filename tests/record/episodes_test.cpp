@@ -5,11 +5,12 @@
 #include <array>
 #include <cmath>
 
-#include "train/episode_log.hpp"
+#include "algo/common/rounds.hpp"
 #include "spec/spec.hpp"
-#include "train/trainer.hpp"
-#include "tests/train/small_spec.hpp"
 #include "tests/spec/spec_text.hpp"
+#include "tests/train/small_spec.hpp"
+#include "train/episode_log.hpp"
+#include "train/trainer.hpp"
 
 namespace hotloop {
 namespace {

@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "tests/train/small_spec.hpp"
+#include "tests/train/variants.hpp"
 
 namespace hotloop {
 namespace {
@@ -16,10 +18,18 @@ using Json = nlohmann::json;
 
 class MetricsTest : public testing::Test {
  protected:
-  MetricsTest() {
+  explicit MetricsTest(const TrainSpec& spec = small_spec()) : trainer_(spec) {
     while (trainer_.counters().env_steps < 400) trainer_.round();  // states to look at
   }
   ~MetricsTest() override { fs::remove(path_); }
+
+  // A window with these sums of what updates report, by name.
+  Window with_sums(Window window, const std::map<std::string_view, double>& sums) const {
+    const std::vector<std::string_view> columns = trainer_.learner().columns();
+    EXPECT_EQ(sums.size(), columns.size());
+    for (std::size_t i = 0; i < columns.size(); ++i) window.sums[i] = sums.at(columns[i]);
+    return window;
+  }
 
   // The row written when the run has come so far and its window holds these sums.
   Json row(const Counters& counters, const Window& window, double seconds) {
@@ -32,27 +42,47 @@ class MetricsTest : public testing::Test {
   std::string path_ =
       fs::temp_directory_path() / ("hotloop-metrics-" + std::to_string(getpid()) + "-" +
                                    testing::UnitTest::GetInstance()->current_test_info()->name());
-  Trainer trainer_{small_spec()};
+  Trainer trainer_;
   RunRecord record_;
   MetricsLog log_{path_};
+};
+
+TrainSpec small_ppo() {
+  TrainSpec spec = small_spec();
+  become_rollout_learner(spec, "ppo");
+  return spec;
+}
+
+class PpoMetricsTest : public MetricsTest {
+ protected:
+  PpoMetricsTest() : MetricsTest(small_ppo()) {}
 };
 
 // By hand: 3 episodes, 4 updates.
 TEST_F(MetricsTest, MeansAreOverTheEpisodesAndUpdatesOfTheWindow) {
   const Json found = row({.env_steps = 400, .updates = 100, .episodes = 20},
-                         {.returns = 30,
-                          .episodes = 3,
-                          .loss = 8,
-                          .mean_q = 12,
-                          .gradient_norm = 20,
-                          .entropy = 2,
-                          .kl = 1,
-                          .clipped = 3,
-                          .updates = 4},
+                         with_sums({.returns = 30, .episodes = 3, .updates = 4},
+                                   {{"loss", 8}, {"mean_q", 12}, {"gradient_norm", 20}}),
                          10);
   EXPECT_EQ(found.at("env_steps"), 400);
   EXPECT_EQ(found.at("updates"), 100);
   EXPECT_EQ(found.at("episodes"), 20);
+  EXPECT_DOUBLE_EQ(found.at("exploring_return"), 10);
+  EXPECT_DOUBLE_EQ(found.at("loss"), 2);
+  EXPECT_DOUBLE_EQ(found.at("mean_q"), 3);
+  EXPECT_DOUBLE_EQ(found.at("gradient_norm"), 5);
+}
+
+TEST_F(PpoMetricsTest, MeansAreOverTheUpdatesOfTheWindow) {
+  const Json found =
+      row({.env_steps = 400, .updates = 100, .episodes = 20},
+          with_sums({.returns = 30, .episodes = 3, .updates = 4}, {{"loss", 8},
+                                                                   {"mean_q", 12},
+                                                                   {"gradient_norm", 20},
+                                                                   {"entropy", 2},
+                                                                   {"kl", 1},
+                                                                   {"clipped", 3}}),
+          10);
   EXPECT_DOUBLE_EQ(found.at("exploring_return"), 10);
   EXPECT_DOUBLE_EQ(found.at("loss"), 2);
   EXPECT_DOUBLE_EQ(found.at("mean_q"), 3);
@@ -62,12 +92,34 @@ TEST_F(MetricsTest, MeansAreOverTheEpisodesAndUpdatesOfTheWindow) {
   EXPECT_DOUBLE_EQ(found.at("clipped"), 0.75);
 }
 
+// A row has the columns of its algorithm, and the schedules that are in force.
+TEST_F(MetricsTest, ColumnsAreThoseOfTheAlgorithm) {
+  const Json found = row({.env_steps = 400}, {}, 10);
+  EXPECT_DOUBLE_EQ(found.at("epsilon"), 1 - 0.95 * 400 / 10'000);
+  EXPECT_DOUBLE_EQ(found.at("learning_rate"), trainer_.spec().optimiser.learning_rate.from);
+  for (const char* other : {"entropy", "kl", "clipped", "ent_coef", "temperature", "beta"}) {
+    EXPECT_FALSE(found.contains(other)) << other;
+  }
+}
+
+TEST_F(PpoMetricsTest, ColumnsAreThoseOfTheAlgorithm) {
+  const Json found = row({.env_steps = 400}, {}, 10);
+  EXPECT_DOUBLE_EQ(found.at("ent_coef"), 0);
+  EXPECT_DOUBLE_EQ(found.at("learning_rate"), trainer_.spec().optimiser.learning_rate.from);
+  for (const char* other : {"epsilon", "temperature", "beta"}) {
+    EXPECT_FALSE(found.contains(other)) << other;
+  }
+}
+
 // What one row has told, the next does not tell again.
 TEST_F(MetricsTest, ARowClearsTheWindow) {
-  row({.env_steps = 400}, {.returns = 30, .episodes = 3, .loss = 8, .updates = 4}, 10);
+  row({.env_steps = 400},
+      with_sums({.returns = 30, .episodes = 3, .updates = 4},
+                {{"loss", 8}, {"mean_q", 12}, {"gradient_norm", 20}}),
+      10);
   EXPECT_EQ(trainer_.window().returns, 0);
   EXPECT_EQ(trainer_.window().episodes, 0);
-  EXPECT_EQ(trainer_.window().loss, 0);
+  EXPECT_EQ(trainer_.window().sums, Window{}.sums);
   EXPECT_EQ(trainer_.window().updates, 0);
   record_.seconds = 11;
   log_.write(trainer_, record_);

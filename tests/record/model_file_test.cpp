@@ -9,8 +9,9 @@
 
 #include "record/env_facts.hpp"
 #include "record/safetensors.hpp"
-#include "train/trainer.hpp"
 #include "tests/train/small_spec.hpp"
+#include "train/feasible.hpp"
+#include "train/trainer.hpp"
 
 namespace hotloop {
 namespace {

@@ -1,8 +1,8 @@
 // net.branches as it is written and read. What branches mean is checked in tests/net/branches_test.cpp.
 #include <gtest/gtest.h>
 
-#include "algo/common/learner.hpp"
 #include "tests/spec/spec_text.hpp"
+#include "train/feasible.hpp"
 
 namespace hotloop {
 namespace {
@@ -48,9 +48,9 @@ TEST(SpecBranches, MistakesAreNamed) {
   EXPECT_EQ(second_line("net: {branches: {h: {from: a}, h: {from: a}}}"),
             "2: net.branches.h: given twice");
   EXPECT_EQ(second_line("net: {branches: {h: {from: a}}, channels: [3]}"),
-            "2: net.channels: does not go together with net.branches; choose one of them");
+            "2: net.channels: cannot be combined with net.branches; choose one of them");
   EXPECT_EQ(second_line("net: {branches: {h: {from: a}}, graph: {kind: small_world}}"),
-            "2: net.branches: does not go with net.graph: a graph has no layers");
+            "2: net.branches: cannot be combined with net.graph: a graph has no layers");
 }
 
 // Whether parts exist is known when the environment is.

@@ -2,13 +2,15 @@
 #include <fstream>
 
 #include "tests/spec/spec_text.hpp"
+#include "tests/train/small_spec.hpp"
 
 namespace hotloop {
 namespace {
 
 TEST(Spec, EveryKindOfScheduleHasItsOwnParts) {
   const auto rate = [](const std::string& text) {
-    return read("env: {name: cartpole}\noptimiser: {learning_rate: " + text + "}").q.learning_rate;
+    return read("env: {name: cartpole}\noptimiser: {learning_rate: " + text + "}")
+        .optimiser.learning_rate;
   };
   const Schedule step = rate("{kind: step, from: 0.02, factor: 0.9, every: 1000, count: updates}");
   EXPECT_EQ(step.factor, 0.9);
@@ -24,36 +26,51 @@ TEST(Spec, EveryKindOfScheduleHasItsOwnParts) {
             "to, factor, every, after, count");
   // Epsilon's default is linear: going to zero keeps its start and its length.
   const Schedule epsilon =
-      read("env: {name: cartpole}\nalgo: {epsilon: {kind: linear_to_zero}}").q.epsilon;
+      dqn(read("env: {name: cartpole}\nalgo: {epsilon: {kind: linear_to_zero}}")).explore.epsilon;
   EXPECT_EQ(epsilon.from, 1);
   EXPECT_EQ(epsilon.over, 10'000);
 }
 
 // On-policy algorithms follow their rollout; what they have no use for is refused.
-TEST(Spec, PqnLearnersDeriveTheirRatios) {
+TEST(Spec, RolloutLearnersDeriveTheirRatios) {
   const std::string text =
-      "env: {name: cartpole, count: 8}\nalgo: {name: pqn, rollout: 16, batch: 32}";
+      "env: {name: cartpole, count: 8}\nalgo: {name: pqn, n_steps: 16, batch: 32}";
   const TrainSpec spec = read(text);
   EXPECT_EQ(spec.learn.train_every, 128);
   EXPECT_EQ(spec.learn.updates_per_step, 2.0 / 32);
   EXPECT_EQ(spec.learn.learning_starts, 0);
-  EXPECT_EQ(dqn(spec).target.every, 0);
+  EXPECT_EQ(to_yaml(spec).find("target"), std::string::npos) << "there is no target network";
   EXPECT_EQ(rollout(spec).lambda, 0.65);
   EXPECT_EQ(to_yaml(read(to_yaml(spec))), to_yaml(spec));
-  EXPECT_EQ(read(text, {"algo.name=sarsa"}).q.lambda, 0);
-  EXPECT_EQ(read(text, {"algo.name=sarsa", "algo.lambda=0.9"}).q.lambda, 0.9);
+  EXPECT_EQ(rollout(read(text, {"algo.name=sarsa"})).lambda, 0);
+  EXPECT_EQ(rollout(read(text, {"algo.name=sarsa", "algo.lambda=0.9"})).lambda, 0.9);
   const auto refused = [&](const std::string& override) { return complaint(text, {override}); };
   EXPECT_NE(refused("algo.batch=48").find("48 does not divide a rollout of 128 transitions"),
             std::string::npos);
   for (const char* override :
        {"algo.double=true", "algo.n_step=3", "algo.head=c51", "algo.repeats=2", "algo.accumulate=2",
         "algo.target.every=10", "algo.learning_starts=5", "replay.prioritised=true",
-        "replay.newest=true", "algo.train_offset=8"}) {
+        "replay.newest=true", "algo.train_offset=8", "algo.updates_per_step=1",
+        "algo.train_every=8"}) {
     EXPECT_NE(refused(override).find("belongs to algo.name: dqn"), std::string::npos)
         << override << ": " << refused(override);
   }
-  EXPECT_NE(refused("algo.updates_per_step=1").find("leave it out"), std::string::npos);
-  EXPECT_NE(refused("algo.train_every=8").find("leave it out"), std::string::npos);
+}
+
+// What pqn has instead of a target network, where the network can have it.
+TEST(Spec, PqnNormalisesItsLayersUnlessItCannot) {
+  const auto normalises = [](const std::string& algorithm, std::vector<std::string> overrides) {
+    overrides.push_back("algo.name=" + algorithm);
+    return read("env: {name: cartpole}", overrides).net.layer_norm;
+  };
+  EXPECT_TRUE(normalises("pqn", {}));
+  EXPECT_FALSE(normalises("pqn", {"net.layer_norm=false"}));
+  EXPECT_FALSE(normalises("pqn", {"net.hidden=[]"}));
+  EXPECT_FALSE(normalises("pqn", {"net.graph.kind=small_world"}));
+  EXPECT_FALSE(normalises("pqn", {"net.dueling=true", "net.dueling_hidden=[8]"}));
+  EXPECT_FALSE(normalises("sarsa", {}));
+  EXPECT_FALSE(normalises("dqn", {}));
+  EXPECT_FALSE(normalises("ppo", {}));
 }
 
 TEST(Spec, PpoHasDefaultsThatWork) {
@@ -75,16 +92,19 @@ TEST(Spec, PpoAndTheOthersRefuseEachOthersKeys) {
   };
   for (const char* override : {"net.dueling=true", "net.noisy=head", "algo.explore=boltzmann",
                                "algo.epsilon=0.1", "algo.explore_steps=4", "algo.loss=huber"}) {
-    EXPECT_NE(with("ppo", override).find("does not go with algo.name: ppo"), std::string::npos)
-        << override << ": " << with("ppo", override);
+    const std::string found = with("ppo", override);
+    EXPECT_NE(found.find("belongs to algo.name: dqn, pqn, sarsa; algo.name is ppo here"),
+              std::string::npos)
+        << override << ": " << found;
   }
   for (const char* override :
-       {"algo.clip=0.3", "algo.value_clip=0.1", "algo.value_weight=1", "algo.part_weights=[1]",
-        "algo.entropy=0.1", "algo.entropy_floor=1", "algo.target_kl=0.1", "algo.advantages=none",
-        "algo.squash=clip", "algo.deviation=network", "algo.log_deviation=1", "net.separate=true",
-        "net.value_from=h"}) {
-    EXPECT_NE(with("dqn", override).find("belongs to algo.name: ppo"), std::string::npos)
-        << override << ": " << with("dqn", override);
+       {"algo.clip_range=0.3", "algo.clip_range_vf=0.1", "algo.vf_coef=1", "algo.part_weights=[1]",
+        "algo.ent_coef=0.1", "algo.entropy_floor=1", "algo.target_kl=0.1",
+        "algo.normalise.advantages=none", "algo.squash=clip", "algo.std=network",
+        "algo.log_std_init=1", "net.separate=true", "net.value_from=h"}) {
+    const std::string found = with("dqn", override);
+    EXPECT_NE(found.find("belongs to algo.name: ppo; algo.name is dqn here"), std::string::npos)
+        << override << ": " << found;
   }
   EXPECT_NE(with("ppo", "algo.batch=1").find("every advantage would be 0"), std::string::npos);
   EXPECT_NE(with("ppo", "net.value_from=h").find("needs net.branches"), std::string::npos);
@@ -103,8 +123,8 @@ TEST(Spec, CombinationsThatMakeNoSenseAreRefused) {
             std::string::npos);
   EXPECT_NE(refused({"algo.learning_starts=1000", "run.steps=1000"}).find("would never learn"),
             std::string::npos);
-  EXPECT_NE(refused({"algo.name=pqn", "algo.rollout=64", "algo.batch=64", "run.steps=63"})
-                .find("would never learn; a round has 64 env steps (algo.rollout times env.count)"),
+  EXPECT_NE(refused({"algo.name=pqn", "algo.n_steps=64", "algo.batch=64", "run.steps=63"})
+                .find("would never learn; a round has 64 env steps (algo.n_steps times env.count)"),
             std::string::npos);
   for (const char* other :
        {"algo.head=quantile", "algo.target.every=0", "algo.double=true", "algo.n_step=3"}) {
@@ -135,7 +155,7 @@ TEST(Spec, CombinationsThatMakeNoSenseAreRefused) {
       refused({"algo.head=c51", "algo.v_min=100", "algo.v_max=100.0000001"}).find("too close"),
       std::string::npos);
   EXPECT_NE(refused({"net.dueling=true", "net.dueling_hidden=[8]", "net.layer_norm=true"})
-                .find("does not go together with net.layer_norm"),
+                .find("cannot be combined with net.layer_norm"),
             std::string::npos);
   EXPECT_EQ(refused({"net.dueling=true", "net.dueling_hidden=[8]"}), "accepted");
   EXPECT_NE(refused({"net.hidden=[]", "net.layer_norm=true"}).find("net.hidden has none"),
@@ -169,17 +189,19 @@ TEST(Spec, CombinationsThatMakeNoSenseAreRefused) {
 }
 
 TEST(Spec, NoisyLayersExploreAloneUnlessEpsilonIsGiven) {
-  EXPECT_EQ(read("env: {name: cartpole}\nnet: {noisy: all}").q.epsilon.at({}), 0);
-  EXPECT_EQ(
-      read("env: {name: cartpole}\nnet: {noisy: all}\nalgo: {epsilon: {to: 0.1}}").q.epsilon.at({}),
-      1);
+  const auto epsilon = [](const std::string& algo) {
+    return dqn(read("env: {name: cartpole}\nnet: {noisy: all}\nalgo: {" + algo + "}"))
+        .explore.epsilon.at({});
+  };
+  EXPECT_EQ(epsilon(""), 0);
+  EXPECT_EQ(epsilon("epsilon: {to: 0.1}"), 1);
 }
 
 TEST(Spec, AlgorithmsAreDescribedInWords) {
-  EXPECT_EQ(describe_algorithm(read("env: {name: cartpole}")), "dqn");
-  EXPECT_EQ(describe_algorithm(read("env: {name: cartpole}\nalgo: {target: {every: 0}}")),
-            "vanilla dqn");
-  EXPECT_EQ(describe_algorithm(load_spec("cartpole_rainbow")),
+  const auto described = [](const TrainSpec& spec) { return spec.algorithm->describe(spec); };
+  EXPECT_EQ(described(read("env: {name: cartpole}")), "dqn");
+  EXPECT_EQ(described(read("env: {name: cartpole}\nalgo: {target: {every: 0}}")), "vanilla dqn");
+  EXPECT_EQ(described(load_spec("cartpole_rainbow")),
             "double dueling noisy 3-step c51 dqn, prioritised");
 }
 
@@ -187,9 +209,9 @@ TEST(SpecCombinations, GraphsHaveNoLayers) {
   const std::string graph = "net: {graph: {kind: small_world}";
   EXPECT_EQ(second_line(graph + ", activation: tanh, init: small_world}"), "accepted");
   EXPECT_EQ(second_line(graph + ", layer_norm: true}"),
-            "2: net.layer_norm: does not go with net.graph: a graph has no layers");
+            "2: net.layer_norm: cannot be combined with net.graph: a graph has no layers");
   EXPECT_EQ(second_line(graph + ", noisy: all}"),
-            "2: net.noisy: does not go with net.graph: a graph has no layers");
+            "2: net.noisy: cannot be combined with net.graph: a graph has no layers");
   EXPECT_EQ(second_line("net: {init: small_world}"),
             "2: net.init: small_world is for graphs; give net.graph.kind, or choose another");
   EXPECT_EQ(second_line("net: {graph: {kind: edges}}"),

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "algo/common/learner.hpp"
+#include "tests/train/small_spec.hpp"
+#include "train/feasible.hpp"
 #include "train/trainer.hpp"
 
 namespace hotloop {

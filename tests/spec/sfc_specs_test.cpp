@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "algo/dqn/learner.hpp"
+#include "train/feasible.hpp"
 #include "train/trainer.hpp"
 
 namespace hotloop {
@@ -19,9 +20,7 @@ TrainSpec with_small_network(const std::string& name, std::vector<std::string> o
   return load_spec(name, overrides);
 }
 
-DqnLearner& learner_of(Trainer& trainer) {
-  return dynamic_cast<DqnLearner&>(trainer.learner());
-}
+DqnLearner& learner_of(Trainer& trainer) { return dynamic_cast<DqnLearner&>(trainer.learner()); }
 
 Counters counters_after(const TrainSpec& spec) {
   Trainer trainer(spec);
@@ -39,7 +38,7 @@ TEST(SfcSpecs, AFullEpisodeHasTheUpdatesOfTheOriginal) {
 }
 
 TEST(SfcSpecs, ExplorationFallsEveryTwentyEpisodes) {
-  const Schedule epsilon = load_spec("sfc_seed").q.epsilon;
+  const Schedule epsilon = options_of<DqnOptions>(load_spec("sfc_seed")).explore.epsilon;
   const auto after = [&](std::int64_t updates) {  // the original's word for twenty episodes
     return epsilon.at({.env_steps = 0, .updates = 0, .episodes = 20 * updates});
   };

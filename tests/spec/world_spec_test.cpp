@@ -2,8 +2,9 @@
 #include <hotloop/env.hpp>
 #include <hotloop/error.hpp>
 
+#include "algo/common/algorithm.hpp"
 #include "spec/spec.hpp"
-#include "train/trainer.hpp"
+#include "train/feasible.hpp"
 
 // One action more than replay by priority takes.
 struct ManyActions {
@@ -18,6 +19,11 @@ HOTLOOP_ENV(ManyActions)
 namespace hotloop {
 namespace {
 
+TrainSpec spec_by(const std::string& algorithm, const std::string& env,
+                  const std::vector<std::string>& overrides = {}) {
+  return load_world_spec(env, &find_algorithm(algorithm), overrides);
+}
+
 std::string refusal(const std::string& name, const std::string& algorithm) {
   try {
     load_spec_or_world(name, algorithm);
@@ -28,25 +34,31 @@ std::string refusal(const std::string& name, const std::string& algorithm) {
 }
 
 TEST(WorldSpec, EveryAlgorithmHasGeneralSettings) {
-  for (std::size_t i = 0; i < kAlgorithmNames.size(); ++i) {
-    const auto algorithm = static_cast<Algorithm>(i);
-    const TrainSpec spec = load_world_spec("cartpole", algorithm);
-    EXPECT_EQ(spec.algorithm, algorithm);
-    EXPECT_EQ(spec.env, "cartpole");
-    EXPECT_EQ(spec.name, "cartpole");
-    EXPECT_NO_THROW(check_feasible(spec)) << kAlgorithmNames[i];
+  for (const Algorithm* algorithm : algorithms()) {
+    for (const char* env : {"cartpole", "pendulum"}) {
+      const bool discrete = find_env(env).spec->actions > 0;
+      if (!(discrete ? algorithm->facts().discrete : algorithm->facts().continuous)) continue;
+      const TrainSpec spec = load_world_spec(env, algorithm);
+      EXPECT_EQ(spec.algorithm, algorithm);
+      EXPECT_EQ(spec.env, env);
+      EXPECT_EQ(spec.name, env);
+      EXPECT_NO_THROW(check_feasible(spec)) << algorithm->name() << " on " << env;
+    }
   }
-  EXPECT_NO_THROW(check_feasible(load_world_spec("pendulum", Algorithm::ppo)));
+  for (const char* name : {"dqn", "ppo", "pqn", "sarsa"}) {
+    EXPECT_EQ(spec_by(name, "cartpole").algorithm->name(), name);
+  }
+  EXPECT_NO_THROW(check_feasible(spec_by("ppo", "pendulum")));
 }
 
 TEST(WorldSpec, TheAlgorithmFollowsTheActions) {
-  EXPECT_EQ(load_world_spec("cartpole", {}).algorithm, Algorithm::dqn);
-  EXPECT_EQ(load_world_spec("pendulum", {}).algorithm, Algorithm::ppo);
+  EXPECT_EQ(load_world_spec("cartpole", nullptr).algorithm->name(), "dqn");
+  EXPECT_EQ(load_world_spec("pendulum", nullptr).algorithm->name(), "ppo");
 }
 
 TEST(WorldSpec, OverridesApplyAfterThem) {
   const std::vector<std::string> overrides = {"run.steps=7777", "name=mine", "algo.batch=3"};
-  const TrainSpec spec = load_world_spec("cartpole", {}, overrides);
+  const TrainSpec spec = load_world_spec("cartpole", nullptr, overrides);
   EXPECT_EQ(spec.run.steps, 7777);
   EXPECT_EQ(spec.name, "mine");
   EXPECT_EQ(spec.learn.batch, 3);
@@ -55,7 +67,7 @@ TEST(WorldSpec, OverridesApplyAfterThem) {
 TEST(WorldSpec, ItsAlgorithmIsNotAnOverride) {
   const std::vector<std::string> overrides = {"algo.name=pqn"};
   try {
-    load_world_spec("cartpole", {}, overrides);
+    load_world_spec("cartpole", nullptr, overrides);
     FAIL() << "accepted";
   } catch (const UsageError& error) {
     EXPECT_NE(std::string(error.what()).find("choose one by --algo"), std::string::npos);
@@ -65,7 +77,7 @@ TEST(WorldSpec, ItsAlgorithmIsNotAnOverride) {
 TEST(WorldSpec, WhatNoMachineHasRoomForIsRefusedBeforehand) {
   const auto refused = [](const std::vector<std::string>& overrides) -> std::string {
     try {
-      check_feasible(load_world_spec("cartpole", Algorithm::dqn, overrides));
+      check_feasible(spec_by("dqn", "cartpole", overrides));
     } catch (const UsageError& error) {
       return error.what();
     }
@@ -78,10 +90,10 @@ TEST(WorldSpec, WhatNoMachineHasRoomForIsRefusedBeforehand) {
 }
 
 TEST(WorldSpec, PrioritiesLeaveRoomForSoManyActions) {
-  EXPECT_NO_THROW(check_feasible(load_world_spec("test_many_actions", Algorithm::dqn)));
+  EXPECT_NO_THROW(check_feasible(spec_by("dqn", "test_many_actions")));
   const std::vector<std::string> overrides = {"replay.prioritised=true"};
   try {
-    check_feasible(load_world_spec("test_many_actions", Algorithm::dqn, overrides));
+    check_feasible(spec_by("dqn", "test_many_actions", overrides));
     FAIL() << "accepted";
   } catch (const UsageError& error) {
     EXPECT_TRUE(std::string(error.what())
@@ -92,10 +104,10 @@ TEST(WorldSpec, PrioritiesLeaveRoomForSoManyActions) {
 
 TEST(WorldSpec, SolvedNeedsAThreshold) {
   std::vector<std::string> overrides = {"evaluation.stop_when_solved=true"};
-  EXPECT_NO_THROW(check_feasible(load_world_spec("cartpole", {}, overrides)));
-  EXPECT_THROW(check_feasible(load_world_spec("snake", {}, overrides)), UsageError);
+  EXPECT_NO_THROW(check_feasible(load_world_spec("cartpole", nullptr, overrides)));
+  EXPECT_THROW(check_feasible(load_world_spec("snake", nullptr, overrides)), UsageError);
   overrides.push_back("evaluation.threshold=20");
-  EXPECT_NO_THROW(check_feasible(load_world_spec("snake", {}, overrides)));
+  EXPECT_NO_THROW(check_feasible(load_world_spec("snake", nullptr, overrides)));
 }
 
 TEST(WorldSpec, AnAlgorithmIsForWorldsOnly) {

@@ -11,9 +11,9 @@
 #include <hotloop/error.hpp>
 
 #include "core/file.hpp"
+#include "tests/train/small_spec.hpp"
 #include "train/progress.hpp"
 #include "train/trainer.hpp"
-#include "tests/train/small_spec.hpp"
 
 namespace hotloop {
 namespace {
@@ -108,9 +108,10 @@ TEST_F(SuiteTest, AWorldMayBeGivenAnAlgorithm) {
                         "  - {title: a, set: [optimiser.learning_rate=0.001]}\n"
                         "  - {title: b, algo: sarsa}\n");
   const Suite suite = load_suite(path);
-  EXPECT_EQ(suite.rows[0].spec.algorithm, Algorithm::ppo);
-  EXPECT_EQ(suite.rows[1].spec.algorithm, Algorithm::sarsa);
-  EXPECT_EQ(to_yaml(suite.rows[1].spec), to_yaml(load_world_spec("cartpole", Algorithm::sarsa)));
+  EXPECT_EQ(suite.rows[0].spec.algorithm->name(), "ppo");
+  EXPECT_EQ(suite.rows[1].spec.algorithm->name(), "sarsa");
+  EXPECT_EQ(to_yaml(suite.rows[1].spec),
+            to_yaml(load_world_spec("cartpole", &find_algorithm("sarsa"))));
   EXPECT_NE(complaint("rows: [{spec: cartpole, algo: pqo}]").find("s.yaml:1: --algo pqo: unknown"),
             std::string::npos);
   EXPECT_NE(
@@ -199,7 +200,7 @@ TEST_F(SuiteTest, RunsEverySeedAndReportsMedians) {
   EXPECT_NE(one[0][0].params_hash, one[1][0].params_hash);
   // A run that fails is named and does not take the others with it.
   suite.rows[0].spec.optimiser.learning_rate = constant(1e6);
-  suite.rows[0].dqn(spec).loss = Loss::mse;
+  dqn(suite.rows[0].spec).loss = Loss::mse;
   suite.rows[0].spec.optimiser.kind = OptimiserKind::sgd;
   int failed = 0;
   options.on_failure = [&](const SuiteRow& row, std::uint64_t, const std::string& what) {
@@ -246,7 +247,7 @@ TEST_F(SuiteTest, GoesOnWithWhatIsThere) {
   EXPECT_EQ(to_json(second[0][0]), to_json(first[0][0])) << "read back whole";
   EXPECT_EQ(second[0][2].run_dir, folder_ + "/tiny/row-3");
   // Another spec under the same title.
-  suite.rows[0].dqn(spec).double_q = true;
+  dqn(suite.rows[0].spec).double_q = true;
   const SuiteResults third = run_suite(suite, options);
   EXPECT_EQ(earlier.size(), 1u);
   EXPECT_EQ(third[0][0].run_dir, folder_ + "/tiny/row-4");

@@ -2,7 +2,7 @@
 # launcher_test.sh ROOT WORK: the launchers, with a stand-in for CMake that writes a shell script
 # where the program belongs. Covers when a build happens, what reaches standard output, calls
 # through a symbolic link, paths with spaces, failed builds, simultaneous first calls, and the
-# installation of packages, or the advice to whoever cannot install any.
+# installation of packages, or the advice to those who cannot install any.
 
 source=$1
 work="$2/a path with spaces"
@@ -39,8 +39,10 @@ case $* in
     echo "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" >build/release/CMakeCache.txt
     touch build/release/build.ninja ;;
   *)
-    sleep 0.2
+    echo "[37/172] Building something"
+    sleep "${BUILD_SECONDS:-0.2}"
     echo "$*" >>"$WORK/builds"
+    case $* in *hotloop_bench*) touch "$WORK/tree/build/release/hotloop_bench" ;; esac
     [ -e "$WORK/edit" ] && mv "$WORK/edit" "$WORK/tree/src/core/"
     grep -q broken "$WORK/tree/src/core/a.cpp" && echo "a.cpp: broken" && exit 1
     cat >"$WORK/tree/build/release/hotloop" <<'PROGRAM'
@@ -108,13 +110,30 @@ contains "what tests install" "$(tail -n 1 "$work/installations")" "=300 chromiu
 rm -r "$tree/build" && : >"$work/builds"
 
 # Two simultaneous first calls share one build, and both run.
-"$tree/hotloop" one >"$work/one" 2>/dev/null &
-"$tree/hotloop" two >"$work/two" 2>/dev/null
+"$tree/hotloop" one >"$work/one" 2>"$work/stderr" &
+"$tree/hotloop" two >"$work/two" 2>>"$work/stderr"
 wait $!
 expect "exit code passed on" $? 7
 expect "simultaneous calls" "$(cat "$work/one" "$work/two")" "ran [one]ran [two]"
 expect "builds for two first calls" "$(builds)" 1
-contains "targets of the program" "$(cat "$work/builds")" "--target hotloop_cli hotloop_bench"
+contains "what the second call waits for" "$(cat "$work/stderr")" "waiting for another hotloop (process "
+case $(cat "$work/builds") in
+  *"--target hotloop_cli") ;;
+  *) expect "targets of the program" "$(cat "$work/builds")" "hotloop_cli alone" ;;
+esac
+
+# The benchmarks are built when they are asked for, and once.
+expect "output of a benchmark" "$("$tree/hotloop" bench x 2>/dev/null)" "ran [bench] [x]"
+contains "targets of a benchmark" "$(tail -n 1 "$work/builds")" "--target hotloop_cli hotloop_bench"
+"$tree/hotloop" bench >/dev/null 2>&1
+expect "builds for two calls of a benchmark" "$(builds)" 2
+rm -r "$tree/build" && : >"$work/builds"
+
+# On a terminal the build shows how far it is.
+said=$(BUILD_SECONDS=1.2 script -qec "'$tree/hotloop' x" /dev/null)
+contains "counter of a build" "$said" "37 of 172 files"
+contains "output after the counter" "$said" "ran [x]"
+expect "builds on a terminal" "$(builds)" 1
 
 # The fast path, from elsewhere and through a symbolic link; arguments arrive as they were.
 ln -s "$tree/hotloop" "$work/elsewhere/link"
@@ -165,7 +184,7 @@ before=$(builds)
 "$tree/hotloop" >/dev/null 2>&1
 expect "builds of the program after the tests" "$(builds)" "$before"
 
-# A checkout that was moved is configured and built anew.
+# A checkout that was moved is configured and built again.
 mv "$tree" "$work/moved" && ln -s "$work/moved" "$tree"
 expect "output after a move" "$("$work/moved/hotloop" x 2>/dev/null)" "ran [x]"
 expect "builds after a move" "$(builds)" $((before + 1))

@@ -10,6 +10,7 @@
 
 #include <hotloop/error.hpp>
 
+#include "algo/common/rounds.hpp"
 #include "algo/dqn/learner.hpp"
 #include "tests/allocations.hpp"
 #include "tests/train/small_spec.hpp"
@@ -83,7 +84,7 @@ std::vector<float> parameters_after(const TrainSpec& spec) {
 std::vector<float> pipelined_slowly(const TrainSpec& spec) {
   BatchEnv env(make_worlds(spec.world(), spec.envs), spec.envs, spec.run.seed, Purpose::world);
   env.reset();
-  DqnLearner learner(spec);
+  DqnLearner learner(spec, world_facts(spec.world()), spec.run.seed);
   learner.begin(env.obs(), env.mask());
   ThreadTeam team(1);
   Actions actions(env.spec(), spec.envs);
@@ -154,7 +155,7 @@ TEST(Trainer, PipelinedUpdatesComeARoundLater) {
   spec.learn.pipelined = true;
   Trainer trainer(spec);
   while (!trainer.done()) {
-    const std::int64_t owed = owed_updates(spec.q, trainer.counters().train_events);
+    const std::int64_t owed = owed_updates(spec.learn, trainer.counters().train_events);
     trainer.round();
     ASSERT_EQ(trainer.counters().updates, owed);
   }
@@ -202,8 +203,8 @@ TEST(Trainer, MakesExactlyTheDeclaredUpdates) {
               std::llround(std::floor(rounds * every * per_step + 1e-6)));
   }
   TrainSpec zoo = small_spec();
-  zoo.envs = 1, zoo.learn.train_every = 256, zoo.learn.updates_per_step = 0.5, zoo.learn.learning_starts = 1000,
-  zoo.run.steps = 50'000;
+  zoo.envs = 1, zoo.learn.train_every = 256, zoo.learn.updates_per_step = 0.5,
+  zoo.learn.learning_starts = 1000, zoo.run.steps = 50'000;
   EXPECT_EQ(declared_updates(zoo, zoo.run.steps), 192 * 128);  // rounds 4 to 195
 }
 
@@ -217,7 +218,7 @@ TEST(Trainer, SameSeedSameBitsOtherSeedOtherBits) {
 
 TEST(Trainer, ResultDoesNotDependOnThreads) {
   TrainSpec spec = small_spec();
-  spec.envs = 100;     // four blocks of lanes to act on
+  spec.envs = 100;         // four blocks of lanes to act on
   spec.learn.batch = 260;  // three shards to learn on
   spec.learn.train_every = 100;
   spec.learn.updates_per_step = 0.1;
@@ -251,8 +252,8 @@ TEST(Trainer, TheLargestRewardMayBeALoss) {
   spec.env = "acrobot";
   Trainer trainer(spec);
   trainer.round();
-  EXPECT_EQ(trainer.rewards().least, -1);
-  EXPECT_EQ(trainer.rewards().most, 0);
+  EXPECT_EQ(trainer.rewards().lowest, -1);
+  EXPECT_EQ(trainer.rewards().highest, 0);
   EXPECT_EQ(trainer.rewards().largest(), 1);
 }
 

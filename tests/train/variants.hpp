@@ -69,7 +69,8 @@ inline std::vector<Variant> variants() {
        }},
       {"layer_norm", [](TrainSpec& s) { s.net.layer_norm = true; }},
       {"boltzmann", [](TrainSpec& s) { dqn(s).explore.kind = Explore::boltzmann; }},
-      {"normalised", [](TrainSpec& s) { s.learn.normalise_obs = s.learn.normalise_rewards = true; }},
+      {"normalised",
+       [](TrainSpec& s) { s.learn.normalise_obs = s.learn.normalise_rewards = true; }},
       {"branches",
        [](TrainSpec& s) {
          s.env = "sfc";
@@ -95,7 +96,8 @@ inline std::vector<Variant> variants() {
        }},
       {"pipelined_everything",
        [](TrainSpec& s) {
-         s.learn.pipelined = dqn(s).double_q = dqn(s).replay.prioritised = s.learn.normalise_obs = true;
+         s.learn.pipelined = dqn(s).double_q = dqn(s).replay.prioritised = s.learn.normalise_obs =
+             true;
          s.learn.normalise_rewards = dqn(s).replay.newest = true;
          dqn(s).n_step = 3;
          s.net.noisy = Noisy::all;

@@ -9,9 +9,10 @@
 #include <map>
 #include <stdexcept>
 
+#include "algo/common/rounds.hpp"
 #include "record/checkpoint.hpp"
-#include "train/trainer.hpp"
 #include "tests/allocations.hpp"
+#include "train/trainer.hpp"
 
 namespace hotloop {
 namespace {
@@ -75,10 +76,7 @@ TEST_P(EveryVariant, DoesNotDependOnThreads) {
   spec.learn.train_every = 80;
   spec.learn.batch = 160;  // two shards
   spec.learn.updates_per_step = 0.05;
-  if (spec.algorithm != Algorithm::dqn) {
-    spec.learn.train_every = rollout(spec).n_steps * spec.envs;
-    spec.learn.updates_per_step = static_cast<double>(rollout(spec).n_epochs) / spec.learn.batch;
-  }
+  spec.algorithm->derive(spec);  // those that learn from rollouts follow them
   Trainer one(spec);
   finish(one);
   for (const int threads : {2, 3}) {
@@ -123,8 +121,10 @@ TEST_P(EveryVariant, TakesNoMaskedAction) {
   spec.env_options.clear();
   if (!spec.net.branches.empty()) spec.net.branches = {{"h", {"state"}, {"dense 8"}}};
   spec.net.value_from.clear();
-  ppo(spec).part_weights.clear();
-  ppo(spec).std_source = StdSource::state_independent;
+  if (auto* options = std::any_cast<PpoOptions>(&spec.options)) {
+    options->part_weights.clear();
+    options->std_source = StdSource::state_independent;
+  }
   Trainer trainer(spec);
   finish(trainer);  // the world throws if a forbidden action is taken
   EXPECT_GT(trainer.counters().episodes, 0);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <hotloop/error.hpp>
 
 #include "algo/common/algorithm.hpp"
 #include "memory/staged_steps.hpp"
@@ -125,6 +126,14 @@ void check_replay(const ReplayOptions& r, int n_step, const AgentSpec& spec,
             l.accumulate > 1 ? fmt::format(" times algo.accumulate ({})", l.accumulate) : ""));
   }
   violations.check_schedule("replay.beta", r.beta);
+}
+
+void check_priorities(const ReplayOptions& r, std::string_view env, const EnvSpec& spec) {
+  if (!r.prioritised || spec.actions <= Replay::kMostActionsByPriority) return;
+  throw UsageError(fmt::format(
+      "replay.prioritised: {} has {} actions, but a transition stored by priority has room for the "
+      "number of one among {} at most; uniform replay takes any",
+      env, spec.actions, Replay::kMostActionsByPriority));
 }
 
 ReplayShape replay_shape(const ReplayOptions& r, int n_step, bool truncation_ends,

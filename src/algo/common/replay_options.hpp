@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "algo/common/agent_spec.hpp"
 #include "algo/common/key.hpp"
@@ -25,6 +26,8 @@ Keys replay_keys(ReplayOptions& options);
 Keys replay_learning_keys(AgentSpec& spec);
 void check_replay(const ReplayOptions& options, int n_step, const AgentSpec& spec,
                   Violations& violations);
+// Throws UsageError if transitions of this environment cannot be stored by priority.
+void check_priorities(const ReplayOptions& options, std::string_view env, const EnvSpec& spec);
 
 ReplayShape replay_shape(const ReplayOptions& options, int n_step, bool truncation_ends,
                          const AgentSpec& spec, const WorldFacts& world);

@@ -148,7 +148,9 @@ class DqnAlgorithm final : public Algorithm {
 
   void derive(AgentSpec& spec) const override {
     std::int64_t& capacity = options_of<DqnOptions>(spec).replay.capacity;
-    if (capacity >= spec.envs) capacity -= capacity % spec.envs;
+    const std::int64_t usable = capacity - capacity % spec.envs;
+    // Too little is refused as it was given.
+    if (usable >= std::int64_t{spec.learn.batch} * spec.learn.accumulate) capacity = usable;
   }
 
   void check(const AgentSpec& spec, Violations& violations) const override {
@@ -179,6 +181,11 @@ class DqnAlgorithm final : public Algorithm {
       }
     }
     check_exploration(o.explore, spec, violations);
+  }
+
+  void check_world(const AgentSpec& spec, std::string_view env,
+                   const WorldFacts& world) const override {
+    check_priorities(own(spec).replay, env, world.spec);
   }
 
   std::string describe(const AgentSpec& spec) const override {

@@ -15,7 +15,10 @@ QHead q_head(const WorldFacts& world) { return {.actions = world.spec.actions}; 
 
 }  // namespace
 
-void PqnAlgorithm::set_defaults(AgentSpec& spec) const { spec.options = PqnOptions{}; }
+void PqnAlgorithm::set_defaults(AgentSpec& spec) const {
+  spec.options = PqnOptions{};
+  spec.net.layer_norm = true;  // what it has instead of a target network
+}
 
 Keys PqnAlgorithm::keys(AgentSpec& spec) const {
   auto& o = options_of<PqnOptions>(spec);

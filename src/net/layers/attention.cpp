@@ -2,10 +2,12 @@
 //
 //   t_i = tanh(W h_i + b),  s_i = v . t_i + c,  w = softmax(s),  y = sum of w_i h_i
 //   dw_i = dy . h_i,  ds_i = w_i (dw_i - sum over j of w_j dw_j),  dh_i = w_i dy + what W hands back
+#include "net/layers/attention.hpp"
+
 #include <cmath>
 
+#include "net/initialise.hpp"
 #include "net/lane_arrays.hpp"
-#include "net/layers/layer_kernels.hpp"
 
 namespace hotloop {
 namespace {
@@ -67,23 +69,26 @@ void add_weighted(const AttentionLayer& layer, const float* w, const float* dy, 
   }
 }
 
-}  // namespace
+class AttentionKernel final : public LayerKernel {
+ public:
+  explicit AttentionKernel(const AttentionLayer& layer)
+      : layer_(layer), hidden_(make_kernel(layer.hidden)), score_(make_kernel(layer.score)) {}
+  void forward(const ForwardBlock& block) const override;
+  void forward_one(const float* parameters, const float* x, float* y, float* inner) const override;
+  void backward(const BackwardBlock& block) const override;
 
-// Inside: t [rows, units], then w [rows]. The scratch: that of the two dense layers, ds [rows], dt.
-LayerMemory memory_of(const AttentionLayer& layer) {
-  const int inner = layer.hidden.outputs() + layer.rows();
-  return {.scratch = memory_of(layer.hidden).scratch + memory_of(layer.score).scratch +
-                     static_cast<std::size_t>(inner) * kLanes,
-          .inner = inner};
-}
+ private:
+  AttentionLayer layer_;
+  std::shared_ptr<const LayerKernel> hidden_, score_;
+};
 
 void AttentionKernel::forward(const ForwardBlock& b) const {
   ForwardBlock hidden = b, score = b;
   hidden.y = b.inner;
   score.x = b.inner;
   score.y = b.inner + layer_.hidden.outputs() * kLanes;
-  hidden_.forward(hidden);
-  score_.forward(score);
+  hidden_->forward(hidden);
+  score_->forward(score);
   with_width(b.width, [&]<int kWidth>() {
     softmax<kWidth>(layer_.rows(), score.y);
     weighted_sum<kWidth>(layer_, b.x, score.y, b.y);
@@ -94,8 +99,8 @@ void AttentionKernel::forward_one(const float* parameters, const float* x, float
                                   float* inner) const {
   const int rows = layer_.rows(), width = layer_.width();
   float* w = inner + layer_.hidden.outputs();
-  hidden_.forward_one(parameters, x, inner, nullptr);
-  score_.forward_one(parameters, inner, w, nullptr);
+  hidden_->forward_one(parameters, x, inner, nullptr);
+  score_->forward_one(parameters, inner, w, nullptr);
   Eigen::Map<Eigen::ArrayXf> weights(w, rows);
   weights = (weights - weights.maxCoeff()).exp();
   weights /= weights.sum();
@@ -113,11 +118,46 @@ void AttentionKernel::backward(const BackwardBlock& b) const {
   float* dt = ds + layer_.rows() * kLanes;
   with_width(b.width, [&]<int kWidth>() { score_gradient<kWidth>(layer_, b.x, w, b.dy, ds); });
   score.x = b.inner, score.y = w, score.dy = ds, score.dx = dt;
-  score_.backward(score);
+  score_->backward(score);
   hidden.y = b.inner, hidden.dy = dt;
-  hidden_.backward(hidden);
+  hidden_->backward(hidden);
   if (b.dx == nullptr) return;
   with_width(b.width, [&]<int kWidth>() { add_weighted<kWidth>(layer_, w, b.dy, b.dx); });
+}
+
+}  // namespace
+
+AttentionLayer attention_layer(int rows, int width, int units) {
+  return {.hidden = {.rows = rows, .in = width, .out = units, .activation = Activation::tanh},
+          .score = {.rows = rows, .in = units, .out = 1}};
+}
+
+void each_tensor(AttentionLayer& layer, const TensorVisitor& visit) {
+  each_tensor(layer.hidden, InnerTensors("hidden", visit));
+  each_tensor(layer.score, InnerTensors("score", visit));
+}
+
+void initialise(const AttentionLayer& layer, Initialiser init, const Draws& draws,
+                float* parameters) {
+  initialise(layer.hidden, init, draws, parameters);
+  initialise(layer.score, init, draws.after(layer.hidden.out), parameters);
+}
+
+double multiply_adds(const AttentionLayer& layer) {
+  return multiply_adds(layer.hidden) + multiply_adds(layer.score) +
+         1.0 * layer.rows() * layer.width();
+}
+
+// Inside: t [rows, units], then w [rows]. The scratch: that of the two dense layers, ds [rows], dt.
+LayerMemory memory_of(const AttentionLayer& layer) {
+  const int inner = layer.hidden.outputs() + layer.rows();
+  return {.scratch = memory_of(layer.hidden).scratch + memory_of(layer.score).scratch +
+                     static_cast<std::size_t>(inner) * kLanes,
+          .inner = inner};
+}
+
+std::shared_ptr<const LayerKernel> make_kernel(const AttentionLayer& layer) {
+  return std::make_shared<AttentionKernel>(layer);
 }
 
 }  // namespace hotloop

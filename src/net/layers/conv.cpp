@@ -6,11 +6,15 @@
 //
 // for each position p in turn. What would lie beyond the border is left out: rows of the filter
 // above and below, columns of both matrices on the left and on the right.
+#include "net/layers/conv.hpp"
+
 #include <Eigen/Core>
 #include <algorithm>
+#include <array>
 
-#include "net/layers/activation.hpp"
-#include "net/layers/layer_kernels.hpp"
+#include "net/initialise.hpp"
+#include "net/kernels/activation.hpp"
+#include "net/kernels/product.hpp"
 
 namespace hotloop {
 namespace {
@@ -63,7 +67,27 @@ int input_of(const ConvLayer& layer, const Tap& tap) {
 
 int row_stride(const ConvLayer& layer) { return round_up(layer.width * layer.in, kLaneStep); }
 
-}  // namespace
+class ConvKernel final : public LayerKernel {
+ public:
+  explicit ConvKernel(const ConvLayer& layer);
+  void forward(const ForwardBlock& block) const override;
+  void forward_one(const float* parameters, const float* x, float* y, float* inner) const override;
+  void backward(const BackwardBlock& block) const override;
+
+ private:
+  // For a block of some width, and the neighbours of a position within one row of the grid (three,
+  // at the border two, in a grid of one column one): Z = W X, Z += W X, dX += W' dZ, dW += dZ X'.
+  struct Products {
+    Product forward, add_forward, add_input_gradient, add_weight_gradient;
+  };
+  const Products& products(int width, int neighbours) const {
+    return products_[width / kLaneStep - 1][neighbours - 1];
+  }
+  void weight_gradient(const BackwardBlock& block) const;  // dy is dz
+
+  ConvLayer layer_;
+  std::array<std::array<Products, 3>, kLanes / kLaneStep> products_;  // [width / 8 - 1][count - 1]
+};
 
 ConvKernel::ConvKernel(const ConvLayer& layer) : layer_(layer) {
   for (int width = kLaneStep; width <= kLanes; width += kLaneStep) {
@@ -99,13 +123,6 @@ ConvKernel::ConvKernel(const ConvLayer& layer) : layer_(layer) {
   }
 }
 
-// GELU keeps its slope. The scratch is X as rows, those of one grid row after those of another:
-// [height][kLanes][row_stride].
-LayerMemory memory_of(const ConvLayer& layer) {
-  return {.kept = layer.activation == Activation::gelu ? layer.outputs() : 0,
-          .scratch = static_cast<std::size_t>(layer.height) * kLanes * row_stride(layer)};
-}
-
 void ConvKernel::forward(const ForwardBlock& b) const {
   const float* weight = b.parameters + layer_.weight;
   each_tap(layer_, [&](const Tap& tap) {
@@ -137,13 +154,25 @@ void ConvKernel::forward_one(const float* parameters, const float* x, float* y, 
 }
 
 void ConvKernel::backward(const BackwardBlock& b) const {
-  const int stride = row_stride(layer_);
   for (int position = 0; position < layer_.positions(); ++position) {
     const std::size_t at = static_cast<std::size_t>(position) * layer_.out * kLanes;
-    backward_through_activation(layer_.activation, b.y + at,
-                                b.kept == nullptr ? nullptr : b.kept + at, layer_.out, b.width,
-                                b.dy + at, b.gradient + layer_.bias, b.accumulate || position > 0);
+    backward_through_activation(
+        layer_.activation, b.y + at, b.kept == nullptr ? nullptr : b.kept + at, layer_.out, b.width,
+        b.dy + at, b.gradient_of(layer_.bias), b.accumulate || position > 0);
   }
+  if (b.gradient != nullptr) weight_gradient(b);
+  if (b.dx == nullptr) return;
+  std::fill_n(b.dx, layer_.inputs() * kLanes, 0.0f);
+  each_tap(layer_, [&](const Tap& tap) {
+    const float* dz = b.dy + static_cast<std::size_t>(tap.position) * layer_.out * kLanes;
+    products(b.width, tap.count)
+        .add_input_gradient(dz, b.parameters + layer_.weight + tap.weight,
+                            b.dx + input_of(layer_, tap) * kLanes);
+  });
+}
+
+void ConvKernel::weight_gradient(const BackwardBlock& b) const {
+  const int stride = row_stride(layer_);
   for (int row = 0; row < layer_.height; ++row) {
     const int features = layer_.width * layer_.in;
     lanes_to_rows(b.x + row * features * kLanes, b.width, features,
@@ -153,20 +182,43 @@ void ConvKernel::backward(const BackwardBlock& b) const {
   for (int o = 0; !b.accumulate && o < layer_.out; ++o) {
     std::fill_n(gradient + o * layer_.stride, layer_.fan_in(), 0.0f);
   }
-  if (b.dx != nullptr) std::fill_n(b.dx, layer_.inputs() * kLanes, 0.0f);
   each_tap(layer_, [&](const Tap& tap) {
     const float* dz = b.dy + static_cast<std::size_t>(tap.position) * layer_.out * kLanes;
     products(b.width, tap.count)
         .add_weight_gradient(b.scratch + tap.row * kLanes * stride + tap.column * layer_.in, dz,
                              gradient + tap.weight);
   });
-  if (b.dx == nullptr) return;
-  each_tap(layer_, [&](const Tap& tap) {
-    const float* dz = b.dy + static_cast<std::size_t>(tap.position) * layer_.out * kLanes;
-    products(b.width, tap.count)
-        .add_input_gradient(dz, b.parameters + layer_.weight + tap.weight,
-                            b.dx + input_of(layer_, tap) * kLanes);
-  });
+}
+
+}  // namespace
+
+void each_tensor(ConvLayer& layer, const TensorVisitor& visit) {
+  layer.stride = padded_row(layer.fan_in());
+  visit.matrix("weight", layer.weight, layer.out, layer.fan_in());
+  visit.vector("bias", layer.bias, layer.out);
+}
+
+// `in` counts the 9 * channels numbers that an output adds up, and `out` the 9 * channels outputs that
+// an input meets; it is orthogonal as a matrix [channels out, 9 * channels].
+void initialise(const ConvLayer& layer, Initialiser init, const Draws& draws, float* parameters) {
+  initialise(Affine{layer.fan_in(), layer.out, 9 * layer.out, layer.stride, layer.activation,
+                    parameters + layer.weight, parameters + layer.bias},
+             init, draws);
+}
+
+double multiply_adds(const ConvLayer& layer) {
+  return 1.0 * layer.positions() * layer.fan_in() * layer.out;
+}
+
+// GELU keeps its slope. The scratch is X as rows, those of one grid row after those of another:
+// [height][kLanes][row_stride].
+LayerMemory memory_of(const ConvLayer& layer) {
+  return {.kept = layer.activation == Activation::gelu ? layer.outputs() : 0,
+          .scratch = static_cast<std::size_t>(layer.height) * kLanes * row_stride(layer)};
+}
+
+std::shared_ptr<const LayerKernel> make_kernel(const ConvLayer& layer) {
+  return std::make_shared<ConvKernel>(layer);
 }
 
 }  // namespace hotloop

@@ -9,13 +9,19 @@
 //
 // Going back source by source, each dz[s] is loaded once for both da and dw, and nothing but dw is
 // written per edge; the lanes of four edges are added up together.
+#include "net/layers/dag.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <tuple>
+#include <vector>
 
-#include "net/layers/activation_formulas.hpp"
+#include "graph/generators.hpp"
+#include "graph/numpy_random.hpp"
+#include "net/initialise.hpp"
+#include "net/kernels/activation_formulas.hpp"
 #include "net/lane_arrays.hpp"
-#include "net/layers/layer_kernels.hpp"
 
 namespace hotloop {
 namespace {
@@ -34,7 +40,40 @@ const float* slope_at(const BackwardBlock& b, int place) {
   return b.kept == nullptr ? nullptr : b.kept + place;
 }
 
-}  // namespace
+class DagKernel final : public LayerKernel {
+ public:
+  explicit DagKernel(const DagLayer& layer);
+  void forward(const ForwardBlock& block) const override;
+  void forward_one(const float* parameters, const float* x, float* y, float* inner) const override;
+  void backward(const BackwardBlock& block) const override;
+
+ private:
+  // One neuron and the stretch of edges that it adds up: into it on the way forward, out of it on the
+  // way back.
+  struct Step {
+    std::int32_t node, first, last;
+  };
+  struct OutEdge {
+    std::int32_t target;  // where its dz begins
+    std::int32_t number;
+  };
+  template <Activation kActivation, int kWidth>
+  void compute(std::span<const Step> steps, const ForwardBlock& block, float* rows,
+               int first) const;
+  // kLearns: the gradient of the parameters is wanted.
+  template <Activation kActivation, int kWidth, bool kLearns>
+  void output_deltas(const BackwardBlock& block) const;
+  template <Activation kActivation, int kWidth, bool kLearns>
+  void hidden_deltas(const BackwardBlock& block) const;
+  template <bool kLearns>
+  void all_deltas(const BackwardBlock& block) const;
+
+  DagLayer layer_;
+  std::vector<Step> forward_;          // hidden neurons in order, then outputs; edges by number
+  std::vector<std::int32_t> sources_;  // [edges], where the row of the source begins
+  std::vector<Step> backward_;         // hidden neurons in reverse order, then inputs
+  std::vector<OutEdge> out_edges_;     // [edges], by source as in backward_
+};
 
 DagKernel::DagKernel(const DagLayer& layer) : layer_(layer) {
   const Graph& graph = *layer.graph;
@@ -59,13 +98,6 @@ DagKernel::DagKernel(const DagLayer& layer) : layer_(layer) {
   for (auto step = forward_.rbegin() + graph.outputs; step != forward_.rend(); ++step)
     add(step->node);
   for (int node = 0; node < graph.inputs; ++node) add(node);
-}
-
-// The scratch is dz [computed][kLanes].
-LayerMemory memory_of(const DagLayer& layer) {
-  return {.kept = layer.activation == Activation::gelu ? layer.computed() : 0,
-          .scratch = static_cast<std::size_t>(layer.computed()) * kLanes,
-          .inner = layer.graph->nodes - layer.graph->outputs};
 }
 
 template <Activation kActivation, int kWidth>
@@ -127,10 +159,10 @@ void DagKernel::forward_one(const float* parameters, const float* x, float* y, f
   });
 }
 
-template <Activation kActivation, int kWidth>
+template <Activation kActivation, int kWidth, bool kLearns>
 void DagKernel::output_deltas(const BackwardBlock& b) const {
   constexpr int kVecs = kWidth / kVec;
-  float* bias = b.gradient + layer_.bias;
+  float* bias = b.gradient_of(layer_.bias);
   const int first = layer_.graph->hidden();  // rank of the first output among those that compute
   for (int o = 0; o < layer_.outputs(); ++o) {
     Vec db = {};
@@ -141,15 +173,15 @@ void DagKernel::output_deltas(const BackwardBlock& b) const {
       store(b.scratch + inner, dz);
       db += dz;
     }
-    if (layer_.train_biases) bias[first + o] += sum(db);
+    if (kLearns && layer_.train_biases) bias[first + o] += sum(db);
   }
 }
 
-template <Activation kActivation, int kWidth>
+template <Activation kActivation, int kWidth, bool kLearns>
 void DagKernel::hidden_deltas(const BackwardBlock& b) const {
   constexpr int kVecs = kWidth / kVec;
-  float* weight_gradient = b.gradient + layer_.weight;
-  float* bias = b.gradient + layer_.bias;
+  float* weight_gradient = b.gradient_of(layer_.weight);
+  float* bias = b.gradient_of(layer_.bias);
   const int inputs = layer_.graph->inputs;
   const float* weight = b.parameters + layer_.weight;
   const OutEdge* edges = out_edges_.data();
@@ -165,11 +197,12 @@ void DagKernel::hidden_deltas(const BackwardBlock& b) const {
       for (int i = 0; i < kVecs; ++i) {
         const Vec d = load(dz + i * kVec);
         da[i] = multiply_add(w, d, da[i]);
-        dw = multiply_add(a[i], d, dw);
+        if constexpr (kLearns) dw = multiply_add(a[i], d, dw);
       }
       return dw;
     };
     int e = step.first;
+    for (; !kLearns && e < step.last; ++e) through(edges[e]);
     for (; e + 4 <= step.last; e += 4) {
       const Vec first = through(edges[e]), second = through(edges[e + 1]),
                 third = through(edges[e + 2]), fourth = through(edges[e + 3]);
@@ -190,22 +223,110 @@ void DagKernel::hidden_deltas(const BackwardBlock& b) const {
       store(deltas + at + i * kVec, dz);
       db += dz;
     }
-    if (layer_.train_biases) bias[step.node - inputs] += sum(db);
+    if (kLearns && layer_.train_biases) bias[step.node - inputs] += sum(db);
   }
 }
 
+template <bool kLearns>
+void DagKernel::all_deltas(const BackwardBlock& b) const {
+  with_activation(layer_.activation, [&]<Activation kActivation>() {
+    with_width(b.width, [&]<int kWidth>() {
+      layer_.activate_outputs ? output_deltas<kActivation, kWidth, kLearns>(b)
+                              : output_deltas<Activation::linear, kWidth, kLearns>(b);
+      hidden_deltas<kActivation, kWidth, kLearns>(b);
+    });
+  });
+}
+
 void DagKernel::backward(const BackwardBlock& b) const {
+  if (b.gradient == nullptr) return all_deltas<false>(b);
   if (!b.accumulate) {
     std::fill_n(b.gradient + layer_.weight, layer_.graph->edges(), 0.0f);
     std::fill_n(b.gradient + layer_.bias, layer_.computed(), 0.0f);
   }
-  with_activation(layer_.activation, [&]<Activation kActivation>() {
-    with_width(b.width, [&]<int kWidth>() {
-      layer_.activate_outputs ? output_deltas<kActivation, kWidth>(b)
-                              : output_deltas<Activation::linear, kWidth>(b);
-      hidden_deltas<kActivation, kWidth>(b);
-    });
-  });
+  all_deltas<true>(b);
+}
+
+// Normal with standard deviation 0.1, in the order and with the random numbers of the Small-World topology
+// DQN, from the seed of the graph. For every neuron, inputs too, a bias and then a weight for each predecessor. The biases of inputs mean
+// nothing, but have their random number.
+void initialise_small_world(const DagLayer& layer, float* weight, float* bias) {
+  const Graph& graph = *layer.graph;
+  NumpyRandom random(layer.seed);
+  const auto draw = [&] { return static_cast<float>(0.1 * random.normal()); };
+  for (int node = 0; node < graph.nodes; ++node) {
+    const float b = draw();
+    if (!graph.is_input(node)) bias[node - graph.inputs] = b;
+    for (int e = graph.first[node]; e < graph.first[node + 1]; ++e) weight[e] = draw();
+  }
+}
+
+// Each neuron draws from its own stream, as each row of a dense layer does.
+}  // namespace
+
+int DagLayer::inputs() const { return graph->inputs; }
+int DagLayer::outputs() const { return graph->outputs; }
+int DagLayer::computed() const { return graph->nodes - graph->inputs; }
+
+bool DagLayer::operator==(const DagLayer& other) const {
+  const auto rest = [](const DagLayer& l) {
+    return std::tuple(l.activation, l.activate_outputs, l.train_biases, l.seed, l.weight, l.bias);
+  };
+  return *graph == *other.graph && rest(*this) == rest(other);
+}
+
+DagLayer dag_layer(const GraphOptions& options, Activation activation, int in, int out) {
+  return {.graph = std::make_shared<const Graph>(generate_graph(options, in, out)),
+          .activation = activation,
+          .activate_outputs = options.activate_outputs,
+          .train_biases = options.train_biases,
+          .seed = options.seed};
+}
+
+void each_tensor(DagLayer& layer, const TensorVisitor& visit) {
+  visit.vector("weight", layer.weight, layer.graph->edges());
+  visit.vector("bias", layer.bias, layer.computed());
+}
+
+// `in` counts the predecessors of the neuron that a weight leads to, and `out` the successors of the one
+// it comes from. There is no matrix to be orthogonal: `orthogonal` is the same as `he`.
+void initialise(const DagLayer& layer, Initialiser init, const Draws& draws, float* parameters) {
+  const Graph& graph = *layer.graph;
+  float* weight = parameters + layer.weight;
+  float* bias = parameters + layer.bias;
+  if (init == Initialiser::small_world) return initialise_small_world(layer, weight, bias);
+  std::vector<int> successors(graph.nodes);
+  for (const int source : graph.sources) ++successors[source];
+  for (int node = graph.inputs; node < graph.nodes; ++node) {
+    Rng rng = draws.row(node - graph.inputs);
+    const int in = std::max(1, graph.first[node + 1] - graph.first[node]);
+    const double bound = 1 / std::sqrt(in), sigma = std::sqrt(2.0 / in);
+    for (int e = graph.first[node]; e < graph.first[node + 1]; ++e) {
+      if (init == Initialiser::pytorch) {
+        weight[e] = static_cast<float>(rng.uniform(-bound, bound));
+      } else if (init == Initialiser::glorot) {
+        const double glorot = std::sqrt(6.0 / (in + successors[graph.sources[e]]));
+        weight[e] = static_cast<float>(rng.uniform(-glorot, glorot));
+      } else {
+        weight[e] = static_cast<float>(sigma * rng.normal());
+      }
+    }
+    if (init == Initialiser::pytorch)
+      bias[node - graph.inputs] = static_cast<float>(rng.uniform(-bound, bound));
+  }
+}
+
+double multiply_adds(const DagLayer& layer) { return layer.graph->edges(); }
+
+// The scratch is dz [computed][kLanes].
+LayerMemory memory_of(const DagLayer& layer) {
+  return {.kept = layer.activation == Activation::gelu ? layer.computed() : 0,
+          .scratch = static_cast<std::size_t>(layer.computed()) * kLanes,
+          .inner = layer.graph->nodes - layer.graph->outputs};
+}
+
+std::shared_ptr<const LayerKernel> make_kernel(const DagLayer& layer) {
+  return std::make_shared<DagKernel>(layer);
 }
 
 }  // namespace hotloop

@@ -1,17 +1,43 @@
 // Dense layers, for each row of a sample: Y = act(W X + b); dZ = dY act'(Z), db = sum dZ, dW = dZ X',
 // dX = W' dZ.
+#include "net/layers/dense.hpp"
+
 #include <Eigen/Core>
 #include <algorithm>
+#include <array>
 
-#include "net/layers/activation.hpp"
-#include "net/layers/layer_kernels.hpp"
+#include "net/initialise.hpp"
+#include "net/kernels/activation.hpp"
+#include "net/kernels/product.hpp"
 
 namespace hotloop {
 namespace {
 
 constexpr int kPanel = 256;  // inputs; times 32 lanes 32 KiB
 
-}  // namespace
+class DenseKernel final : public LayerKernel {
+ public:
+  explicit DenseKernel(const DenseLayer& layer);
+  void forward(const ForwardBlock& block) const override;
+  void forward_one(const float* parameters, const float* x, float* y, float* inner) const override;
+  void backward(const BackwardBlock& block) const override;
+
+ private:
+  // For a block of some width: Z = W X, dX = W' dZ, dW = dZ X', dW += dZ X'. The gradient of W goes
+  // over panels of inputs, so that a panel of X stays in the first-level cache while all of dZ meets
+  // it.
+  struct WeightGradient {
+    Product set, add;
+  };
+  struct Products {
+    Product forward, input_gradient;
+    WeightGradient panel, rest;
+  };
+  const Products& products(int width) const { return products_[width / kLaneStep - 1]; }
+
+  DenseLayer layer_;
+  std::array<Products, kLanes / kLaneStep> products_;  // [width / 8 - 1]
+};
 
 DenseKernel::DenseKernel(const DenseLayer& layer) : layer_(layer) {
   for (std::size_t i = 0; i < products_.size(); ++i) {
@@ -49,13 +75,6 @@ DenseKernel::DenseKernel(const DenseLayer& layer) : layer_(layer) {
   }
 }
 
-// GELU keeps its slope. The scratch is one row of x of each sample, [kLanes][stride]; nobody writes its
-// padding, which stays zero.
-LayerMemory memory_of(const DenseLayer& layer) {
-  return {.kept = layer.activation == Activation::gelu ? layer.outputs() : 0,
-          .scratch = static_cast<std::size_t>(kLanes) * layer.stride};
-}
-
 void DenseKernel::forward(const ForwardBlock& b) const {
   for (int row = 0; row < layer_.rows; ++row) {
     float* y = b.y + row * layer_.out * kLanes;
@@ -86,19 +105,65 @@ void DenseKernel::backward(const BackwardBlock& b) const {
     float* dz = b.dy + out;
     backward_through_activation(layer_.activation, b.y + out,
                                 b.kept == nullptr ? nullptr : b.kept + out, layer_.out, b.width, dz,
-                                b.gradient + layer_.bias, add);
-    lanes_to_rows(b.x + in, b.width, layer_.in, b.scratch, layer_.stride);
-    for (int i = 0; i < layer_.stride; i += kPanel) {
-      const WeightGradient& dw = i + kPanel <= layer_.stride ? p.panel : p.rest;
-      (add ? dw.add : dw.set)(b.scratch + i, dz, b.gradient + layer_.weight + i);
+                                b.gradient_of(layer_.bias), add);
+    if (b.gradient != nullptr) {
+      lanes_to_rows(b.x + in, b.width, layer_.in, b.scratch, layer_.stride);
+      for (int i = 0; i < layer_.stride; i += kPanel) {
+        const WeightGradient& dw = i + kPanel <= layer_.stride ? p.panel : p.rest;
+        (add ? dw.add : dw.set)(b.scratch + i, dz, b.gradient + layer_.weight + i);
+      }
     }
     if (b.dx != nullptr) p.input_gradient(dz, b.parameters + layer_.weight, b.dx + in);
   }
-  if (layer_.noisy && !b.accumulate) {  // theirs follow from those of W and b: noise.hpp
+  if (layer_.noisy && !b.accumulate &&
+      b.gradient != nullptr) {  // theirs follow from those of W and b: noise.hpp
     std::fill_n(b.gradient + layer_.weight_sigma,
                 static_cast<std::size_t>(layer_.out) * layer_.stride, 0.0f);
     std::fill_n(b.gradient + layer_.bias_sigma, layer_.out, 0.0f);
   }
+}
+
+}  // namespace
+
+void each_tensor(DenseLayer& layer, const TensorVisitor& visit) {
+  layer.stride = padded_row(layer.in);
+  visit.matrix("weight", layer.weight, layer.out, layer.in);
+  visit.vector("bias", layer.bias, layer.out);
+  if (!layer.noisy) return;
+  visit.matrix("weight_sigma", layer.weight_sigma, layer.out, layer.in);
+  visit.vector("bias_sigma", layer.bias_sigma, layer.out);
+}
+
+// The gain multiplies the weights, and the bias if that is drawn. Noisy layers start as Fortunato et
+// al. 2018 say, whatever the initialiser: means as `pytorch`, standard deviations at a constant.
+void initialise(const DenseLayer& layer, Initialiser init, const Draws& draws, float* parameters) {
+  initialise(Affine{layer.in, layer.out, layer.out, layer.stride, layer.activation,
+                    parameters + layer.weight, parameters + layer.bias},
+             layer.noisy ? Initialiser::pytorch : init, draws);
+  if (layer.gain != 1) {
+    const auto scale = [&](float& value) { value *= layer.gain; };
+    std::for_each_n(parameters + layer.weight, layer.out * layer.stride, scale);
+    std::for_each_n(parameters + layer.bias, layer.out, scale);
+  }
+  if (!layer.noisy) return;
+  for (int o = 0; o < layer.out; ++o) {
+    std::fill_n(parameters + layer.weight_sigma + static_cast<std::size_t>(o) * layer.stride,
+                layer.in, layer.initial_sigma);
+  }
+  std::fill_n(parameters + layer.bias_sigma, layer.out, layer.initial_sigma);
+}
+
+double multiply_adds(const DenseLayer& layer) { return 1.0 * layer.rows * layer.in * layer.out; }
+
+// GELU keeps its slope. The scratch is one row of x of each sample, [kLanes][stride]; nobody writes its
+// padding, which stays zero.
+LayerMemory memory_of(const DenseLayer& layer) {
+  return {.kept = layer.activation == Activation::gelu ? layer.outputs() : 0,
+          .scratch = static_cast<std::size_t>(kLanes) * layer.stride};
+}
+
+std::shared_ptr<const LayerKernel> make_kernel(const DenseLayer& layer) {
+  return std::make_shared<DenseKernel>(layer);
 }
 
 }  // namespace hotloop

@@ -1,8 +1,9 @@
 // The dueling head (Wang et al. 2016). Per atom k, with x = [V | A]:
 //
 //   Q[a] = V + A[a] - mean of A;   dV = sum of dQ,   dA[a] = dQ[a] - mean of dQ
+#include "net/layers/dueling.hpp"
+
 #include "net/lane_arrays.hpp"
-#include "net/layers/layer_kernels.hpp"
 
 namespace hotloop {
 namespace {
@@ -45,9 +46,16 @@ void separate(const DuelingLayer& layer, const float* dy, float* dx) {
   }
 }
 
-}  // namespace
+class DuelingKernel final : public LayerKernel {
+ public:
+  explicit DuelingKernel(const DuelingLayer& layer) : layer_(layer) {}
+  void forward(const ForwardBlock& block) const override;
+  void forward_one(const float* parameters, const float* x, float* y, float* inner) const override;
+  void backward(const BackwardBlock& block) const override;
 
-LayerMemory memory_of(const DuelingLayer&) { return {}; }
+ private:
+  DuelingLayer layer_;
+};
 
 void DuelingKernel::forward(const ForwardBlock& b) const {
   with_width(b.width, [&]<int kWidth>() { combine<kWidth>(layer_, b.x, b.y); });
@@ -68,6 +76,17 @@ void DuelingKernel::forward_one(const float*, const float* x, float* y, float*) 
 void DuelingKernel::backward(const BackwardBlock& b) const {
   if (b.dx == nullptr) return;
   with_width(b.width, [&]<int kWidth>() { separate<kWidth>(layer_, b.dy, b.dx); });
+}
+
+}  // namespace
+
+void each_tensor(DuelingLayer&, const TensorVisitor&) {}
+void initialise(const DuelingLayer&, Initialiser, const Draws&, float*) {}
+double multiply_adds(const DuelingLayer&) { return 0; }
+LayerMemory memory_of(const DuelingLayer&) { return {}; }
+
+std::shared_ptr<const LayerKernel> make_kernel(const DuelingLayer& layer) {
+  return std::make_shared<DuelingKernel>(layer);
 }
 
 }  // namespace hotloop

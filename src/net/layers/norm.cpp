@@ -3,11 +3,13 @@
 //   n = (x - mean) / sqrt(variance + 1e-5),  y = act(scale n + shift)
 //   dz = dy act'(z),  dshift = sum dz,  dscale = sum dz n,  with g = scale dz:
 //   dx = (g - mean of g - n * mean of g n) / sqrt(variance + 1e-5)
+#include "net/layers/norm.hpp"
+
+#include <algorithm>
 #include <cmath>
 
-#include "net/layers/activation.hpp"
+#include "net/kernels/activation.hpp"
 #include "net/lane_arrays.hpp"
-#include "net/layers/layer_kernels.hpp"
 
 namespace hotloop {
 namespace {
@@ -35,7 +37,7 @@ void normalise(const float* x, const float* scale, int features, float* z, float
   Lanes<kWidth>{statistics + kLanes} = inverse;
 }
 
-// From dz to dscale and dx (if wanted).
+// From dz to dscale and dx, null where not wanted.
 template <int kWidth>
 void differentiate(const float* x, const float* statistics, const float* scale, int features,
                    const float* dz, float* scale_gradient, bool accumulate, float* dx) {
@@ -46,8 +48,10 @@ void differentiate(const float* x, const float* statistics, const float* scale, 
   for (int f = 0; f < features; ++f) {
     const ConstLanes<kWidth> d(dz + f * kLanes);
     const Array dn = d * ((ConstLanes<kWidth>(x + f * kLanes) - mean) * inverse);
-    const float total = dn.sum();
-    scale_gradient[f] = accumulate ? scale_gradient[f] + total : total;
+    if (scale_gradient != nullptr) {
+      const float total = dn.sum();
+      scale_gradient[f] = accumulate ? scale_gradient[f] + total : total;
+    }
     sum += d * scale[f];
     sum_n += dn * scale[f];
   }
@@ -65,11 +69,16 @@ void differentiate(const float* x, const float* statistics, const float* scale, 
 // Kept: mean, 1 / sqrt(variance + 1e-5), and the slope of GELU.
 constexpr int kStatistics = 2;
 
-}  // namespace
+class NormKernel final : public LayerKernel {
+ public:
+  explicit NormKernel(const NormLayer& layer) : layer_(layer) {}
+  void forward(const ForwardBlock& block) const override;
+  void forward_one(const float* parameters, const float* x, float* y, float* inner) const override;
+  void backward(const BackwardBlock& block) const override;
 
-LayerMemory memory_of(const NormLayer& layer) {
-  return {.kept = kStatistics + (layer.activation == Activation::gelu ? layer.width : 0)};
-}
+ private:
+  NormLayer layer_;
+};
 
 void NormKernel::forward(const ForwardBlock& b) const {
   with_width(b.width, [&]<int kWidth>() {
@@ -92,11 +101,32 @@ void NormKernel::forward_one(const float* parameters, const float* x, float* y, 
 
 void NormKernel::backward(const BackwardBlock& b) const {
   backward_through_activation(layer_.activation, b.y, b.kept + kStatistics * kLanes, layer_.width,
-                              b.width, b.dy, b.gradient + layer_.shift, b.accumulate);
+                              b.width, b.dy, b.gradient_of(layer_.shift), b.accumulate);
   with_width(b.width, [&]<int kWidth>() {
     differentiate<kWidth>(b.x, b.kept, b.parameters + layer_.scale, layer_.width, b.dy,
-                          b.gradient + layer_.scale, b.accumulate, b.dx);
+                          b.gradient_of(layer_.scale), b.accumulate, b.dx);
   });
+}
+
+}  // namespace
+
+void each_tensor(NormLayer& layer, const TensorVisitor& visit) {
+  visit.vector("scale", layer.scale, layer.width);
+  visit.vector("shift", layer.shift, layer.width);
+}
+
+void initialise(const NormLayer& layer, Initialiser, const Draws&, float* parameters) {
+  std::fill_n(parameters + layer.scale, layer.width, 1.0f);  // the identity
+}
+
+double multiply_adds(const NormLayer&) { return 0; }
+
+LayerMemory memory_of(const NormLayer& layer) {
+  return {.kept = kStatistics + (layer.activation == Activation::gelu ? layer.width : 0)};
+}
+
+std::shared_ptr<const LayerKernel> make_kernel(const NormLayer& layer) {
+  return std::make_shared<NormKernel>(layer);
 }
 
 }  // namespace hotloop

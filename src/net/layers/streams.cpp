@@ -1,7 +1,9 @@
 // Two dense layers side by side: their halves lie one after the other in y, and in x too where the
 // input is split. Where they read the same x, its gradient is the sum of theirs.
+#include "net/layers/streams.hpp"
+
+#include "net/initialise.hpp"
 #include "net/lane_arrays.hpp"
-#include "net/layers/layer_kernels.hpp"
 
 namespace hotloop {
 namespace {
@@ -9,28 +11,32 @@ namespace {
 // Where the advantage's part begins, in features.
 int input_offset(const StreamsLayer& layer) { return layer.split_input ? layer.value.in : 0; }
 
-}  // namespace
+class StreamsKernel final : public LayerKernel {
+ public:
+  explicit StreamsKernel(const StreamsLayer& layer)
+      : layer_(layer), value_(make_kernel(layer.value)), advantage_(make_kernel(layer.advantage)) {}
+  void forward(const ForwardBlock& block) const override;
+  void forward_one(const float* parameters, const float* x, float* y, float* inner) const override;
+  void backward(const BackwardBlock& block) const override;
 
-// Behind the scratch of the two: the advantage's dX [in][kLanes], where it is to be added.
-LayerMemory memory_of(const StreamsLayer& layer) {
-  const LayerMemory value = memory_of(layer.value), advantage = memory_of(layer.advantage);
-  const std::size_t sum = layer.split_input ? 0 : static_cast<std::size_t>(layer.value.in) * kLanes;
-  return {.kept = value.kept + advantage.kept, .scratch = value.scratch + advantage.scratch + sum};
-}
+ private:
+  StreamsLayer layer_;
+  std::shared_ptr<const LayerKernel> value_, advantage_;
+};
 
 void StreamsKernel::forward(const ForwardBlock& b) const {
   ForwardBlock second = b;
   second.x += input_offset(layer_) * kLanes;
   second.y += layer_.value.out * kLanes;
   if (b.kept != nullptr) second.kept += memory_of(layer_.value).kept * kLanes;
-  value_.forward(b);
-  advantage_.forward(second);
+  value_->forward(b);
+  advantage_->forward(second);
 }
 
 void StreamsKernel::forward_one(const float* parameters, const float* x, float* y,
                                 float* inner) const {
-  value_.forward_one(parameters, x, y, inner);
-  advantage_.forward_one(parameters, x + input_offset(layer_), y + layer_.value.out, inner);
+  value_->forward_one(parameters, x, y, inner);
+  advantage_->forward_one(parameters, x + input_offset(layer_), y + layer_.value.out, inner);
 }
 
 void StreamsKernel::backward(const BackwardBlock& b) const {
@@ -46,8 +52,8 @@ void StreamsKernel::backward(const BackwardBlock& b) const {
   } else if (b.dx != nullptr) {
     second.dx += layer_.value.in * kLanes;
   }
-  value_.backward(b);
-  advantage_.backward(second);
+  value_->backward(b);
+  advantage_->backward(second);
   if (!add) return;
   with_width(b.width, [&]<int kWidth>() {
     for (int f = 0; f < layer_.value.in; ++f) {
@@ -55,6 +61,35 @@ void StreamsKernel::backward(const BackwardBlock& b) const {
       dx += ConstLanes<kWidth>(second.dx + f * kLanes);
     }
   });
+}
+
+}  // namespace
+
+void each_tensor(StreamsLayer& layer, const TensorVisitor& visit) {
+  each_tensor(layer.value, InnerTensors("value", visit));
+  each_tensor(layer.advantage, InnerTensors("advantage", visit));
+}
+
+// The rows of the second follow those of the first.
+void initialise(const StreamsLayer& layer, Initialiser init, const Draws& draws,
+                float* parameters) {
+  initialise(layer.value, init, draws, parameters);
+  initialise(layer.advantage, init, draws.after(layer.value.out), parameters);
+}
+
+double multiply_adds(const StreamsLayer& layer) {
+  return multiply_adds(layer.value) + multiply_adds(layer.advantage);
+}
+
+// Behind the scratch of the two: the advantage's dX [in][kLanes], where it is to be added.
+LayerMemory memory_of(const StreamsLayer& layer) {
+  const LayerMemory value = memory_of(layer.value), advantage = memory_of(layer.advantage);
+  const std::size_t sum = layer.split_input ? 0 : static_cast<std::size_t>(layer.value.in) * kLanes;
+  return {.kept = value.kept + advantage.kept, .scratch = value.scratch + advantage.scratch + sum};
+}
+
+std::shared_ptr<const LayerKernel> make_kernel(const StreamsLayer& layer) {
+  return std::make_shared<StreamsKernel>(layer);
 }
 
 }  // namespace hotloop

@@ -10,14 +10,15 @@
 #include <hotloop/error.hpp>
 
 #include "evaluate/evaluation.hpp"
-#include "train/trainer.hpp"
 #include "tests/train/small_spec.hpp"
+#include "train/feasible.hpp"
+#include "train/trainer.hpp"
 
 namespace hotloop {
 namespace {
 
 // A dot that can be moved sideways over a grid of 3 x 4, whose place (channel 0) and goal (channel 1,
-// at the right end of its row) are all one sees.
+// at the right end of its row) are all that is observed.
 struct DotOnAGrid {
   static constexpr auto spec = EnvSpec{.name = "dot_on_a_grid",
                                        .obs = 24,

@@ -22,7 +22,7 @@ TEST(ObsNormaliser, ByHand) {
   EXPECT_NEAR(n.mean()[1], 2, 1e-6);
 }
 
-// However rows are grouped into vector steps, mean and deviation are those of all rows together.
+// However rows are grouped into vector steps, mean and std are those of all rows together.
 TEST(ObsNormaliser, EqualsTheTwoPassStatistics) {
   Rng rng(1, Purpose::test, 0, 0);
   ObsNormaliser n(3);
@@ -48,7 +48,7 @@ TEST(ObsNormaliser, EqualsTheTwoPassStatistics) {
 }
 
 // By hand: gamma .5, one environment, rewards 1, 1, end, 2: returns 1, 1.5, 2 (the end clears).
-// Both kinds of ending begin the return anew.
+// Both kinds of ending restart the return.
 TEST(RewardNormaliser, ByHand) {
   const std::vector<std::uint8_t> no = {0}, yes = {1};
   for (const bool cut : {false, true}) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "reference/dqn.hpp"
+#include "tests/algo/agent_specs.hpp"
 
 namespace hotloop {
 namespace {
@@ -65,9 +66,9 @@ struct WorkedExample {
                    .actions = {1, 0, 0}};
   ThreadTeam team{1};
 
-  Dqn make(QOptions options) const {
-    options.batch = 3;
-    Dqn dqn(net, Initialiser::pytorch, options, {.kind = OptimiserKind::sgd}, 1, 1);
+  Dqn make(const DqnOptions& options) const {
+    Dqn dqn(net, agent(options, {.learn = {.batch = 3}, .optimiser = {.kind = OptimiserKind::sgd}}),
+            1);
     std::fill(dqn.online().begin(), dqn.online().end(), 0.0f);
     std::fill(dqn.target().begin(), dqn.target().end(), 0.0f);
     const float online[6][2] = {{1.0f, 2.0f}, {0.5f, -0.5f}, {3.0f, 1.0f},
@@ -83,12 +84,12 @@ struct WorkedExample {
   }
   std::size_t weight(int s, int a) const { return layer.weight + a * layer.stride + s; }
 
-  void check(const QOptions& options, double expected_loss, const std::vector<double>& gradient,
+  void check(const DqnOptions& options, double expected_loss, const std::vector<double>& gradient,
              const std::vector<double>& errors) {
     Dqn dqn = make(options);
     const std::vector<float> before(dqn.online().begin(), dqn.online().end());
     const std::vector<float> target(dqn.target().begin(), dqn.target().end());
-    const UpdateReport report = dqn.update(batch.view(), 1.0, team);
+    const QReport report = dqn.update(batch.view(), 1.0, team);
     EXPECT_NEAR(report.loss, expected_loss, 1e-6);
     EXPECT_NEAR(report.mean_q, (2.0 + 0.5 + 3.0) / 3, 1e-6);
     for (int s = 0; s < 3; ++s) {
@@ -108,9 +109,9 @@ struct WorkedExample {
 
 TEST(Dqn, WorkedNumbersWithoutTargetNetwork) {
   const std::vector<double> errors = {2.6, 2.2, -4};
-  WorkedExample().check({.loss = Loss::mse, .target_every = 0}, 9.2,
+  WorkedExample().check({.loss = Loss::mse, .target = {.every = 0}}, 9.2,
                         {-1.733333, -1.466667, 2.666667}, errors);
-  WorkedExample().check({.loss = Loss::huber, .target_every = 0}, 2.433333,
+  WorkedExample().check({.loss = Loss::huber, .target = {.every = 0}}, 2.433333,
                         {-0.333333, -0.333333, 0.333333}, errors);
 }
 TEST(Dqn, WorkedNumbersWithTargetNetwork) {
@@ -130,10 +131,10 @@ TEST(Dqn, WorkedNumbersWithDouble) {
 // 0.9 of it is -0.623832. V(s') = 5 + ln(1 + e^-4) = 5.018150 and 2.5 + ln(1 + e^-0.5) = 2.974077. So y =
 // 1 - 0.623832 + 0.9 * 5.018150 = 4.892503, 2.052837, and -1.623832 where the episode ended.
 TEST(Dqn, WorkedNumbersOfMunchausen) {
-  QOptions options{.loss = Loss::mse, .munchausen = 0.9, .munchausen_temperature = 1};
+  DqnOptions options{.loss = Loss::mse, .munchausen = {.alpha = 0.9, .temperature = 1}};
   WorkedExample().check(options, 10.719233, {-1.928335, -1.035225, 3.082555},
                         {2.8925025, 1.5528368, -4.6238325});
-  options.munchausen_clip = -0.5;  // cuts -0.693147 off: the bonus is -0.45
+  options.munchausen.clip = -0.5;  // cuts -0.693147 off: the bonus is -0.45
   WorkedExample example;
   Dqn clipped = example.make(options);
   clipped.update(example.batch.view(), 0, example.team);
@@ -144,7 +145,7 @@ TEST(Dqn, WorkedNumbersOfMunchausen) {
 // As the temperature falls, V(s') becomes the maximum.
 TEST(Dqn, MunchausenWithoutItsBonusIsDqnAtTemperatureZero) {
   WorkedExample example;
-  Dqn soft = example.make({.loss = Loss::mse, .munchausen = 1e-30, .munchausen_temperature = 1e-3});
+  Dqn soft = example.make({.loss = Loss::mse, .munchausen = {.alpha = 1e-30, .temperature = 1e-3}});
   soft.update(example.batch.view(), 0, example.team);
   for (int i = 0; i < 3; ++i)
     EXPECT_NEAR(soft.errors()[i], std::vector<double>({3.5, 1.75, 4})[i], 1e-6);
@@ -173,11 +174,16 @@ TEST(Dqn, MasksTheTargetsMaximumAndDoublesChoice) {
   EXPECT_NEAR(doubled.errors()[0], 3.5, 1e-6);
 }
 
+// Steps along the gradient of the squared error.
+AgentSpec plain_steps(const LearningOptions& learn) {
+  return agent(DqnOptions{.loss = Loss::mse},
+               {.learn = learn, .optimiser = {.kind = OptimiserKind::sgd}});
+}
+
 // Check 7: two one-sample batches with targets 1 then 3, one weight, rate 0.1: sequential = 0.76.
 TEST(Dqn, UpdatesAreSequential) {
   const Structure net = make_mlp(1, 1, {.hidden = {}});
-  Dqn dqn(net, Initialiser::pytorch, {.loss = Loss::mse, .batch = 1}, {.kind = OptimiserKind::sgd},
-          1, 1);
+  Dqn dqn(net, plain_steps({.batch = 1}), 1);
   std::fill(dqn.online().begin(), dqn.online().end(), 0.0f);
   ThreadTeam team(1);
   for (float target : {1.0f, 3.0f}) {  // the observation is 0, so Q is the bias alone
@@ -190,8 +196,7 @@ TEST(Dqn, UpdatesAreSequential) {
 // The same with accumulation, which says what it is: one update on the mean gradient, 0.4.
 TEST(Dqn, AccumulationIsTheMeanOfItsBatches) {
   const Structure net = make_mlp(1, 1, {.hidden = {}});
-  Dqn dqn(net, Initialiser::pytorch, {.loss = Loss::mse, .batch = 1, .accumulate = 2},
-          {.kind = OptimiserKind::sgd}, 1, 1);
+  Dqn dqn(net, plain_steps({.batch = 1, .accumulate = 2}), 1);
   std::fill(dqn.online().begin(), dqn.online().end(), 0.0f);
   ThreadTeam team(1);
   const OwnedBatch one{{0}, {0}, {1}, {0}, {0}}, three{{0}, {0}, {3}, {0}, {0}};
@@ -223,8 +228,7 @@ TEST(Dqn, TruncationBootstrapsFromTheFinalObservation) {
     replay.sample(1, 1, 1, 0);
 
     const Structure net = make_mlp(1, 1, {.hidden = {}});
-    Dqn dqn(net, Initialiser::pytorch, {.loss = Loss::mse, .batch = 1},
-            {.kind = OptimiserKind::sgd}, 1, 1);
+    Dqn dqn(net, plain_steps({.batch = 1}), 1);
     std::fill(dqn.online().begin(), dqn.online().end(), 0.0f);
     std::fill(dqn.target().begin(), dqn.target().end(), 0.0f);
     dqn.target()[std::get<DenseLayer>(net.layers[0]).weight] = 1;  // Q_target(s) = s
@@ -236,14 +240,14 @@ TEST(Dqn, TruncationBootstrapsFromTheFinalObservation) {
 
 TEST(Dqn, PolyakWorkedNumberAndHardCopy) {
   const Structure net = make_mlp(1, 1, {.hidden = {}});
-  Dqn blend(net, Initialiser::pytorch, {.batch = 1, .target_blend = 0.1}, {}, 1, 1);
+  Dqn blend(net, agent(DqnOptions{.target = {.tau = 0.1}}), 1);
   std::fill(blend.online().begin(), blend.online().end(), 3.0f);
   std::fill(blend.target().begin(), blend.target().end(), 1.0f);
-  blend.update_target();
+  blend.sync_target();
   EXPECT_NEAR(blend.target()[0], 1.2, 1e-6);  // check 5
-  Dqn copy(net, Initialiser::pytorch, {.batch = 1}, {}, 1, 1);
+  Dqn copy(net, agent(DqnOptions{}), 1);
   std::fill(copy.online().begin(), copy.online().end(), 3.0f);
-  copy.update_target();
+  copy.sync_target();
   EXPECT_EQ(copy.target()[0], 3.0f);
 }
 
@@ -252,7 +256,7 @@ TEST(Dqn, PolyakWorkedNumberAndHardCopy) {
 TEST(Dqn, StaysWithItsSlowTwinOverAThousandUpdates) {
   struct Case {
     const char* name;
-    QOptions options;
+    DqnOptions options;
     bool dueling = false, layer_norm = false, noisy = false;
     GraphOptions graph = {};
   };
@@ -261,19 +265,25 @@ TEST(Dqn, StaysWithItsSlowTwinOverAThousandUpdates) {
   const std::vector<Case> cases = {
       {"mse", {.loss = Loss::mse}},
       {"huber", {.loss = Loss::huber}},
-      {"vanilla", {.loss = Loss::huber, .target_every = 0}},
+      {"vanilla", {.loss = Loss::huber, .target = {.every = 0}}},
       {"double", {.loss = Loss::mse, .double_q = true}},
       {"dueling", {.loss = Loss::huber, .double_q = true}, true},
-      {"munchausen", {.loss = Loss::huber, .munchausen = 0.9, .munchausen_temperature = 0.3}},
+      {"munchausen", {.loss = Loss::huber, .munchausen = {.alpha = 0.9, .temperature = 0.3}}},
       {"layer norm", {.loss = Loss::huber}, false, true},
-      {"c51", {.double_q = true, .head = HeadKind::c51, .atoms = 9, .v_min = -5, .v_max = 5}, true},
-      {"quantile", {.head = HeadKind::quantile, .atoms = 7}},
+      {"c51",
+       {.double_q = true, .head = {.kind = HeadKind::c51, .atoms = 9, .v_min = -5, .v_max = 5}},
+       true},
+      {"quantile", {.head = {.kind = HeadKind::quantile, .atoms = 7}}},
       {"noisy", {.loss = Loss::huber, .double_q = true}, true, false, true},
       {"graph", {.loss = Loss::mse}, false, false, false, graph},
-      {"dueling graph", {.head = HeadKind::quantile, .atoms = 2}, true, false, false, graph},
+      {"dueling graph",
+       {.head = {.kind = HeadKind::quantile, .atoms = 2}},
+       true,
+       false,
+       false,
+       graph},
   };
-  for (Case c : cases) {
-    c.options.batch = 21;
+  for (const Case& c : cases) {
     const Structure net = make_mlp(4, 3,
                                    {.hidden = {24, 16},
                                     .activation = Activation::tanh,
@@ -281,10 +291,11 @@ TEST(Dqn, StaysWithItsSlowTwinOverAThousandUpdates) {
                                     .dueling = c.dueling,
                                     .noisy = c.noisy ? Noisy::all : Noisy::none,
                                     .graph = c.graph},
-                                   make_head(c.options, 3).atoms);
-    const OptimiserOptions adam{.max_grad_norm = 1.0f};
-    Dqn fast(net, Initialiser::pytorch, c.options, adam, 5, 1);
-    reference::Dqn<double> slow(net, c.options, adam, fast.online(), 5);
+                                   make_head(c.options.head, 3).atoms);
+    const AgentSpec spec =
+        agent(c.options, {.learn = {.batch = 21}, .optimiser = {.max_grad_norm = 1.0f}});
+    Dqn fast(net, spec, 5);
+    reference::Dqn<double> slow(net, spec, fast.online(), 5);
     ThreadTeam team(1);
     Rng rng(4, Purpose::test, 0, 0);
     for (int u = 0; u < 1000; ++u) {
@@ -294,7 +305,7 @@ TEST(Dqn, StaysWithItsSlowTwinOverAThousandUpdates) {
       const double loss_slow = slow.update(view, 1e-3, u);
       ASSERT_NEAR(loss_fast, loss_slow, 2e-3 * (1 + loss_slow)) << c.name << ", update " << u;
       if (fast.has_target() && u % 50 == 0) {
-        fast.update_target();
+        fast.sync_target();
         slow.target = slow.online;
       }
     }
@@ -309,11 +320,11 @@ TEST(Dqn, NormalisesBothStates) {
   const std::vector<float> mean = {2, -1, 0.5f, 3}, factor = {0.5f, 2, 1, 0.25f};
   const InputScale scale{mean.data(), factor.data()};
   for (const bool double_q : {false, true}) {
-    const QOptions options{.loss = Loss::mse, .batch = 21, .double_q = double_q};
+    const AgentSpec spec =
+        agent(DqnOptions{.loss = Loss::mse, .double_q = double_q}, {.learn = {.batch = 21}});
     const Structure net = make_mlp(4, 3, {.hidden = {24}, .activation = Activation::tanh});
-    const OptimiserOptions adam{};
-    Dqn fast(net, Initialiser::pytorch, options, adam, 5, 1, &scale);
-    reference::Dqn<double> slow(net, options, adam, fast.online(), 5);
+    Dqn fast(net, spec, 5, &scale);
+    reference::Dqn<double> slow(net, spec, fast.online(), 5);
     ThreadTeam team(1);
     Rng rng(4, Purpose::test, 0, 0);
     for (int u = 0; u < 50; ++u) {
@@ -327,7 +338,7 @@ TEST(Dqn, NormalisesBothStates) {
       }
       ASSERT_NEAR(loss_fast, slow.update(scaled.view(), 1e-3, u), 1e-4) << "update " << u;
       if (u % 10 == 0) {
-        fast.update_target();
+        fast.sync_target();
         slow.target = slow.online;
       }
     }
@@ -336,14 +347,13 @@ TEST(Dqn, NormalisesBothStates) {
 
 TEST(Dqn, SeveralBlendsAtOnceAreThoseOneAfterTheOther) {
   const Structure net = make_mlp(2, 2, {.hidden = {3}});
-  const QOptions options{.target_blend = 0.3};
-  Dqn once(net, Initialiser::pytorch, options, {}, 1, 1),
-      thrice(net, Initialiser::pytorch, options, {}, 1, 1);
+  const AgentSpec spec = agent(DqnOptions{.target = {.tau = 0.3}});
+  Dqn once(net, spec, 1), thrice(net, spec, 1);
   for (Dqn* dqn : {&once, &thrice}) {
     for (float& p : dqn->online()) p += 1;
   }
-  once.update_target(3);
-  for (int i = 0; i < 3; ++i) thrice.update_target();
+  once.sync_target(3);
+  for (int i = 0; i < 3; ++i) thrice.sync_target();
   for (std::size_t i = 0; i < net.storage; ++i)
     ASSERT_NEAR(once.target()[i], thrice.target()[i], 1e-6) << i;
   EXPECT_NEAR(once.online()[0] - once.target()[0], 0.7 * 0.7 * 0.7, 1e-6);
@@ -355,7 +365,8 @@ TEST(Dqn, FrozenBiasesOfAGraphStay) {
         .kind = GraphKind::small_world, .hidden = {10}, .degree = 5, .train_biases = train};
     const Structure net = make_mlp(4, 3, {.activation = Activation::leaky_relu, .graph = graph});
     const auto& layer = std::get<DagLayer>(net.layers[0]);
-    Dqn dqn(net, Initialiser::small_world, {.batch = 40}, {}, 5, 1);
+    Dqn dqn(net, agent(DqnOptions{}, {.learn = {.batch = 40}, .init = Initialiser::small_world}),
+            5);
     const std::vector<float> before(dqn.online().begin(), dqn.online().end());
     ThreadTeam team(1);
     Rng rng(4, Purpose::test, 0, 0);
@@ -370,10 +381,11 @@ TEST(Dqn, FrozenBiasesOfAGraphStay) {
 
 TEST(Dqn, ResultDoesNotDependOnThreads) {
   const Structure net = make_mlp(4, 3, {.hidden = {32}});
-  const QOptions options{.batch = 300};  // three shards
+  const AgentSpec spec =
+      agent(DqnOptions{}, {.learn = {.batch = 300}, .envs = 100});  // three shards
   std::vector<std::vector<float>> results;
   for (int threads : {1, 2, 4}) {
-    Dqn dqn(net, Initialiser::pytorch, options, {}, 5, 100);
+    Dqn dqn(net, spec, 5);
     ThreadTeam team(threads);
     Rng rng(4, Purpose::test, 0, 0);
     for (int u = 0; u < 20; ++u) dqn.update(random_batch(300, 4, 3, rng).view(), 1e-3, team);
@@ -385,7 +397,7 @@ TEST(Dqn, ResultDoesNotDependOnThreads) {
 
 TEST(Dqn, ANonFiniteLossLeavesTheParametersAlone) {
   const Structure net = make_mlp(2, 2, {.hidden = {4}});
-  Dqn dqn(net, Initialiser::pytorch, {.batch = 1}, {}, 1, 1);
+  Dqn dqn(net, agent(DqnOptions{}, {.learn = {.batch = 1}}), 1);
   const std::vector<float> before(dqn.online().begin(), dqn.online().end());
   ThreadTeam team(1);
   const OwnedBatch batch{{0, 0}, {0, 0}, {std::nanf("")}, {1}, {0}};

@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "train/trainer.hpp"
+#include "algo/common/rounds.hpp"
 #include "tests/train/small_spec.hpp"
+#include "train/feasible.hpp"
+#include "train/trainer.hpp"
 
 namespace hotloop {
 namespace {
@@ -59,8 +61,8 @@ TEST(DqnLearner, FusedBatchesAreTheSequentialOnes) {
 
   Trainer trainer(spec);
   DqnLearner& fused = dynamic_cast<DqnLearner&>(trainer.learner());
-  Dqn slow(network_structure(spec), spec.net.init, spec.q, spec.optimiser, spec.run.seed, 1);
-  Replay replay(replay_shape(spec), spec.learn.batch);
+  Dqn slow(network_structure(spec), spec, spec.run.seed);
+  Replay replay(dqn_replay_shape(spec, trainer.world()), spec.learn.batch);
   ThreadTeam team(1);
   replay.begin(trainer.env().obs(), {});
   std::uint64_t batches = 0, updates = 0;
@@ -105,7 +107,7 @@ TEST(DqnLearner, TheLearningRateFollowsTheUpdates) {
   EXPECT_FALSE(frozen.empty());
 }
 
-TEST(DqnLearner, TheTargetMayFollowEpisodes) {
+TEST(DqnLearner, TheTargetMaySyncByEpisodes) {
   TrainSpec spec = small_spec();
   dqn(spec).target.every = 10;
   dqn(spec).target.count = Count::episodes;
@@ -115,7 +117,7 @@ TEST(DqnLearner, TheTargetMayFollowEpisodes) {
   EXPECT_EQ(trainer.counters().target_updates, trainer.counters().episodes / 10);
 }
 
-// A target network that never follows, beside what learning has made of the other.
+// A target network that never syncs, beside what learning has made of the other.
 TEST(DqnLearner, TheTargetLagIsADistanceInSizesOfTheNetwork) {
   TrainSpec spec = small_spec();
   dqn(spec).target.every = 100'000;

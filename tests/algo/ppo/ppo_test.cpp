@@ -11,15 +11,16 @@
 
 #include "reference/network.hpp"
 #include "reference/policy.hpp"
+#include "tests/algo/agent_specs.hpp"
 
 namespace hotloop {
 namespace {
 
 struct Case {
   const char* name;
-  bool is_box = false;
+  bool is_continuous = false;
   bool masked = false;
-  Deviation deviation = StdSource::state_independent;
+  StdSource std_source = StdSource::state_independent;
   NetOptions net = {};
   PpoOptions options = {};
   bool is_forest = false;  // observations are forests of up to six nodes
@@ -50,14 +51,18 @@ class Scene {
   explicit Scene(const Case& c, int batch = kPlaces)
       : case_(c),
         obs_size_(c.is_forest ? kForest : 5),
-        head_{.policy = {.kind = c.is_box ? PolicyKind::gaussian : PolicyKind::categorical,
+        head_{.policy = {.kind = c.is_continuous ? PolicyKind::gaussian : PolicyKind::categorical,
                          .actions = 3,
                          .low = {-1, -1, 0},
                          .high = {1, 1, 2}},
               .values = 1 + static_cast<int>(c.options.part_weights.size())},
         structure_(make_structure()),
-        ppo_(structure_, head_, Initialiser::glorot, c.options, {.kind = OptimiserKind::sgd}, 7,
-             kEnvs, batch, nullptr),
+        ppo_(structure_, head_,
+             agent(c.options, {.learn = {.batch = batch},
+                               .optimiser = {.kind = OptimiserKind::sgd},
+                               .init = Initialiser::glorot,
+                               .envs = kEnvs}),
+             7),
         rollout_(
             {.steps = kSteps, .lanes = kEnvs, .obs = obs_size_, .actions = 3, .masks = c.masked}) {
     raw_.resize(static_cast<std::size_t>(kPlaces) * head_.policy.raw_size());
@@ -105,7 +110,7 @@ class Scene {
             .entropy_weight = 0.03,
             .learning_rate = learning_rate};
   }
-  UpdateReport update(double learning_rate) {
+  PpoReport update(double learning_rate) {
     return ppo_.update(lesson(learning_rate), order_, team_);
   }
   Ppo& ppo() { return ppo_; }
@@ -114,24 +119,24 @@ class Scene {
   // The loss of ppo.hpp, written out in double over the reference network.
   double loss(const std::vector<double>& parameters) const {
     double total = 0;
-    const auto [mean, deviation] = advantage_moments();
+    const auto [mean, spread] = advantage_moments();
     for (int place = 0; place < kPlaces; ++place) {
       const reference::Policy policy = policy_at(place, parameters);
       const std::vector<double>& y = policy.outputs;
       const double ratio = ratio_at(place, policy);
-      const double a = (advantages_[place] - mean) / deviation;
+      const double a = (advantages_[place] - mean) / spread;
       total -= std::min(ratio * a, std::clamp(ratio, 0.8, 1.2) * a);
       const double h = policy.entropy();
       total -= 0.03 * h;
       const PpoOptions& o = case_.options;
-      if (h < o.entropy_floor) total += o.entropy_floor_weight * (o.entropy_floor - h);
+      if (h < o.entropy_floor) total += o.entropy_floor_coef * (o.entropy_floor - h);
       for (int k = 0; k < head_.values; ++k) {
-        const double weight = o.value_weight * (k == 0 ? 1 : o.part_weights[k - 1]);
+        const double weight = o.vf_coef * (k == 0 ? 1 : o.part_weights[k - 1]);
         const double v = y[head_.policy.outputs() + k], g = returns_[k * kPlaces + place];
         const double old = values_[k * kPlaces + place];
         double square = (v - g) * (v - g);
-        if (o.value_clip > 0) {
-          const double held = old + std::clamp(v - old, -o.value_clip, o.value_clip) - g;
+        if (o.clip_range_vf > 0) {
+          const double held = old + std::clamp(v - old, -o.clip_range_vf, o.clip_range_vf) - g;
           square = std::max(square, held * held);
         }
         total += weight * square;
@@ -139,15 +144,15 @@ class Scene {
     }
     return total / kPlaces;
   }
-  // What is told of the whole batch besides its loss, by the parameters before the update.
-  UpdateReport report(const std::vector<double>& parameters) const {
-    UpdateReport report{.entropy = 0, .kl = 0, .clipped = 0};
+  // What is reported of the whole batch besides its loss, by the parameters before the update.
+  PpoReport report(const std::vector<double>& parameters) const {
+    PpoReport report;
     for (int place = 0; place < kPlaces; ++place) {
       const reference::Policy policy = policy_at(place, parameters);
       report.entropy += policy.entropy() / kPlaces;
       report.kl += divergence(policy_at(place, acted_by_), policy) / kPlaces;
       report.clipped += (std::abs(ratio_at(place, policy) - 1) > 0.2 ? 1.0 : 0.0) / kPlaces;
-      report.mean_q += policy.outputs[head_.policy.outputs()] / kPlaces;
+      report.mean_value += policy.outputs[head_.policy.outputs()] / kPlaces;
     }
     return report;
   }
@@ -177,7 +182,7 @@ class Scene {
     return {first, first + structure_.outputs};
   }
   Structure make_structure() const {
-    const bool free = case_.is_box && case_.deviation == StdSource::state_independent;
+    const bool free = case_.is_continuous && case_.std_source == StdSource::state_independent;
     return make_actor_critic(obs_size_,
                              {.policy = free ? 3 : head_.policy.outputs(),
                               .free = free ? 3 : 0,
@@ -237,12 +242,12 @@ std::vector<Case> cases() {
   PpoOptions batch, floor, parts;
   floor.entropy_floor = 50;
   parts.part_weights = {0.4, 0.3};
-  parts.value_clip = 0.1;
+  parts.clip_range_vf = 0.1;
   return {{"discrete", false, false, StdSource::state_independent, shared, plain},
           {"masked", false, true, StdSource::state_independent, separate, batch},
           {"graph", false, false, StdSource::state_independent, graph, batch},
-          {"box", true, false, StdSource::state_independent, shared, plain},
-          {"box_from_network", true, false, StdSource::network, norm, floor},
+          {"continuous", true, false, StdSource::state_independent, shared, plain},
+          {"std_from_network", true, false, StdSource::network, norm, floor},
           {"parts", true, false, StdSource::network, separate, parts},
           {"forest", true, false, StdSource::network, forest, parts, true}};
 }
@@ -256,7 +261,7 @@ TEST_P(EveryPpo, RatioIsExactlyOneBeforeTheFirstUpdate) {
   for (const int batch : {Scene::kPlaces, 1, 8}) {
     Case bare = GetParam();
     bare.options.advantages = Standardise::none;
-    bare.options.value_weight = 0;
+    bare.options.vf_coef = 0;
     bare.options.entropy_floor = std::nan("");
     Scene scene(bare, batch);
     ThreadTeam team(1);
@@ -265,7 +270,7 @@ TEST_P(EveryPpo, RatioIsExactlyOneBeforeTheFirstUpdate) {
     for (std::int32_t& place : places) place %= Scene::kPlaces;
     Lesson lesson = scene.lesson(0);
     lesson.clip = 1e9, lesson.entropy_weight = 0;
-    const UpdateReport report = scene.ppo().update(lesson, places, team);
+    const PpoReport report = scene.ppo().update(lesson, places, team);
     EXPECT_NEAR(report.kl, 0, 1e-6);
     double loss = 0;  // added up as it is there: by shards
     const int shard = scene.structure().parameters > 100'000 ? 32 : 128;
@@ -307,10 +312,10 @@ TEST_P(EveryPpo, GradientOfTheFullLossEqualsCentralDifferences) {
 TEST_P(EveryPpo, ReportsTheWholeBatch) {
   Scene scene(GetParam());
   scene.move(0.15);
-  const UpdateReport expected =
+  const PpoReport expected =
       scene.report({scene.ppo().online().begin(), scene.ppo().online().end()});
-  const UpdateReport report = scene.update(1);
-  EXPECT_NEAR(report.mean_q, expected.mean_q, 1e-5);
+  const PpoReport report = scene.update(1);
+  EXPECT_NEAR(report.mean_value, expected.mean_value, 1e-5);
   EXPECT_NEAR(report.entropy, expected.entropy, 1e-5);
   EXPECT_NEAR(report.kl, expected.kl, 1e-5);
   EXPECT_NEAR(report.clipped, expected.clipped, 1e-9);
@@ -350,8 +355,9 @@ TEST(Ppo, APolicyThatIsNotFiniteIsRefused) {
 TEST(Ppo, NoTwoEnvironmentsDrawAlike) {
   constexpr int kMany = 70;
   const Structure net = make_actor_critic(2, {.policy = 3, .values = 1}, {.hidden = {4}});
-  Ppo ppo(net, {.policy = {.kind = PolicyKind::categorical, .actions = 3}}, Initialiser::glorot, {},
-          {}, 7, kMany, 1, nullptr);
+  Ppo ppo(net, {.policy = {.kind = PolicyKind::categorical, .actions = 3}},
+          agent(PpoOptions{}, {.learn = {.batch = 1}, .init = Initialiser::glorot, .envs = kMany}),
+          7);
   ThreadTeam team(1);
   const std::vector<float> obs(kMany * 2, 0.5f);
   std::vector<float> raw(kMany), log_probability(kMany), distribution(kMany * 3), values(kMany);

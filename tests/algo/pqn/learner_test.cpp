@@ -2,20 +2,24 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include <array>
+#include <string_view>
+#include <vector>
 
-#include "train/trainer.hpp"
-#include "tests/train/variants.hpp"
+#include "tests/train/small_spec.hpp"
 
 namespace hotloop {
 namespace {
 
 constexpr float kGamma = 0.5f;
 
+const WorldFacts kSixStates{.spec = {.name = "six_states", .obs = 6, .actions = 2, .max_steps = 9},
+                            .steps_between_truncations = 9};
+
 // Two lanes, three steps, observations one-hot over six states, no hidden layer and no bias: the
 // weights are the table Q(s, a) = table[a][s], and SGD at rate 1 shows what each Q was pulled to.
 struct Scene {
-  TrainSpec spec;
+  AgentSpec spec;
   PqnLearner learner;
   ThreadTeam team{1};
   Counters counters;
@@ -23,25 +27,22 @@ struct Scene {
   Actions actions{{.name = {}, .actions = 2}, 2};
   static constexpr float table[2][6] = {{1, 2, 3, 4, 5, 6}, {6, 5, 4, 3, 2, 1}};
 
-  static TrainSpec make_spec(Algorithm algorithm) {
-    TrainSpec s = small_spec();
-    s.env = "test_six_states";
+  static AgentSpec make_spec(std::string_view algorithm) {
+    AgentSpec s;
+    use_algorithm(s, find_algorithm(algorithm));
     s.envs = 2;
-    s.algorithm = algorithm;
-    s.net.hidden = {};
-    s.optimiser.kind = OptimiserKind::sgd;
     s.learn.gamma = kGamma;
-    rollout(s).lambda = 0.5;
-    dqn(s).loss = Loss::mse;
-    rollout(s).n_steps = 3;
     s.learn.batch = 6;
-    rollout(s).n_epochs = 1;
-    s.optimiser.learning_rate = constant(1);
-    dqn(s).explore.epsilon = constant(0);
+    s.net.hidden = {};
+    s.optimiser = {.kind = OptimiserKind::sgd, .learning_rate = constant(1)};
+    pqn(s).loss = Loss::mse;
+    pqn(s).explore.epsilon = constant(0);
+    rollout(s) = {.n_steps = 3, .n_epochs = 1, .lambda = 0.5};
     return s;
   }
 
-  explicit Scene(Algorithm algorithm) : spec(make_spec(algorithm)), learner(spec) {
+  explicit Scene(std::string_view algorithm)
+      : spec(make_spec(algorithm)), learner(spec, kSixStates, 1) {
     std::fill(learner.acting().online().begin(), learner.acting().online().end(), 0.0f);
     for (int a = 0; a < 2; ++a) {
       for (int s = 0; s < 6; ++s) q(s, a) = table[a][s];
@@ -49,8 +50,7 @@ struct Scene {
   }
   float& q(int s, int a) {
     const auto& layer = std::get<DenseLayer>(learner.acting().structure().layers[0]);
-    return learner.acting()
-        .online()[layer.weight + static_cast<std::size_t>(a) * layer.stride + s];
+    return learner.acting().online()[layer.weight + static_cast<std::size_t>(a) * layer.stride + s];
   }
   static std::vector<float> one_hot(int left, int right) {
     std::vector<float> obs(12, 0.0f);
@@ -74,26 +74,14 @@ struct Scene {
   std::uint64_t vector_step = 0;
 };
 
-struct SixStates {
-  static constexpr EnvSpec spec{.name = "test_six_states", .obs = 6, .actions = 2, .max_steps = 9};
-  int s = 0;
-  void reset(Rng&) {}
-  void observe(std::span<float> obs) const {
-    std::fill(obs.begin(), obs.end(), 0.0f);
-    obs[s] = 1;
-  }
-  Step step(int, Rng&) { return {}; }
-};
-HOTLOOP_ENV(SixStates)
-
 // Lane 0 walks 0, 1, 2, 3 undisturbed with rewards 1, 2, 3. Lane 1 starts in 5: it is truncated after
-// one step (final state 4, goes on in 3), terminates after the second (goes on in 0), ends in 1.
+// one step (final state 4, continues in 3), terminates after the second (continues in 0), ends in 1.
 // Greedy values: V(s) = max of the table's column = 6, 5, 4, 4, 5, 6. By hand, gamma = lambda = 1/2:
 //   lane 0: G2 = 3 + V(3)/2 = 5;  G1 = 2 + (G2 + V(2))/4 = 4.25;  G0 = 1 + (G1 + V(1))/4 = 3.3125
 //   lane 1: G0 = 10 + V(4)/2 = 12.5;  G1 = 20;  G2 = 30 + V(1)/2 = 32.5
 // The update with rate 1 on the mean of six squared errors moves Q(s, a) by 2 (G - Q) / 6.
 TEST(PqnLearner, PqnFollowsReturnsWorkedByHand) {
-  Scene scene(Algorithm::pqn);
+  Scene scene("pqn");
   scene.learner.begin(Scene::one_hot(0, 5), {});
   scene.step({0, 5}, {0, 0}, {1, 10}, {1, 3}, {0, 0}, {0, 1}, {0, 4});
   scene.step({1, 3}, {0, 1}, {2, 20}, {2, 0}, {0, 1});
@@ -114,7 +102,7 @@ TEST(PqnLearner, PqnFollowsReturnsWorkedByHand) {
 // SARSA with exploration switched off takes the greedy action, so a' is the argmax and V is the same;
 // what differs is seen by making the network choose before learning and act after it.
 TEST(PqnLearner, SarsaTakesTheActionItChoseBeforeLearning) {
-  Scene scene(Algorithm::sarsa);
+  Scene scene("sarsa");
   scene.learner.begin(Scene::one_hot(0, 5), {});
   // In state 2 the values are close (3, 4): learning pulls Q(2, 0) far above Q(2, 1).
   scene.step({0, 5}, {1, 0}, {0, 0}, {2, 5});
@@ -131,13 +119,12 @@ TEST(PqnLearner, SarsaTakesTheActionItChoseBeforeLearning) {
 // SARSA's V is Q(s', a') of the action taken next, not the maximum: with epsilon 1 actions are random,
 // and the returns must follow from what `act` chose.
 TEST(PqnLearner, SarsaBootstrapsFromTheActionTaken) {
-  Scene scene(Algorithm::sarsa);
-  TrainSpec random = scene.spec;
-  dqn(random).explore.epsilon = constant(1);
+  Scene scene("sarsa");
+  AgentSpec random = scene.spec;
+  pqn(random).explore.epsilon = constant(1);
   rollout(random).lambda = 0;
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
-    random.run.seed = seed;
-    PqnLearner learner(random);
+    PqnLearner learner(random, kSixStates, seed);
     const auto& layer = std::get<DenseLayer>(learner.acting().structure().layers[0]);
     const auto at = [&](int s, int a) -> float& {
       return learner.acting()

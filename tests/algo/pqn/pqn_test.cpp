@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reference/network.hpp"
+#include "tests/algo/agent_specs.hpp"
 
 namespace hotloop {
 namespace {
@@ -68,8 +69,12 @@ TEST(Pqn, UpdateFollowsTheGradientOfTheMeanLoss) {
   const Structure net =
       make_mlp(kObs, 2, {.hidden = {9}, .activation = Activation::tanh, .layer_norm = true});
   for (const Loss loss : {Loss::mse, Loss::huber}) {
-    Pqn pqn(net, Initialiser::orthogonal, {.loss = loss, .batch = kBatch},
-            {.kind = OptimiserKind::sgd}, 3, kLanesOf);
+    Pqn pqn(net,
+            agent(PqnOptions{.loss = loss}, {.learn = {.batch = kBatch},
+                                             .optimiser = {.kind = OptimiserKind::sgd},
+                                             .init = Initialiser::orthogonal,
+                                             .envs = kLanesOf}),
+            3);
     Rollout rollout({.steps = kSteps, .lanes = kLanesOf, .obs = kObs, .actions = 2});
     Rng rng(2, Purpose::test, 0, 0);
     std::vector<float> obs(kLanesOf * kObs), rewards(kLanesOf, 1);
@@ -116,7 +121,7 @@ TEST(Pqn, UpdateFollowsTheGradientOfTheMeanLoss) {
 
 TEST(Pqn, ValuesAreTheMaximumOverAllowedActions) {
   const Structure net = make_mlp(2, 3, {.hidden = {5}});
-  Pqn pqn(net, Initialiser::pytorch, {.batch = 1}, {}, 3, 40);
+  Pqn pqn(net, agent(PqnOptions{}, {.learn = {.batch = 1}, .envs = 40}), 3);
   Rng rng(2, Purpose::test, 0, 0);
   std::vector<float> rows(80);
   for (float& x : rows) x = static_cast<float>(rng.normal());

@@ -10,6 +10,7 @@
 
 #include <hotloop/rng.hpp>
 
+#include "graph/generators.hpp"
 #include "net/network.hpp"
 #include "reference/dag.hpp"
 #include "reference/string_dag.hpp"

@@ -178,7 +178,7 @@ TEST(QNetwork, NoTwoEnvironmentsDrawAlike) {
   }
 }
 
-// Noise is drawn anew for every step and is the only source of exploration when epsilon is 0.
+// Noise is drawn again for every step and is the only source of exploration when epsilon is 0.
 TEST(QNetwork, NoisyLayersExplore) {
   Acting a({.hidden = {8}, .noisy = Noisy::all});
   const std::vector<std::int32_t> first = a.act({.epsilon = 0}, 0);

@@ -1,0 +1,73 @@
+// A command of `hotloop` is a file that registers itself: its name, one line about it, and its options,
+// whose callback sets the exit code.
+//
+//   const Command kAddPlot({"plot", "draw how a run went", [](CLI::App& app, int& code) { ... }});
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace hotloop {
+
+struct CommandEntry {
+  std::string name;
+  std::string about;
+  std::function<void(CLI::App& app, int& code)> add;
+};
+
+std::vector<CommandEntry>& command_list();  // in the order of registration, which is none
+
+struct Command {
+  explicit Command(CommandEntry entry) { command_list().push_back(std::move(entry)); }
+};
+
+// Which model, and under which options, in `compare`, `eval` and `watch`.
+template <class Arguments>
+void add_model(CLI::App& app, Arguments& to) {
+  app.add_option("--model", to.model, "best or latest")
+      ->check(CLI::IsMember({"best", "latest"}))
+      ->capture_default_str();
+  app.add_option("--set", to.overrides,
+                 "another option of the environment, e.g. env.grid=15, short for "
+                 "env.options.grid=15")
+      ->allow_extra_args(false);
+}
+
+// Who plays, in `eval` and `watch`.
+template <class Arguments>
+void add_player(CLI::App& app, Arguments& to) {
+  app.add_option("RUN", to.run, "a run folder or a model file; with --policy also a spec")
+      ->required();
+  app.add_option("--policy", to.policy,
+                 "instead of the model: random, or a script of the environment");
+  add_model(app, to);
+}
+
+// How a world that has no spec learns, in `train`, `profile` and `doctor`.
+inline void add_algorithm(CLI::App& app, std::string& to) {
+  app.add_option("--algo", to,
+                 "for an environment: the algorithm (see: hotloop list algorithms), with general "
+                 "settings; without it one that suits its actions");
+}
+
+// CLI11 would take -1 for the largest number, and cut what is larger.
+inline const CLI::Validator kSeed(
+    [](const std::string& text) -> std::string {
+      std::uint64_t seed = 0;
+      const char* end = text.data() + text.size();
+      const auto [parsed, error] = std::from_chars(text.data(), end, seed);
+      if (error == std::errc() && parsed == end) return "";
+      return fmt::format("{}: expected a integer, 0 to {}", text,
+                         std::numeric_limits<std::uint64_t>::max());
+    },
+    "");
+
+}  // namespace hotloop

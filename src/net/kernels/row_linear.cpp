@@ -1,0 +1,119 @@
+#include "net/kernels/row_linear.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+
+#include "core/vec.hpp"
+#include "net/lanes.hpp"
+
+namespace hotloop {
+namespace {
+
+constexpr int kPanel = kLanes;  // columns
+constexpr int kLargest = 64;    // rows in a chunk
+// ... of dW: more rows than that drive each other out of the first-level cache.
+constexpr int kGradientLargest = 32;
+// Rows that stay in the second-level cache while all panels meet them.
+constexpr int kStage = 512;
+
+// Calls visit(index of the chunk's size, its first row) for chunks that cover rows [first, last).
+template <class F>
+void each_chunk(int first, int last, int largest, F&& visit) {
+  int index = 0;
+  for (int size = kLargest; size > 0; size /= 2, ++index) {
+    if (size > largest) continue;
+    for (; first + size <= last; first += size) visit(index, static_cast<std::size_t>(first));
+  }
+}
+
+// Calls visit(first column, columns, first row, last row) for panels that cover all columns, over stages
+// that cover all rows.
+template <class F>
+void each_panel(int columns, int rows, F&& visit) {
+  for (int row = 0; row < rows; row += kStage) {
+    for (int c = 0; c < columns; c += kPanel)
+      visit(c, std::min(kPanel, columns - c), row, std::min(rows, row + kStage));
+  }
+}
+
+}  // namespace
+
+// Column-major views: rows [n][d] are d x n, and a panel [in][kPanel] is kPanel x in.
+RowLinear::BothPanels RowLinear::plan_panels(int in, int in_stride, int out_stride) {
+  BothPanels both;
+  for (const bool accumulate : {false, true}) {
+    for (int i = 0; i < kChunks; ++i) {
+      ProductShape shape{.m = kPanel,
+                         .n = kLargest >> i,
+                         .k = in,
+                         .lda = kPanel,
+                         .ldb = in_stride,
+                         .ldc = out_stride,
+                         .accumulate = accumulate};
+      if (out_stride >= kPanel) both[accumulate].whole[i] = Product(shape);
+      shape.m = out_stride % kPanel;
+      if (shape.m > 0) both[accumulate].rest[i] = Product(shape);
+    }
+  }
+  return both;
+}
+
+RowLinear::RowLinear(int in, int out)
+    : in_(in),
+      out_(out),
+      stride_(round_up(in, kLaneStep)),
+      forward_(plan_panels(in, stride_, out)),
+      input_gradient_(plan_panels(out, out, stride_)) {
+  assert(in <= kWidest && out <= kWidest && out % kLaneStep == 0);
+  for (int i = 0; i < kChunks; ++i) {  // W [out, stride] is stride x out
+    weight_gradient_[i] = Product({.m = stride_,
+                                   .n = out,
+                                   .k = kLargest >> i,
+                                   .lda = stride_,
+                                   .ldb = out,
+                                   .ldc = stride_,
+                                   .transpose_b = true,
+                                   .accumulate = true});
+  }
+}
+
+// The library wants W transposed.
+void RowLinear::forward(const float* weight, const float* x, int rows, float* y,
+                        bool accumulate) const {
+  const Panels& panels = forward_[accumulate];
+  alignas(64) float panel[kWidest * kPanel];
+  each_panel(out_, rows, [&](int o, int columns, int first, int last) {
+    rows_to_lanes(weight + static_cast<std::size_t>(o) * stride_, stride_, columns, in_, panel);
+    const Products& products = columns == kPanel ? panels.whole : panels.rest;
+    each_chunk(first, last, kLargest, [&](int index, std::size_t row) {
+      products[index](panel, x + row * stride_, y + row * out_ + o);
+    });
+  });
+}
+
+// Columns of W that lie apart would drive each other out of the first-level cache.
+void RowLinear::input_gradient(const float* weight, const float* dy, int rows, float* dx,
+                               bool accumulate) const {
+  const Panels& panels = input_gradient_[accumulate];
+  alignas(64) float panel[kWidest * kPanel];
+  each_panel(stride_, rows, [&](int i, int columns, int first, int last) {
+    for (int o = 0; o < out_; ++o) {
+      const float* from = weight + static_cast<std::size_t>(o) * stride_ + i;
+      for (int c = 0; c < columns; c += kVec) store(panel + o * kPanel + c, load(from + c));
+    }
+    const Products& products = columns == kPanel ? panels.whole : panels.rest;
+    each_chunk(first, last, kLargest, [&](int index, std::size_t row) {
+      products[index](panel, dy + row * out_, dx + row * stride_ + i);
+    });
+  });
+}
+
+void RowLinear::add_weight_gradient(const float* x, const float* dy, int rows,
+                                    float* gradient) const {
+  each_chunk(0, rows, kGradientLargest, [&](int index, std::size_t row) {
+    weight_gradient_[index](x + row * stride_, dy + row * out_, gradient);
+  });
+}
+
+}  // namespace hotloop

@@ -1,0 +1,119 @@
+// What a kind of layer is made of. Each kind has two files of its own in this folder:
+//
+//   dense.hpp  a plain struct: its shape, where its tensors lie, inputs(), outputs(), ==
+//   dense.cpp  the six functions of the concept LayerKind below
+//
+// To add a kind: these two files; its name in `Layer` (structure.hpp); a word for it in branches.cpp;
+// its slow twin in reference/network.hpp. Whatever else needs to know about layers (plans, workspaces,
+// tensor names, initial values, counts of arithmetic) visits the list and calls the six functions.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "net/lanes.hpp"
+#include "net/options.hpp"
+
+namespace hotloop {
+
+// One block on its way forward.
+struct ForwardBlock {
+  const float* parameters;  // the flat array of the whole network
+  int width;                // lanes in use, a multiple of kLaneStep
+  const float* x;           // [in][kLanes]
+  float* y;                 // [out][kLanes]
+  float* kept;              // [LayerMemory::kept][kLanes] for the backward pass; null: not wanted
+  float* inner = nullptr;   // [LayerMemory::inner][kLanes], if there are any
+};
+
+// One block on its way back, after its forward pass.
+struct BackwardBlock {
+  const float* parameters;
+  int width;
+  const float* x;     // as in the forward pass
+  const float* y;     // its result
+  const float* kept;  // what it kept
+  float* dy;          // [out][kLanes] dL/dy, may be overwritten
+  float* dx;          // [in][kLanes] receives dL/dx; null: not wanted
+  float* scratch;     // [LayerMemory::scratch], the layer's own: starts as zeros, keeps its content
+  float* gradient;  // the flat array; the layer writes its own tensors, never their padding; null:
+                    // nobody wants it
+  bool accumulate;  // add to the gradient (blocks after the first) instead of overwriting it
+  const float* inner = nullptr;  // what the forward pass computed there
+
+  // Of a tensor; null: nobody wants it.
+  float* gradient_of(std::size_t offset) const {
+    return gradient == nullptr ? nullptr : gradient + offset;
+  }
+};
+
+// Memory of a layer in a workspace: `inner` always, the others for training.
+struct LayerMemory {
+  int kept = 0;             // features kept per block
+  std::size_t scratch = 0;  // floats
+  int inner = 0;            // features per block between x and y that the forward pass computes
+};
+
+// A layer together with what was planned for it (compiled matrix products).
+class LayerKernel {
+ public:
+  virtual ~LayerKernel() = default;
+  virtual void forward(const ForwardBlock& block) const = 0;
+  // A single sample over contiguous features, x [in] -> y [out], with room for the inner features.
+  virtual void forward_one(const float* parameters, const float* x, float* y,
+                           float* inner) const = 0;
+  virtual void backward(const BackwardBlock& block) const = 0;
+};
+
+// Called with each tensor of a layer, in the order in which they lie in the flat array.
+class TensorVisitor {
+ public:
+  virtual ~TensorVisitor() = default;
+  // [rows, columns], rows padded_row(columns) floats apart
+  virtual void matrix(const std::string& name, std::size_t& offset, int rows,
+                      int columns) const = 0;
+  virtual void vector(const std::string& name, std::size_t& offset, int size) const = 0;
+};
+constexpr int padded_row(int columns) { return round_up(columns, kLaneStep); }
+
+// For the tensors of a layer within another, which are called "outer.name".
+class InnerTensors final : public TensorVisitor {
+ public:
+  InnerTensors(std::string outer, const TensorVisitor& visit)
+      : outer_(std::move(outer)), visit_(visit) {}
+  void matrix(const std::string& name, std::size_t& offset, int rows, int columns) const override {
+    visit_.matrix(outer_ + "." + name, offset, rows, columns);
+  }
+  void vector(const std::string& name, std::size_t& offset, int size) const override {
+    visit_.vector(outer_ + "." + name, offset, size);
+  }
+
+ private:
+  std::string outer_;
+  const TensorVisitor& visit_;
+};
+
+struct Draws;  // random streams for initial values: initialise.hpp
+
+// clang-format off
+template <class L>
+concept LayerKind = std::equality_comparable<L> &&
+    requires(const L layer, L& placed, const TensorVisitor& visit, const Draws& draws,
+             float* parameters) {
+  { layer.inputs() } -> std::same_as<int>;   // features that one sample has before it, and after it
+  { layer.outputs() } -> std::same_as<int>;
+  // Its tensors; the visitor may set their offsets.
+  { each_tensor(placed, visit) } -> std::same_as<void>;
+  // The initial values of its tensors; the flat array is zero before.
+  { initialise(layer, Initialiser::pytorch, draws, parameters) } -> std::same_as<void>;
+  // Of the forward pass of one sample; NaN if that depends on the sample.
+  { multiply_adds(layer) } -> std::same_as<double>;
+  { memory_of(layer) } -> std::same_as<LayerMemory>;
+  { make_kernel(layer) } -> std::same_as<std::shared_ptr<const LayerKernel>>;
+};
+// clang-format on
+
+}  // namespace hotloop
