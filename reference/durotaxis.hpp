@@ -1,7 +1,7 @@
 // The slow twin of durotaxis: cells are objects with a number that lasts, edges a list of pairs of
 // numbers, the k leftmost come from a full stable sort, deletions happen one after the other, the past is
 // kept as whole snapshots, ages in a table, and a hull vertex is whoever ends a line that all lie on one
-// side of. Rules and field are those of the world (durotaxis_rules.hpp).
+// side of. Rules and field are those of the world (envs/durotaxis/rules.hpp).
 #pragma once
 
 #include <algorithm>
@@ -470,7 +470,7 @@ struct Durotaxis {
     const double tenth = unit ? 0.1 * rules.width : 1, ten = unit ? 10 : 1;
     const auto stiffness = [&](double value, double cells_of_it) {
       if (!unit) return value;
-      const double all = rules.most_intensity() * cells_of_it;
+      const double all = rules.max_intensity() * cells_of_it;
       return rules.substrate == DurotaxisSubstrate::linear
                  ? value / all
                  : std::log(1 + value) / std::log(1 + all);
@@ -489,16 +489,16 @@ struct Durotaxis {
     graph[4] = cy / h;
     if (n > 0) {
       float low_x = 1e9f, low_y = 1e9f, high_x = -1e9f, high_y = -1e9f;
-      double most_intensity = 0, sum = 0;
-      int most_degree = 0;
+      double max_intensity = 0, sum = 0;
+      int max_degree = 0;
       for (const Cell& cell : cells) {
         low_x = std::min(low_x, cell.x);
         low_y = std::min(low_y, cell.y);
         high_x = std::max(high_x, cell.x);
         high_y = std::max(high_y, cell.y);
-        most_intensity = std::max(most_intensity, intensity(cell));
+        max_intensity = std::max(max_intensity, intensity(cell));
         sum += intensity(cell);
-        most_degree = std::max({most_degree, degree_in(cell.id), degree_out(cell.id)});
+        max_degree = std::max({max_degree, degree_in(cell.id), degree_out(cell.id)});
       }
       graph[5] = low_x / w;
       graph[6] = low_y / h;
@@ -509,10 +509,10 @@ struct Durotaxis {
       graph[11] = graph[9] * graph[10];
       graph[12] = n < 3 ? 0 : hull_area(points) / (w * h);
       graph[13] = e / n;
-      graph[14] = most_degree / ten;
+      graph[14] = max_degree / ten;
       graph[15] = 2 * e / m;
       graph[16] = stiffness(sum / n, 1);
-      graph[17] = stiffness(most_intensity, 1);
+      graph[17] = stiffness(max_intensity, 1);
       graph[18] = stiffness(sum, most);
     }
     const std::vector<bool> flags = boundary();

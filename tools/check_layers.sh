@@ -1,32 +1,79 @@
 #!/bin/sh
-# check_layers.sh [ROOT]: which folder may include which, how long a file may be, and which functions would
-# make results depend on the maker of the CPU.
-#
-#   core < env < envs, core < graph < net, core < memory, (env, net, memory) < algo < run < doctor < cli
+# check_layers.sh [ROOT]: which folder may include which, how full a folder and how long a file may be,
+# and which functions would make results differ between CPU vendors.
 #
 # The public headers include nothing of src/; the slow twins under reference/ are for tests and
 # benchmarks only. Prints each offence as file:line and ends with 1 if there was any.
 
+# A room is a folder of src/ with the folders inside it that have no line of their own. Each line names
+# the rooms that a room may include besides itself; they must stand above it, so there are no circles.
+#   @room     that room and all that it may include
+#   algo/*    each folder of algo/ that has no line of its own: nobody outside knows an algorithm's name
+rooms='
+include:
+core:
+env:          core
+env/check:    core env
+env/file:     core env env/check
+envs:         core env
+graph:        core
+net:          core graph
+memory:       core
+algo/common:  core env graph net memory
+algo/*:       @algo/common
+algo/sarsa:   @algo/common algo/pqn
+spec:         @algo/common env/file
+train:        @spec
+evaluate:     @train
+record:       @evaluate
+session:      @record
+draw:         @record
+study:        @session draw
+profile:      @session draw
+doctor:       @profile study
+cli:          @doctor env/check envs
+'
+max_files=25   # in one folder of src/, headers included
+max_lines=600  # in one file
+
 cd "${1:-$(dirname -- "$0")/..}" && [ -d src ] && [ -d include ] || exit 2
 offences=$(
-  find include src -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' \) -exec awk '
+  find include src -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' \) -exec awk -v rooms="$rooms" '
+    # The room of a folder of src/: itself, or the nearest folder around it that is one. "" if none is.
+    function room_of(folder, parent) {
+      for (; folder != ""; folder = parent) {
+        if (folder in may) return folder
+        parent = folder
+        if (!sub(/\/[^\/]*$/, "", parent)) parent = ""
+        if (parent "/*" in may) return folder
+      }
+      return ""
+    }
+    function may_include(home, to, list) {
+      list = may[home in may ? home : substr(home, 1, index(home, "/")) "*"]
+      return home == to || index(" " list " ", " " to " ") > 0
+    }
+    function folder_of(file) { return sub(/\/[^\/]*$/, "", file) ? file : "" }
+
     BEGIN {
-      may["include"] = ""
-      may["core"] = "core"
-      may["env"] = "core env"
-      may["envs"] = "core env envs"
-      may["graph"] = "core graph"
-      may["net"] = "core graph net"
-      may["memory"] = "core memory"
-      may["algo"] = "core env graph net memory algo"
-      may["run"] = may["algo"] " run"
-      may["doctor"] = may["run"] " doctor"
-      may["cli"] = may["doctor"] " cli"
+      lines = split(rooms, line, "\n")
+      for (i = 1; i <= lines; ++i) {
+        words = split(line[i], word, " ")
+        if (words == 0) continue
+        room = substr(word[1], 1, length(word[1]) - 1)
+        list = ""
+        for (k = 2; k <= words; ++k) {
+          name = word[k]
+          expand = sub(/^@/, "", name)
+          if (room_of(name) != name) print "rooms: " room " names " name ", which does not stand above it"
+          list = list " " name (expand ? " " may[name] : "")
+        }
+        may[room] = list
+      }
     }
     FNR == 1 {
-      split(FILENAME, path, "/")
-      home = path[1] == "include" ? "include" : path[2]
-      if (!(home in may)) print FILENAME ": the folder " home " has no place in the order"
+      home = FILENAME ~ /^include\// ? "include" : room_of(folder_of(substr(FILENAME, 5)))
+      if (home == "") print FILENAME ": the folder has no place in the order of tools/check_layers.sh"
     }
     /\.r?sqrt\(\)|_rsqrt_|_rcp_/ {
       print FILENAME ":" FNR ": begins with an estimate by the CPU: use roots() of net/lane_arrays.hpp"
@@ -37,18 +84,24 @@ offences=$(
       sub(/[">].*$/, "", name)
       if (name ~ /\.\.\//) print FILENAME ":" FNR ": include by path from src/, not by ../"
       sub(/^src\//, "", name)
-      if (split(name, part, "/") < 2) next
-      to = part[1]
-      if (!(to in may) && to != "bench" && to != "reference") next  # not one of our folders
-      if (index(" " may[home] " ", " " to " ") == 0)
+      to = room_of(folder_of(name))
+      if (name ~ /^(bench|python|reference|tests)\//) to = substr(name, 1, index(name, "/") - 1)
+      if (home == "" || to == "") next  # reported above; none of our folders
+      if (!may_include(home, to)) {
         print FILENAME ":" FNR ": " home " must not include " to " (" name ")"
+      }
     }' {} +
+
+  find src -type f | awk -v max="$max_files" '
+    { sub(/\/[^\/]*$/, ""); ++files[$0] }
+    END { for (folder in files) if (files[folder] > max) print folder ": more than " max " files" }'
 
   find CMakeLists.txt hotloop test cmake include src reference tests bench tools python web \
     -name node_modules -prune -o -type f \( -name '*.[ch]pp' -o -name '*.h' -o -name '*.py' \
     -o -name '*.sh' -o -name '*.cmake' -o -name '*.in' -o -name CMakeLists.txt -o -name hotloop \
     -o -name test -o -name '*.ts' -o -name '*.js' -o -name '*.css' -o -name '*.html' \) \
-    -exec awk 'FNR == 601 { print FILENAME ": more than 600 lines" }' {} + 2>/dev/null
+    -exec awk -v max="$max_lines" 'FNR == max + 1 { print FILENAME ": more than " max " lines" }' {} + \
+    2>/dev/null
 )
 [ -z "$offences" ] && exit 0
 printf '%s\n' "$offences" >&2

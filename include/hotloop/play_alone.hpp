@@ -1,8 +1,8 @@
-// A one-file world as a program that plays it at random. `hotloop check` compiles the file with this
-// and the compiler's sanitizers in front of it, so that accesses beyond an array and the like are
-// reported; nobody includes it by hand.
+// A one-file environment as a program that plays it at random. `hotloop check` compiles the file with
+// this header in front of it and with the compiler's sanitizers, so that accesses beyond an array and
+// the like are reported. Authors do not include it.
 //
-// Exits with 0 when it has played, whatever the world threw: that is for others to find.
+// Exits with 0 when it has played, even if the world threw: other checks report that.
 #pragma once
 
 #include <hotloop/plugin.hpp>
@@ -16,40 +16,41 @@ namespace hotloop::play_alone {
 inline constexpr double kSeconds = 0.7;  // of each play
 inline constexpr int kSteps = 20'000;
 
-// One allowed action per row; for a box, its bounds as often as something between them.
+// One allowed action per row; a continuous one is at its bounds half of the time.
 inline void choose(const WorldArray& worlds, std::span<const std::uint8_t> mask, std::uint64_t t,
-                   std::span<std::int32_t> numbers, std::span<float> boxes) {
+                   std::span<std::int32_t> discrete, std::span<float> continuous) {
   const EnvSpec& spec = worlds.spec();
   const auto dice = [t](std::size_t row) {
     return Rng(~std::uint64_t{1}, Purpose::test, static_cast<std::uint32_t>(row), t);
   };
-  for (std::size_t row = 0; row < numbers.size() && spec.actions > 0; ++row) {
+  for (std::size_t row = 0; row < discrete.size() && spec.actions > 0; ++row) {
     Rng rng = dice(row);
     const int first = static_cast<int>(rng.below(static_cast<std::uint32_t>(spec.actions)));
-    numbers[row] = first;
+    discrete[row] = first;
     for (int i = 0; i < spec.actions && !mask.empty(); ++i) {  // the next one that is allowed
-      numbers[row] = (first + i) % spec.actions;
-      if (mask[row * spec.actions + numbers[row]] != 0) break;
+      discrete[row] = (first + i) % spec.actions;
+      if (mask[row * spec.actions + discrete[row]] != 0) break;
     }
   }
-  for (std::size_t i = 0; i < boxes.size(); ++i) {
+  for (std::size_t i = 0; i < continuous.size(); ++i) {
     const std::size_t k = i % spec.action_size;
     Rng rng = dice(i);
     const float low = spec.action_low[k], high = spec.action_high[k];
     const std::uint32_t which = rng.below(4);
-    boxes[i] = which == 0   ? low
-               : which == 1 ? high
-                            : std::clamp(static_cast<float>(rng.uniform(low, high)), low, high);
+    continuous[i] = which == 0 ? low
+                    : which == 1
+                        ? high
+                        : std::clamp(static_cast<float>(rng.uniform(low, high)), low, high);
   }
 }
 
-// Everything that a world can be asked, in memory that is exactly as large as it must be.
+// Calls every function of a world, with memory of exactly the right size.
 inline void play(WorldArray& worlds, int rows) {
   const EnvSpec& spec = worlds.spec();
   const auto n = static_cast<std::size_t>(rows);
-  std::vector<float> obs(n * spec.obs), rewards(n), boxes(n * spec.action_size);
+  std::vector<float> obs(n * spec.obs), rewards(n), continuous(n * spec.action_size);
   std::vector<float> measures(spec.measure_count()), parts(n * spec.reward_part_count());
-  std::vector<std::int32_t> numbers(n);
+  std::vector<std::int32_t> discrete(spec.actions > 0 ? n : 0);
   std::vector<std::uint8_t> mask(worlds.has_mask() ? n * spec.actions : 0), terminated(n);
   std::vector<int> length(n);
   const auto begin = [&](int row, std::uint64_t stream_step) {
@@ -62,13 +63,11 @@ inline void play(WorldArray& worlds, int rows) {
   for (std::uint64_t t = 1; t <= kSteps; ++t) {
     worlds.observe(0, rows, obs);
     if (worlds.has_mask()) worlds.mask(0, rows, mask);
-    choose(worlds, mask, t, numbers, boxes);
-    if (spec.actions > 0) {
-      worlds.step(0, rows, std::span<const std::int32_t>(numbers), 1, Purpose::test, t, rewards,
-                  terminated);
-    } else {
-      worlds.step(0, rows, std::span<const float>(boxes), 1, Purpose::test, t, rewards, terminated);
-    }
+    choose(worlds, mask, t, discrete, continuous);
+    ActionRows actions;
+    actions.discrete = discrete;
+    actions.continuous = continuous;
+    worlds.step(0, rows, actions, 1, Purpose::test, t, rewards, terminated);
     if (!parts.empty()) worlds.reward_parts(0, rows, parts);
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
     const bool is_last = t == kSteps || passed.count() > kSeconds;
@@ -77,7 +76,7 @@ inline void play(WorldArray& worlds, int rows) {
       if (!is_over && !is_last) continue;
       worlds.observe(row, row + 1, obs);
       if (!measures.empty()) worlds.measure(row, measures);
-      if (t < 200 || is_last) (void)worlds.picture(row);  // pictures take their time
+      if (t < 200 || is_last) (void)worlds.picture(row);  // pictures are slow
       begin(row, 0 - t);
     }
     if (is_last) return;
@@ -89,7 +88,7 @@ inline void play(WorldArray& worlds, int rows) {
 int main() {
   try {
     for (const hotloop::EnvEntry& entry : hotloop::plugin::registered()) {
-      // Alone first: what lies beyond a row is then not another row.
+      // One row first: beyond it is then no other row, and an access there is found.
       hotloop::play_alone::play(*entry.make_one_by_one(1), 1);
       hotloop::play_alone::play(*entry.make(5), 5);
     }

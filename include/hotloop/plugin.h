@@ -1,8 +1,8 @@
-/* The C interface of a plug-in: worlds that hotloop loads while it runs, from a shared library.
+/* The C interface of a plug-in: environments that hotloop loads from a shared library while it runs.
  *
- * A one-file world in C++ needs none of this: <hotloop/env.hpp> and HOTLOOP_ENV are enough, and
- * `hotloop train world.cpp` makes the plug-in. This header is for worlds in C, Rust or whatever else
- * can export a C function. A library exports exactly one symbol,
+ * A one-file environment in C++ needs none of this: <hotloop/env.hpp> and HOTLOOP_ENV are enough, and
+ * `hotloop train world.cpp` makes the plug-in. This header is for environments in C, Rust or any other
+ * language that can export a C function. A library exports exactly one symbol,
  *
  *   const hotloop_plugin* hotloop_plugin_v1(void);
  *
@@ -28,8 +28,8 @@
 extern "C" {
 #endif
 
-/* A random stream is a pure function of the first four numbers; `draws` counts the words of 32 bits
- * that were taken from it. hotloop_random() below takes the next one. */
+/* A random stream is a pure function of the first four numbers; `draws` counts the 32-bit words
+ * taken from it. hotloop_random() below takes the next one. */
 typedef struct hotloop_stream {
   uint64_t seed;
   uint64_t step;
@@ -38,7 +38,7 @@ typedef struct hotloop_stream {
   uint32_t draws;
 } hotloop_stream;
 
-/* A named stretch of the observation row; unused dimensions are 0. */
+/* A named part of the observation row; unused dimensions are 0. */
 typedef struct hotloop_part {
   const char* name;
   int32_t shape[3];
@@ -46,12 +46,12 @@ typedef struct hotloop_part {
 
 typedef struct hotloop_step_call {
   int32_t begin, end;       /* rows to step */
-  const int32_t* numbers;   /* [N], if the actions are numbered, else NULL */
-  const float* boxes;       /* [N, action_size], if they are a box, else NULL */
+  const int32_t* numbers;   /* [N], if the actions are discrete, else NULL */
+  const float* boxes;       /* [N, action_size], if they are continuous, else NULL */
   uint64_t seed, step;      /* row i draws from the stream {seed, step, purpose, i, 0} */
   uint32_t purpose;
   float* rewards;           /* [N], to be written */
-  uint8_t* terminated;      /* [N], to be written: 1 if the world ended; the time limit is not its business */
+  uint8_t* terminated;      /* [N], to be written: 1 if the world ended; the time limit is the engine's */
   int32_t failed_row;       /* to be written if the call fails; -1 = unknown */
 } hotloop_step_call;
 
@@ -59,12 +59,12 @@ typedef struct hotloop_world {
   const char* name;
   const char* about; /* one line, or NULL */
   int32_t obs;       /* floats in an observation row */
-  int32_t actions;   /* number of actions, or 0: then they are a box of action_size floats, 1 to 8 */
+  int32_t actions;   /* number of discrete actions, or 0: then an action is action_size floats, 1 to 8 */
   int32_t action_size;
   const float* action_low; /* [action_size] */
   const float* action_high;
   int32_t max_steps;    /* time limit; 0 = none */
-  double solved_return; /* mean return that counts as solved; NaN = none is agreed on */
+  double solved_return; /* mean return that counts as solved; NaN = no accepted value */
   int32_t part_count;   /* up to 8 */
   const hotloop_part* parts;
   int32_t measure_count; /* up to 20 */
@@ -72,8 +72,8 @@ typedef struct hotloop_world {
   int32_t reward_part_count; /* up to 8 */
   const char* const* reward_parts;
 
-  /* `plain` is 1 where the obvious, slow way is asked for, to be compared with: ignore it if there is
-   * only one way. */
+  /* `plain` is 1 for the obvious, slow implementation, to compare with: ignore it if there is only
+   * one. */
   int (*create)(int32_t count, int32_t plain, void** worlds);
   void (*destroy)(void* worlds);
   int (*clear)(void* worlds); /* every row as it was when created */
@@ -86,7 +86,7 @@ typedef struct hotloop_world {
   /* of the latest step, [N, reward_part_count]; NULL if there are none */
   int (*parts_of_reward)(const void* worlds, int32_t begin, int32_t end, float* parts);
   /* NULL if it cannot be drawn. Writes width and height, and rgb [height, width, 3] unless that is
-   * NULL, in which case only the size is asked for. */
+   * NULL: then only the size is wanted. */
   int (*picture)(const void* worlds, int32_t row, int32_t* width, int32_t* height, uint8_t* rgb);
   /* The state of a row as row_bytes bytes, to save, copy and restore it. */
   size_t row_bytes;
@@ -104,7 +104,7 @@ typedef struct hotloop_plugin {
 
 typedef const hotloop_plugin* (*hotloop_plugin_function)(void);
 
-/* 32 uniform bits: Philox 4x32-10 (Salmon et al., 2011), the numbers that hotloop's own worlds draw. */
+/* 32 uniform bits: Philox 4x32-10 (Salmon et al., 2011), the numbers that hotloop's own environments draw. */
 static inline uint32_t hotloop_random(hotloop_stream* stream) {
   uint32_t counter[4], key[2];
   int round;

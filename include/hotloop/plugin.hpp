@@ -1,8 +1,8 @@
 // Makes a plug-in of a file with HOTLOOP_ENV lines: their worlds behind the C interface of plugin.h.
 //
-// hotloop compiles a one-file world with this header in front of it, so nobody includes it by hand.
+// hotloop compiles a one-file world with this header in front of it: authors do not include it.
 // It has a `register_env` of its own, which collects the worlds of the file, and exports the table.
-// Whatever a world throws ends here, as an error code and a sentence.
+// What a world throws is caught here and becomes an error code and a sentence.
 #pragma once
 
 #include <hotloop/plugin.h>
@@ -13,7 +13,7 @@
 
 namespace hotloop::plugin {
 
-// Of this thread's latest failed call, cut where it is too long.
+// The reason of this thread's latest failed call, truncated where it is too long.
 inline char* error_text() {
   thread_local char text[1024] = "";
   return text;
@@ -33,7 +33,7 @@ int guarded(Body&& body) noexcept {
   return 1;
 }
 
-// One world of the file, and what its C table points to.
+// One world of the file, and the arrays that its C table points to.
 struct Entry {
   EnvEntry entry;
   std::array<hotloop_part, 8> parts{};
@@ -41,7 +41,7 @@ struct Entry {
   std::array<const char*, kMaxRewardParts> reward_parts{};
 };
 
-// With a zero at its end, for good: the table is never unloaded.
+// Zero-terminated and never freed: the table is never unloaded.
 inline const char* c_text(std::string_view text) {
   char* copy = new char[text.size() + 1]();
   text.copy(copy, text.size());
@@ -58,7 +58,7 @@ inline const WorldArray& array(const void* worlds) {
   return *static_cast<const WorldArray*>(worlds);
 }
 
-// As many floats or flags as rows up to `end` need; the arrays go on, but nobody may look.
+// As many floats or flags as rows up to `end` need; the arrays are longer, but not ours to touch.
 template <class T>
 std::span<T> rows_up_to(int end, int width, T* first) {
   return {first, static_cast<std::size_t>(end) * static_cast<std::size_t>(width)};
@@ -87,15 +87,14 @@ inline int step(void* worlds, hotloop_step_call* call) {
   const auto purpose = static_cast<Purpose>(call->purpose);
   std::memset(call->terminated + call->begin, kUntouched,
               static_cast<std::size_t>(call->end - call->begin));
+  ActionRows actions;
+  if (spec.actions > 0) actions.discrete = rows_up_to(call->end, 1, call->numbers);
+  if (spec.action_size > 0) {
+    actions.continuous = rows_up_to(call->end, spec.action_size, call->boxes);
+  }
   const int failed = guarded([&] {
-    if (spec.actions > 0) {
-      array(worlds).step(call->begin, call->end, rows_up_to(call->end, 1, call->numbers),
-                         call->seed, purpose, call->step, rewards, terminated);
-    } else {
-      array(worlds).step(call->begin, call->end,
-                         rows_up_to(call->end, spec.action_size, call->boxes), call->seed, purpose,
-                         call->step, rewards, terminated);
-    }
+    array(worlds).step(call->begin, call->end, actions, call->seed, purpose, call->step, rewards,
+                       terminated);
   });
   if (failed == 0) return 0;
   call->failed_row = call->begin;
@@ -142,8 +141,8 @@ inline int restore_row(void* worlds, std::int32_t row, const void* from) {
   return guarded([&] { array(worlds).restore_row(row, static_cast<const std::byte*>(from)); });
 }
 
-// create() is told nothing but a number, so each world of the file has its own.
-inline constexpr int kMostWorlds = 8;
+// create() does not say which world it is for, so each world of the file has its own.
+inline constexpr int kMaxWorlds = 8;
 template <int kIndex>
 int create(std::int32_t count, std::int32_t plain, void** worlds) {
   return guarded([&] {
@@ -152,7 +151,7 @@ int create(std::int32_t count, std::int32_t plain, void** worlds) {
   });
 }
 using Create = int (*)(std::int32_t, std::int32_t, void**);
-inline constexpr std::array<Create, kMostWorlds> kCreate = {
+inline constexpr std::array<Create, kMaxWorlds> kCreate = {
     &create<0>, &create<1>, &create<2>, &create<3>, &create<4>, &create<5>, &create<6>, &create<7>};
 
 struct Table {
@@ -160,7 +159,7 @@ struct Table {
   std::vector<hotloop_world> worlds;
   hotloop_plugin plugin{};
 
-  Table() : entries(std::min<std::size_t>(registered().size(), kMostWorlds)) {
+  Table() : entries(std::min<std::size_t>(registered().size(), kMaxWorlds)) {
     for (std::size_t i = 0; i < entries.size(); ++i) {
       entries[i].entry = registered()[i];
       worlds.push_back(describe(entries[i], kCreate[i]));
@@ -208,7 +207,7 @@ struct Table {
     w.picture = &picture;
     w.save_row = &save_row;
     w.restore_row = &restore_row;
-    // What only an array knows. A constructor that throws shows again, and is reported, in create().
+    // Only an array knows these. A constructor that throws does so again in create(), which reports it.
     guarded([&] {
       const auto one = e.entry.make(1);
       w.mask = one->has_mask() ? &mask : nullptr;

@@ -3,7 +3,7 @@
 // it with: that header takes a second to compile, and every world would wait for it.
 //
 // A stream is a pure function of (seed, purpose, lane, step). Nothing about it needs saving:
-// whoever knows the four numbers knows every draw. That is what makes a run independent of the
+// the four numbers determine every draw. That is what makes a run independent of the
 // number of threads, of logging and evaluation, and of how often it was stopped and resumed.
 #pragma once
 
@@ -73,7 +73,7 @@ class Rng {
             .draws = (counter_[0] & kBlocks) * 4 - static_cast<std::uint32_t>(4 - next_)};
   }
 
-  // 32 uniform bits. A block of four is computed when the first of them is asked for, so an
+  // 32 uniform bits. A block of four is computed when the first of them is drawn, so an
   // unused stream costs nothing. 2^26 draws fit in one stream.
   std::uint32_t bits() {
     if (next_ == 4) {

@@ -1,83 +1,17 @@
-// What HOTLOOP_ENV makes of a world: storage and dynamics of N copies behind one interface, and an
-// entry in the registry. Authors include <hotloop/env.hpp>, which brings this along.
-//
-// Invariant: a row's results depend on that row's state, action and random stream alone, so any
-// split of the rows, over calls or threads, gives the same bits.
+// What HOTLOOP_ENV makes of a world: storage and dynamics of N copies, and an entry in the registry.
+// Authors include <hotloop/env.hpp>, which includes this.
 #pragma once
 
 #include <hotloop/env.hpp>
+#include <hotloop/worlds.hpp>
 
-#include <cassert>
 #include <cstddef>
 #include <cstring>
-#include <functional>
+#include <limits>
 #include <memory>
 #include <vector>
 
 namespace hotloop {
-
-// N worlds without episodes. Rows are [begin, end); spans cover all N rows.
-class WorldArray {
- public:
-  virtual ~WorldArray() = default;
-  virtual const EnvSpec& spec() const = 0;
-  virtual bool has_mask() const = 0;
-  virtual void clear() = 0;  // every row as default-constructed, not yet reset
-  virtual void reset(int row, Rng& rng) = 0;
-  // Row i draws from Rng(seed, purpose, i, step). Only the kind of action that the spec declares
-  // may be given: numbers [N], or a box [N, spec().action_size].
-  virtual void step(int begin, int end, std::span<const std::int32_t> actions, std::uint64_t seed,
-                    Purpose purpose, std::uint64_t step, std::span<float> rewards,
-                    std::span<std::uint8_t> terminated) = 0;
-  virtual void step(int begin, int end, std::span<const float> actions, std::uint64_t seed,
-                    Purpose purpose, std::uint64_t step, std::span<float> rewards,
-                    std::span<std::uint8_t> terminated) = 0;
-  virtual void observe(int begin, int end, std::span<float> obs) const = 0;          // [N, D]
-  virtual void mask(int begin, int end, std::span<std::uint8_t> allowed) const = 0;  // [N, A]
-  // What is told of row's episode so far, spec().measure_count() values.
-  virtual void measure(int row, std::span<float> values) const = 0;
-  // What the latest reward of each row was made of, [N, spec().reward_part_count()].
-  virtual void reward_parts(int /*begin*/, int /*end*/, std::span<float> /*parts*/) const {}
-  // A picture of the row, for people to look at: empty if the world cannot be drawn.
-  virtual Picture picture(int /*row*/) const { return {}; }
-  // Policies that the world knows by name, without learning, and what number `script` of them does.
-  // Where it wants to choose at random, row i draws from Rng(seed, purpose, i, step).
-  virtual std::span<const std::string_view> scripts() const { return {}; }
-  virtual void play(int /*script*/, int /*begin*/, int /*end*/, std::uint64_t /*seed*/,
-                    Purpose /*purpose*/, std::uint64_t /*step*/,
-                    std::span<std::int32_t> /*actions*/) const {}
-  virtual void play(int /*script*/, int /*begin*/, int /*end*/, std::uint64_t /*seed*/,
-                    Purpose /*purpose*/, std::uint64_t /*step*/,
-                    std::span<float> /*actions*/) const {}  // [N, spec().action_size]
-  virtual std::size_t row_bytes() const = 0;
-  virtual void save_row(int row, std::byte* to) const = 0;
-  virtual void restore_row(int row, const std::byte* from) = 0;
-};
-
-// One line of the registry. The two arrays differ only in speed: `make` uses the world's Batch if it
-// has one, `make_one_by_one` never does. `values` has one number for each of the options; none at all
-// means the initial ones, for which `spec` is true: with others, ask the array.
-struct EnvEntry {
-  using Maker =
-      std::function<std::unique_ptr<WorldArray>(int count, std::span<const double> values)>;
-
-  const EnvSpec* spec = nullptr;
-  Maker batch_maker = nullptr;
-  Maker one_by_one_maker = nullptr;
-  std::span<const EnvOption> options{};
-
-  std::unique_ptr<WorldArray> make(int count, std::span<const double> values = {}) const {
-    return batch_maker(count, values);
-  }
-  std::unique_ptr<WorldArray> make_one_by_one(int count,
-                                              std::span<const double> values = {}) const {
-    return one_by_one_maker(count, values);
-  }
-};
-
-// Makes the world known by its name. Runs before main, where nothing can be caught: a name that is
-// taken is reported by whoever asks the registry first.
-bool register_env(const EnvEntry& entry);
 
 namespace detail {
 
@@ -86,17 +20,27 @@ std::span<T> row_of(std::span<T> all, int row, int width) {
   return all.subspan(static_cast<std::size_t>(row) * width, width);
 }
 
-// What `step` of row `row` is handed.
+// The actions of all rows that the world takes.
+template <HasDiscreteStep W>
+std::span<const std::int32_t> actions_of(const ActionRows& rows) {
+  return rows.discrete;
+}
+template <HasContinuousStep W>
+std::span<const float> actions_of(const ActionRows& rows) {
+  return rows.continuous;
+}
+
+// The argument of `step` of row `row`.
 template <HasDiscreteStep W>
 int action_of(std::span<const std::int32_t> actions, int row) {
   return actions[row];
 }
-template <HasBoxStep W>
+template <HasContinuousStep W>
 std::span<const float> action_of(std::span<const float> actions, int row) {
   return row_of(actions, row, W::spec.action_size);
 }
 
-// Saved bytes are a function of the state alone: whatever lies between the members is zeroed.
+// Saved bytes are a function of the state alone: the padding between members is zeroed.
 template <class W>
 void save_world(W world, std::byte* to) {
 #if defined(__has_builtin)
@@ -118,15 +62,16 @@ class OneByOneArray final : public WorldArray {
   void clear() override { worlds_.assign(worlds_.size(), W{}); }
   void reset(int row, Rng& rng) override { worlds_[row].reset(rng); }
 
-  void step(int begin, int end, std::span<const std::int32_t> actions, std::uint64_t seed,
-            Purpose purpose, std::uint64_t step, std::span<float> rewards,
-            std::span<std::uint8_t> terminated) override {
-    step_each(begin, end, actions, seed, purpose, step, rewards, terminated);
-  }
-  void step(int begin, int end, std::span<const float> actions, std::uint64_t seed, Purpose purpose,
+  void step(int begin, int end, const ActionRows& rows, std::uint64_t seed, Purpose purpose,
             std::uint64_t step, std::span<float> rewards,
             std::span<std::uint8_t> terminated) override {
-    step_each(begin, end, actions, seed, purpose, step, rewards, terminated);
+    const auto actions = actions_of<W>(rows);
+    for (int row = begin; row < end; ++row) {
+      Rng rng(seed, purpose, static_cast<std::uint32_t>(row), step);
+      const Step result = worlds_[row].step(action_of<W>(actions, row), rng);
+      rewards[row] = result.reward;
+      terminated[row] = result.terminated ? 1 : 0;
+    }
   }
 
   void observe(int begin, int end, std::span<float> obs) const override {
@@ -168,26 +113,11 @@ class OneByOneArray final : public WorldArray {
   }
 
  private:
-  template <class Action>
-  void step_each(int begin, int end, std::span<const Action> actions, std::uint64_t seed,
-                 Purpose purpose, std::uint64_t step, std::span<float> rewards,
-                 std::span<std::uint8_t> terminated) {
-    assert((std::same_as<Action, ActionOf<W>>));
-    if constexpr (std::same_as<Action, ActionOf<W>>) {
-      for (int row = begin; row < end; ++row) {
-        Rng rng(seed, purpose, static_cast<std::uint32_t>(row), step);
-        const Step result = worlds_[row].step(action_of<W>(actions, row), rng);
-        rewards[row] = result.reward;
-        terminated[row] = result.terminated ? 1 : 0;
-      }
-    }
-  }
-
   std::vector<W> worlds_;  // [N]
 };
 
-// The world's own storage. Resets, masks and saving are rare or small: they go through a copy of
-// the one world concerned, so an author writes them once.
+// The world's own storage. Resets, masks and saving are rare or small: they use a copy of the one
+// world concerned, so an author writes them once.
 template <BatchedWorld W>
 class WholeBatchArray final : public WorldArray {
  public:
@@ -209,13 +139,9 @@ class WholeBatchArray final : public WorldArray {
     batch_.set(row, world);
   }
 
-  void step(int begin, int end, std::span<const std::int32_t> actions, std::uint64_t, Purpose,
-            std::uint64_t, std::span<float> rewards, std::span<std::uint8_t> terminated) override {
-    step_all(begin, end, actions, rewards, terminated);
-  }
-  void step(int begin, int end, std::span<const float> actions, std::uint64_t, Purpose,
-            std::uint64_t, std::span<float> rewards, std::span<std::uint8_t> terminated) override {
-    step_all(begin, end, actions, rewards, terminated);
+  void step(int begin, int end, const ActionRows& actions, std::uint64_t, Purpose, std::uint64_t,
+            std::span<float> rewards, std::span<std::uint8_t> terminated) override {
+    batch_.step(begin, end, actions_of<W>(actions), rewards, terminated);
   }
 
   void observe(int begin, int end, std::span<float> obs) const override {
@@ -259,15 +185,6 @@ class WholeBatchArray final : public WorldArray {
   }
 
  private:
-  template <class Action>
-  void step_all(int begin, int end, std::span<const Action> actions, std::span<float> rewards,
-                std::span<std::uint8_t> terminated) {
-    assert((std::same_as<Action, ActionOf<W>>));
-    if constexpr (std::same_as<Action, ActionOf<W>>) {
-      batch_.step(begin, end, actions, rewards, terminated);
-    }
-  }
-
   int count_;
   typename W::Batch batch_;
 };
@@ -288,17 +205,17 @@ std::unique_ptr<WorldArray> make_array(int count, std::span<const double> values
 }
 
 constexpr bool bounds_are_sound(const EnvSpec& spec) {
-  constexpr float kMost = std::numeric_limits<float>::max();
+  constexpr float kMax = std::numeric_limits<float>::max();
   for (int i = 0; i < spec.action_size; ++i) {
     const float low = spec.action_low[i];
     const float high = spec.action_high[i];
-    if (!(low >= -kMost && low < high && high <= kMost)) return false;
+    if (!(low >= -kMax && low < high && high <= kMax)) return false;
   }
   return true;
 }
 
 // One sentence per way to miss the contract; the near misses at the end would otherwise be ignored
-// in silence.
+// silently.
 template <class W>
 constexpr void check_contract() {
   static_assert(TriviallyCopyable<W>,
@@ -307,29 +224,33 @@ constexpr void check_contract() {
   static_assert(HasSpec<W>, "the world lacks `static constexpr hotloop::EnvSpec spec`");
   static_assert(HasReset<W>, "the world lacks `void reset(hotloop::Rng& rng)`");
   static_assert(HasObserve<W>, "the world lacks `void observe(std::span<float> obs) const`");
-  static_assert(HasDiscreteStep<W> || HasBoxStep<W>,
-                "the world lacks `hotloop::Step step(int action, hotloop::Rng& rng)`, or for a box "
-                "of floats `hotloop::Step step(std::span<const float> action, hotloop::Rng& rng)`");
-  static_assert(!(HasDiscreteStep<W> && HasBoxStep<W>),
-                "the world has a `step` for numbered actions and one for a box: keep one of them");
+  static_assert(HasDiscreteStep<W> || HasContinuousStep<W>,
+                "the world lacks `hotloop::Step step(int action, hotloop::Rng& rng)`, or for "
+                "continuous actions `hotloop::Step step(std::span<const float> action, "
+                "hotloop::Rng& rng)`");
+  static_assert(!(HasDiscreteStep<W> && HasContinuousStep<W>),
+                "the world has a `step` for discrete actions and one for continuous ones: keep one "
+                "of them");
   if constexpr (HasSpec<W>) {
     static_assert(!W::spec.name.empty(), "spec.name is empty");
     static_assert(W::spec.obs > 0, "spec.obs must be at least 1");
     if constexpr (HasStep<W> && HasDiscreteStep<W>) {
       static_assert(W::spec.actions > 0 && W::spec.action_size == 0,
                     "`step` takes an int: spec.actions must be at least 1, and spec.action_size, "
-                    "which is for a box of floats, left out");
+                    "which is for continuous actions, left out");
     }
-    if constexpr (HasStep<W> && HasBoxStep<W>) {
+    if constexpr (HasStep<W> && HasContinuousStep<W>) {
       constexpr bool kSizeIsSound =
           W::spec.action_size > 0 && W::spec.action_size <= kMaxActionSize && W::spec.actions == 0;
-      static_assert(kSizeIsSound,
-                    "`step` takes floats: spec.action_size must be 1 to 8, and spec.actions, which "
-                    "is for numbered actions, left out");
+      static_assert(
+          kSizeIsSound,
+          "`step` takes floats: spec.action_size must be 1 to hotloop::kMaxActionSize, and "
+          "spec.actions, which is for discrete actions, left out");
       static_assert(!kSizeIsSound || bounds_are_sound(W::spec),
                     "spec.action_low must be below spec.action_high, both finite, in each of the "
                     "spec.action_size dimensions");
-      static_assert(!HasMask<W>, "`mask` is for numbered actions: a box has bounds instead");
+      static_assert(!HasMask<W>,
+                    "`mask` is for discrete actions: continuous ones have bounds instead");
     }
     static_assert(W::spec.max_steps >= 0, "spec.max_steps must be 0 (no limit) or more");
   }
@@ -363,7 +284,7 @@ EnvEntry env_entry() {
   if constexpr (World<W>) {
     return {&W::spec, &detail::make_array<W>, &detail::make_one_by_one<W>, {}};
   } else {
-    return {};  // the assertions above have said why; spare the reader what would follow
+    return {};  // the assertions above have said why; what would follow is noise
   }
 }
 

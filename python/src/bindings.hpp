@@ -13,6 +13,6 @@ void bind_envs(nb::module_& m);    // worlds to step
 void bind_lists(nb::module_& m);   // names of environments, specs, algorithms
 void bind_spec(nb::module_& m);    // specs as Python asks for them
 void bind_train(nb::module_& m);   // training and resuming
-void bind_worlds(nb::module_& m);  // environments of Python's inside the engine
+void bind_worlds(nb::module_& m);  // Python environments inside the engine
 
 }  // namespace hotloop::python

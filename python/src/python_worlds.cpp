@@ -1,13 +1,13 @@
-// Environments of Python's inside the engine.
+// Python environments inside the engine.
 //
 // A driver (hotloop/_drivers.py) steps all rows in one Python call. It reads actions from and writes
 // results into NumPy arrays that view the engine's own memory, so nothing is copied on the way.
 //
 // Row r's episode k begins from a seed that is a function of (seed, purpose, r, k) alone. What an
-// environment does is then decided by that seed and the actions since, and these are what is saved:
-// a resumed run begins each episode again and repeats its actions. If that does not lead to the same
-// observation and to the same rewards, the environment keeps something of its own; then its episodes begin anew, which a
-// warning says, and the interrupted ones count as truncated.
+// environment does is then determined by that seed and the actions since, and these are saved: a resumed
+// run begins each episode again and repeats its actions. If that does not lead to the same observation
+// and rewards, the environment has state of its own; then new episodes begin, a warning says so, and the
+// interrupted ones count as truncated.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
@@ -27,7 +27,7 @@
 namespace hotloop::python {
 namespace {
 
-// What Python says of an environment; lives as long as the process.
+// The facts that Python gives about an environment; lives as long as the process.
 struct PythonEnv {
   std::string name;               // in the registry
   std::deque<std::string> words;  // that the spec refers to
@@ -37,7 +37,7 @@ struct PythonEnv {
   nb::object make_driver;  // (count, whether for training) -> driver
 };
 
-// A NumPy array that views memory of the engine's; an empty span becomes None.
+// A NumPy array that views the engine's memory; an empty span becomes None.
 template <class T>
 nb::object view_of(std::span<T> memory, int rows) {
   if (memory.empty()) return nb::none();
@@ -99,11 +99,10 @@ class PythonWorlds final : public VectorWorlds {
     for (int row = 0; row < count_; ++row) plan_next(row);
   }
 
-  void step_all(std::span<const std::int32_t> numbers, std::span<const float> boxes,
-                const VectorResults& to) override {
+  void step_all(const ActionRows& actions, const VectorResults& to) override {
     if (cut_) return cut(to);
-    std::copy(numbers.begin(), numbers.end(), numbers_.begin());
-    std::copy(boxes.begin(), boxes.end(), boxes_.begin());
+    std::copy(actions.discrete.begin(), actions.discrete.end(), numbers_.begin());
+    std::copy(actions.continuous.begin(), actions.continuous.end(), boxes_.begin());
     for (int row = 0; row < count_; ++row) record(row);
     {
       const nb::gil_scoped_acquire lock;
@@ -160,7 +159,7 @@ class PythonWorlds final : public VectorWorlds {
       nb::module_::import_("warnings")
           .attr("warn")(
               (env_.name +
-               " did not repeat itself: its episodes begin anew, so this run does not go on "
+               " did not repeat itself: new episodes begin, so this run does not continue "
                "to the bit")
                   .c_str());
       std::copy(obs.begin(), obs.end(), to.obs.begin());
@@ -276,7 +275,7 @@ class PythonWorlds final : public VectorWorlds {
   int count_;
   std::uint64_t seed_ = 0;
   Purpose purpose_ = Purpose::world;
-  bool cut_ = false;                            // the next step begins all episodes anew
+  bool cut_ = false;                            // the next step begins new episodes
   VectorResults shown_;                         // what the driver's arrays view
   std::vector<std::int64_t> episodes_, seeds_;  // [N] number of the episode; seed of the next
   std::vector<std::int64_t> lengths_;           // [N] steps of the episode so far
@@ -313,8 +312,8 @@ PythonEnv* env_from(const std::string& name, const nb::dict& facts, nb::object m
   return env;
 }
 
-// Never freed: the registry refers to them to the end, when Python is gone already. What they hold of
-// Python's is given back before.
+// Never freed: the registry refers to them to the end, when Python is gone already. Their Python
+// objects are released before.
 std::vector<PythonEnv*>& envs() {
   static std::vector<PythonEnv*> all;
   return all;
@@ -330,13 +329,11 @@ void bind_worlds(nb::module_& m) {
       "register_env",
       [](const std::string& name, const nb::dict& facts, nb::object make_driver) {
         const PythonEnv* env = envs().emplace_back(env_from(name, facts, std::move(make_driver)));
-        const auto make = [env](int count, std::span<const double>) -> std::unique_ptr<WorldArray> {
-          return std::make_unique<PythonWorlds>(*env, count);
-        };
-        env_registry().put(name, {&env->spec, make, make, {}});
+        const auto make = [env](int count) { return std::make_unique<PythonWorlds>(*env, count); };
+        env_registry().put(name, {.spec = &env->spec, .other_maker = make});
       },
       nb::arg("name"), nb::arg("facts"), nb::arg("make_driver"),
-      "Makes an environment of Python's known to the engine.");
+      "Makes a Python environment known to the engine.");
   m.def(
       "forget_env",
       [](const std::string& name) {
@@ -345,7 +342,7 @@ void bind_worlds(nb::module_& m) {
           if (env->name == name) env->make_driver.reset();
         }
       },
-      nb::arg("name"), "Lets go of an environment of Python's that nobody plays any more.");
+      nb::arg("name"), "Releases a Python environment that is no longer played.");
 }
 
 }  // namespace hotloop::python

@@ -1,8 +1,8 @@
-// The engine's worlds for Python: a batch that steps and begins again by itself, and a single world
-// without auto-reset. Results are written straight into arrays that the caller hands in.
+// The engine's environments for Python: a batch with auto-reset, and a single environment
+// without auto-reset. Results are written directly into arrays of the caller.
 //
-// The interpreter lock stays held: a step of a small batch takes less time than giving it away and
-// fetching it back; batches that take longer release it.
+// The interpreter lock stays held: a step of a small batch takes less time than releasing it and
+// taking it again; larger batches release it.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -14,12 +14,12 @@
 #include <optional>
 
 #include "arrays.hpp"
+#include "draw/picture_text.hpp"
 #include "env/batch_env.hpp"
+#include "env/file/world_file.hpp"
 #include "env/options.hpp"
 #include "env/registry.hpp"
 #include "env/vector_worlds.hpp"
-#include "env/file/world_file.hpp"
-#include "draw/picture_text.hpp"
 
 namespace hotloop::python {
 namespace {
@@ -32,12 +32,12 @@ using Flags = Out<bool, nb::ndim<1>>;
 
 constexpr int kRowsWorthReleasing = 64;
 
-std::unique_ptr<WorldArray> worlds_for_python(const std::string& name, const EnvOptions& options,
-                                              int count) {
+std::unique_ptr<Worlds> worlds_for_python(const std::string& name, const EnvOptions& options,
+                                          int count) {
   if (count < 1) throw UsageError(fmt::format("num_envs is {}; allowed: 1 or more", count));
   EnvOptions sorted = options;
   std::sort(sorted.begin(), sorted.end());
-  const nb::gil_scoped_release unlocked;  // a world of a file may have to be compiled
+  const nb::gil_scoped_release unlocked;                 // a file may have to be compiled
   if (is_world_file(name)) env_registry().forget(name);  // it may have been changed since
   return make_worlds({name, std::move(sorted)}, count);
 }
@@ -62,7 +62,7 @@ nb::object picture_array(const Picture& picture) {
 // Narrow enough for most terminals.
 std::string text_of(const Picture& picture) { return picture_text(fitted(picture, 80)); }
 
-nb::dict spec_dict(const WorldArray& worlds) {
+nb::dict spec_dict(const Worlds& worlds) {
   const EnvSpec& spec = worlds.spec();
   nb::dict d;
   nb::list low, high, measures, parts;
@@ -201,12 +201,10 @@ class Batch {
 class Single {
  public:
   Single(const std::string& name, const EnvOptions& options)
-      : worlds_(worlds_for_python(name, options, 1)),
+      : owner_(worlds_for_python(name, options, 1)),
+        worlds_(one_row(*owner_, name)),
         actions_(worlds_->spec(), 1),
         mask_(worlds_->has_mask() ? worlds_->spec().actions : 0) {
-    if (dynamic_cast<VectorWorlds*>(worlds_.get()) != nullptr) {
-      throw UsageError(fmt::format("{} is an environment of Python's: use it as it is", name));
-    }
     worlds_->clear();
   }
 
@@ -230,13 +228,10 @@ class Single {
     const std::span<std::uint8_t> flags(&terminated, 1);
     if (s.actions > 0) {
       read_numbers(action, s.actions, mask_, actions_.numbers);
-      worlds_->step(0, 1, std::span<const std::int32_t>(actions_.numbers), seed_, Purpose::world,
-                    ++steps_, rewards, flags);
     } else {
       read_boxes(action, s.action_size, actions_.boxes);
-      worlds_->step(0, 1, std::span<const float>(actions_.boxes), seed_, Purpose::world, ++steps_,
-                    rewards, flags);
     }
+    worlds_->step(0, 1, actions_, seed_, Purpose::world, ++steps_, rewards, flags);
     observe(obs);
     const bool out_of_time = s.max_steps > 0 && steps_ >= static_cast<std::uint64_t>(s.max_steps);
     return nb::make_tuple(static_cast<double>(reward), terminated != 0,
@@ -270,7 +265,7 @@ class Single {
     if (from.size() != own && from.size() != all) {
       throw UsageError(
           fmt::format("the state has {} bytes; allowed: {}, as get_state() returns "
-                      "them, or {}, those of the world alone",
+                      "them, or {}, those of the environment alone",
                       from.size(), all, own));
     }
     const auto* bytes = static_cast<const std::byte*>(from.data());
@@ -294,7 +289,14 @@ class Single {
     if (!mask_.empty()) worlds_->mask(0, 1, mask_);
   }
 
-  std::unique_ptr<WorldArray> worlds_;
+  static WorldArray* one_row(Worlds& worlds, const std::string& name) {
+    const Stepping stepping = worlds.stepping();
+    if (const auto* rows = std::get_if<WorldArray*>(&stepping)) return *rows;
+    throw UsageError(fmt::format("{} is a Python environment: use it directly", name));
+  }
+
+  std::unique_ptr<Worlds> owner_;
+  WorldArray* worlds_;
   Actions actions_;
   std::vector<std::uint8_t> mask_;
   std::uint64_t seed_ = 0, steps_ = 0;
@@ -304,7 +306,7 @@ class Single {
 
 void bind_envs(nb::module_& m) {
   using namespace nb::literals;
-  nb::class_<Batch>(m, "Batch", "N worlds of the engine, with auto-reset.")
+  nb::class_<Batch>(m, "Batch", "N environments of the engine, with auto-reset.")
       .def(nb::init<const std::string&, const EnvOptions&, int, int>(), "name"_a, "options"_a,
            "count"_a, "threads"_a)
       .def_prop_ro("spec", &Batch::spec)
@@ -314,7 +316,7 @@ void bind_envs(nb::module_& m) {
       .def("ended", &Batch::ended)
       .def("picture", &Batch::picture, "row"_a)
       .def("text", &Batch::text, "row"_a);
-  nb::class_<Single>(m, "Single", "One world of the engine, without auto-reset.")
+  nb::class_<Single>(m, "Single", "One environment of the engine, without auto-reset.")
       .def(nb::init<const std::string&, const EnvOptions&>(), "name"_a, "options"_a)
       .def_prop_ro("spec", &Single::spec)
       .def("reset", &Single::reset, "seed"_a, "obs"_a)

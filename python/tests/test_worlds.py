@@ -408,7 +408,7 @@ def test_an_environment_that_does_not_repeat_begins_anew_with_a_warning(tmp_path
 
     settings = small(steps=1_000, out=tmp_path, run={"log_every": 100})
     half = hotloop.train("dqn", env=lambda: Restless(9), callback=lambda row: False, **settings)
-    with pytest.warns(UserWarning, match="did not repeat itself: its episodes begin anew"):
+    with pytest.warns(UserWarning, match="did not repeat itself: new episodes begin"):
         whole = hotloop.resume(half, env=lambda: Restless(9), progress=False)
     assert whole.result["env_steps"] == 1_000
 

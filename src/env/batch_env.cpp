@@ -62,14 +62,18 @@ const std::byte* read(const std::byte* from, T* to, std::size_t count) {
 
 }  // namespace
 
-BatchEnv::BatchEnv(std::unique_ptr<WorldArray> worlds, int count, std::uint64_t seed,
-                   Purpose purpose)
+BatchEnv::BatchEnv(std::unique_ptr<Worlds> worlds, int count, std::uint64_t seed, Purpose purpose)
     : worlds_(std::move(worlds)),
-      together_(dynamic_cast<VectorWorlds*>(worlds_.get())),
       count_(count),
       seed_(seed),
       purpose_(purpose),
       limit_(spec().max_steps > 0 ? spec().max_steps : std::numeric_limits<std::int64_t>::max()) {
+  const Stepping stepping = worlds_->stepping();
+  if (const auto* rows = std::get_if<WorldArray*>(&stepping)) {
+    rows_ = *rows;
+  } else {
+    together_ = std::get<VectorWorlds*>(stepping);
+  }
   const auto n = static_cast<std::size_t>(count);
   const std::size_t obs_size = n * spec().obs;
   const std::size_t mask_size = has_mask() ? n * spec().actions : 0;
@@ -94,10 +98,10 @@ void BatchEnv::reset() {
   if (together_ != nullptr) {
     together_->begin(seed_, purpose_, results());
   } else {
-    worlds_->clear();
+    rows_->clear();
     for (int row = 0; row < count_; ++row) {
       Rng rng(seed_, purpose_, static_cast<std::uint32_t>(row), 0);
-      worlds_->reset(row, rng);
+      rows_->reset(row, rng);
     }
   }
   clear_results();
@@ -122,25 +126,20 @@ void BatchEnv::clear_results() {
   std::fill(terminated_.begin(), terminated_.end(), std::uint8_t{0});
   std::fill(truncated_.begin(), truncated_.end(), std::uint8_t{0});
   finished_count_ = 0;
-  if (together_ != nullptr) return;  // they have shown themselves
-  worlds_->observe(0, count_, obs_);
-  if (has_mask()) worlds_->mask(0, count_, mask_);
+  if (together_ != nullptr) return;  // they have written obs and mask
+  rows_->observe(0, count_, obs_);
+  if (has_mask()) rows_->mask(0, count_, mask_);
 }
 
-void BatchEnv::step(std::span<const std::int32_t> actions, ThreadTeam& team) {
+void BatchEnv::step(const ActionRows& actions, ThreadTeam& team) {
   assert(actions_are_legal(actions));
-  together_ != nullptr ? step_together(actions, {}) : step_all(actions, team);
+  together_ != nullptr ? step_together(actions) : step_by_row(actions, team);
 }
 
-void BatchEnv::step(std::span<const float> actions, ThreadTeam& team) {
-  assert(actions_are_legal(actions));
-  together_ != nullptr ? step_together({}, actions) : step_all(actions, team);
-}
-
-void BatchEnv::step_together(std::span<const std::int32_t> numbers, std::span<const float> boxes) {
+void BatchEnv::step_together(const ActionRows& actions) {
   ++steps_;
   mark(Phase::python);
-  together_->step_all(numbers, boxes, results());
+  together_->step_all(actions, results());
   mark(Phase::env_step);
   for (int row = 0; row < count_; ++row) {
     running_return_[row] += static_cast<double>(rewards_[row]);
@@ -151,10 +150,9 @@ void BatchEnv::step_together(std::span<const std::int32_t> numbers, std::span<co
   collect_finished();
 }
 
-template <class Action>
-void BatchEnv::step_all(std::span<const Action> actions, ThreadTeam& team) {
+void BatchEnv::step_by_row(const ActionRows& actions, ThreadTeam& team) {
   ++steps_;
-  team.run(count_, [this, actions](int begin, int end, int) {
+  team.run(count_, [this, &actions](int begin, int end, int) {
     for (int row = begin; row < end; row += kBlockRows) {
       step_rows(row, std::min(row + kBlockRows, end), actions);
     }
@@ -162,15 +160,14 @@ void BatchEnv::step_all(std::span<const Action> actions, ThreadTeam& team) {
   collect_finished();
 }
 
-template <class Action>
-void BatchEnv::step_rows(int begin, int end, std::span<const Action> actions) {
+void BatchEnv::step_rows(int begin, int end, const ActionRows& actions) {
   mark(Phase::env_step);
-  worlds_->step(begin, end, actions, seed_, purpose_, steps_, rewards_, terminated_);
+  rows_->step(begin, end, actions, seed_, purpose_, steps_, rewards_, terminated_);
   mark(Phase::env_observe);
-  worlds_->observe(begin, end, obs_);
-  if (has_mask()) worlds_->mask(begin, end, mask_);
+  rows_->observe(begin, end, obs_);
+  if (has_mask()) rows_->mask(begin, end, mask_);
   mark(Phase::env_step);
-  if (!reward_parts_.empty()) worlds_->reward_parts(begin, end, reward_parts_);
+  if (!reward_parts_.empty()) rows_->reward_parts(begin, end, reward_parts_);
 
   count_rows(end - begin, static_cast<std::int64_t>(steps_), limit_, &rewards_[begin],
              &terminated_[begin], &began_after_[begin], &running_return_[begin],
@@ -192,9 +189,9 @@ void BatchEnv::end_episode(int row) {
   record_episode(row);
 
   Rng rng(seed_, purpose_, static_cast<std::uint32_t>(row), 0 - steps_);
-  worlds_->reset(row, rng);
-  worlds_->observe(row, row + 1, obs_);
-  if (has_mask()) worlds_->mask(row, row + 1, mask_);
+  rows_->reset(row, rng);
+  rows_->observe(row, row + 1, obs_);
+  if (has_mask()) rows_->mask(row, row + 1, mask_);
 }
 
 void BatchEnv::record_episode(int row) {
@@ -213,21 +210,19 @@ void BatchEnv::collect_finished() {
                  [this](int row) { finished_[finished_count_++] = finished_[row]; });
 }
 
-bool BatchEnv::actions_are_legal(std::span<const std::int32_t> actions) const {
-  if (actions.size() != static_cast<std::size_t>(count_)) return false;
+bool BatchEnv::actions_are_legal(const ActionRows& actions) const {
+  const auto n = static_cast<std::size_t>(count_);
+  const auto& [discrete, continuous] = actions;
   const int width = spec().actions;
-  for (int row = 0; row < count_; ++row) {
-    const std::int32_t action = actions[row];
+  if (discrete.size() != (width > 0 ? n : 0)) return false;
+  if (continuous.size() != n * static_cast<std::size_t>(spec().action_size)) return false;
+  for (std::size_t row = 0; row < discrete.size(); ++row) {
+    const std::int32_t action = discrete[row];
     if (action < 0 || action >= width) return false;
-    if (has_mask() && mask_[static_cast<std::size_t>(row) * width + action] == 0) return false;
+    if (has_mask() && mask_[row * width + action] == 0) return false;
   }
-  return true;
-}
-
-bool BatchEnv::actions_are_legal(std::span<const float> actions) const {
-  const auto size = static_cast<std::size_t>(spec().action_size);
-  return size > 0 && actions.size() == static_cast<std::size_t>(count_) * size &&
-         std::all_of(actions.begin(), actions.end(), [](float a) { return std::isfinite(a); });
+  return std::all_of(continuous.begin(), continuous.end(),
+                     [](float a) { return std::isfinite(a); });
 }
 
 std::vector<std::byte> BatchEnv::save() const {
@@ -238,15 +233,15 @@ std::vector<std::byte> BatchEnv::save() const {
   at = write(at, running_return_.data(), running_return_.size());
   at = write(at, began_after_.data(), began_after_.size());
   write(at, together.data(), together.size());
-  for (int row = 0; together_ == nullptr && row < count_; ++row, at += worlds_->row_bytes()) {
-    worlds_->save_row(row, at);
+  for (int row = 0; rows_ != nullptr && row < count_; ++row, at += rows_->row_bytes()) {
+    rows_->save_row(row, at);
   }
   return state;
 }
 
 std::size_t BatchEnv::fixed_bytes() const {
   return sizeof(steps_) + running_return_.size_bytes() + began_after_.size_bytes() +
-         static_cast<std::size_t>(count_) * worlds_->row_bytes();
+         (rows_ != nullptr ? static_cast<std::size_t>(count_) * rows_->row_bytes() : 0);
 }
 
 void BatchEnv::restore(std::span<const std::byte> from) {
@@ -261,8 +256,8 @@ void BatchEnv::restore(std::span<const std::byte> from) {
   if (together_ != nullptr) {
     together_->restore_all(seed_, purpose_, from.subspan(fixed_bytes()), results());
   } else {
-    for (int row = 0; row < count_; ++row, at += worlds_->row_bytes()) {
-      worlds_->restore_row(row, at);
+    for (int row = 0; row < count_; ++row, at += rows_->row_bytes()) {
+      rows_->restore_row(row, at);
     }
   }
   clear_results();

@@ -1,6 +1,6 @@
-// N copies of a world behind one interface: the batch runner.
+// The batch runner: N copies of an environment, stepped together.
 //
-// It owns everything that is the same for all worlds: time limits, auto-reset, random streams,
+// It owns everything that is the same for all environments: time limits, auto-reset, random streams,
 // episode statistics, saving and restoring. Rows are stepped in contiguous chunks by a thread team.
 //
 // Auto-reset happens inside `step`: where an episode ended, `obs` already shows the first
@@ -11,7 +11,8 @@
 // follows it from Rng(seed, purpose, i, -t) modulo 2^64; the first reset is that of t = 0. No two
 // of them meet, so a draw more in `step` never changes what the next episode starts from.
 //
-// Worlds that step together (vector_worlds.hpp) do all this themselves.
+// Environments that step all rows in one call (vector_worlds.hpp) do resets, limits and streams
+// themselves.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -42,33 +43,31 @@ struct Actions {
   Actions(const EnvSpec& spec, int count)
       : numbers(spec.actions > 0 ? count : 0),
         boxes(static_cast<std::size_t>(count) * spec.action_size) {}
+
+  operator ActionRows() const {
+    ActionRows rows;
+    rows.discrete = numbers;
+    rows.continuous = boxes;
+    return rows;
+  }
 };
 
 class BatchEnv {
  public:
   // `worlds` must hold `count` rows. Ready to step: the first episodes have begun.
-  BatchEnv(std::unique_ptr<WorldArray> worlds, int count, std::uint64_t seed, Purpose purpose);
+  BatchEnv(std::unique_ptr<Worlds> worlds, int count, std::uint64_t seed, Purpose purpose);
 
   const EnvSpec& spec() const { return worlds_->spec(); }
   int count() const { return count_; }
-  const WorldArray& worlds() const { return *worlds_; }
+  const Worlds& worlds() const { return *worlds_; }
   std::uint64_t seed() const { return seed_; }
   Purpose purpose() const { return purpose_; }
   bool has_mask() const { return worlds_->has_mask(); }
 
   void reset();  // all rows begin a first episode, step counter at 0
-  // Actions must be in [0, spec().actions) and allowed by mask(); debug builds assert it.
-  void step(std::span<const std::int32_t> actions, ThreadTeam& team);
-  // The same for worlds that take a box: actions [N, spec().action_size], finite (debug builds
-  // assert it) and handed on unclipped.
-  void step(std::span<const float> actions, ThreadTeam& team);
-  void step(const Actions& actions, ThreadTeam& team) {
-    if (spec().actions > 0) {
-      step(std::span<const std::int32_t>(actions.numbers), team);
-    } else {
-      step(std::span<const float>(actions.boxes), team);
-    }
-  }
+  // Discrete actions must be in [0, spec().actions) and allowed by mask(), continuous ones finite;
+  // debug builds assert it. Continuous actions are passed on unclipped.
+  void step(const ActionRows& actions, ThreadTeam& team);
 
   // Results of the last reset or step; valid until the next. Final rows are those that ended.
   std::span<const float> obs() const { return obs_; }                       // [N, D]
@@ -86,14 +85,14 @@ class BatchEnv {
   std::uint64_t steps() const { return steps_; }  // vector steps since reset
 
   // The whole state as bytes. After `restore`, obs() and mask() are as they were when saved; rewards,
-  // flags and finished() are empty until the next step. The bytes must come from the same world and
-  // number of rows.
+  // flags and finished() are empty until the next step. The bytes must come from the same environment
+  // and number of rows.
   std::vector<std::byte> save() const;
   void restore(std::span<const std::byte> from);
 
   // Another seed, from the next reset on.
   void set_seed(std::uint64_t seed) { seed_ = seed; }
-  // From the next reset or step on, its results are written there, in memory of the caller's.
+  // From the next reset or step on, its results are written to this memory of the caller.
   struct Shown {
     std::span<float> obs;                           // [N, D]
     std::span<float> rewards;                       // [N]
@@ -102,22 +101,20 @@ class BatchEnv {
   void show_in(const Shown& to);
 
  private:
-  template <class Action>
-  void step_all(std::span<const Action> actions, ThreadTeam& team);
-  template <class Action>
-  void step_rows(int begin, int end, std::span<const Action> actions);
-  void step_together(std::span<const std::int32_t> numbers, std::span<const float> boxes);
+  void step_by_row(const ActionRows& actions, ThreadTeam& team);
+  void step_rows(int begin, int end, const ActionRows& actions);
+  void step_together(const ActionRows& actions);
   VectorResults results() const;
   void end_episode(int row);
   void record_episode(int row);
   void collect_finished();
-  std::size_t fixed_bytes() const;  // of a state, without what worlds that step together add
+  std::size_t fixed_bytes() const;  // of a state, without what VectorWorlds append
   void clear_results();
-  bool actions_are_legal(std::span<const std::int32_t> actions) const;
-  bool actions_are_legal(std::span<const float> actions) const;
+  bool actions_are_legal(const ActionRows& actions) const;
 
-  std::unique_ptr<WorldArray> worlds_;
-  VectorWorlds* together_;  // worlds_, if they step together
+  std::unique_ptr<Worlds> worlds_;
+  WorldArray* rows_ = nullptr;        // worlds_, if it is stepped row by row;
+  VectorWorlds* together_ = nullptr;  // else this is worlds_
   int count_;
   std::uint64_t seed_;
   Purpose purpose_;

@@ -1,5 +1,5 @@
-// A picture to draw on: boxes, thick lines, discs and polygons in plain colours, no anti-aliasing, so
-// that a film of them needs few colours. Coordinates are pixels, y downwards; what lies outside is cut.
+// A picture to draw on: boxes, thick lines, discs and polygons in plain colours, without anti-aliasing,
+// so that a film of them needs few colours. Coordinates are pixels, y downwards; the outside is clipped.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -15,7 +15,7 @@ namespace hotloop {
 
 using Colour = std::array<std::uint8_t, 3>;
 
-// The colours that worlds share, so that they look of one family.
+// The colours that environments share, so that their pictures look alike.
 inline constexpr Colour kPaper = {246, 245, 240};
 inline constexpr Colour kInk = {40, 44, 52};
 inline constexpr Colour kFaint = {176, 178, 182};
@@ -84,8 +84,8 @@ class Canvas {
   // Colours the pixels of a rectangle whose middle is inside.
   template <class Inside>
   void fill(Point low, Point high, const Colour& colour, Inside&& inside) {
-    const auto bound = [](double value, int most) {
-      return static_cast<int>(std::clamp(value, 0.0, static_cast<double>(most)));
+    const auto bound = [](double value, int max) {
+      return static_cast<int>(std::clamp(value, 0.0, static_cast<double>(max)));
     };
     const int x_end = bound(std::ceil(high.x), width()), y_end = bound(std::ceil(high.y), height());
     for (int y = bound(std::floor(low.y), height()); y < y_end; ++y) {

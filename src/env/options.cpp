@@ -19,7 +19,7 @@ std::span<const std::string_view> words_of(const EnvOption& option) {
   return {option.choices.begin(), end};
 }
 
-// The value that `text` stands for; NaN if it stands for none.
+// The value of `text`; NaN if it is not allowed.
 double value_of(const EnvOption& option, std::string_view text) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   if (const auto words = words_of(option); !words.empty()) {
@@ -30,7 +30,7 @@ double value_of(const EnvOption& option, std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool sound = error == std::errc() && end == text.data() + text.size() &&
                      value >= option.low && value <= option.high &&
-                     (!option.whole || value == std::trunc(value));
+                     (!option.integer || value == std::trunc(value));
   return sound ? value : kNone;
 }
 
@@ -38,12 +38,12 @@ double value_of(const EnvOption& option, std::string_view text) {
 
 std::string allowed_values(const EnvOption& option) {
   if (const auto words = words_of(option); !words.empty()) return "one of " + join(words);
-  return fmt::format("{}, {} to {}", option.whole ? "whole number" : "number", option.low,
+  return fmt::format("{}, {} to {}", option.integer ? "integer" : "number", option.low,
                      option.high);
 }
 
 std::string initial_text(const EnvOption& option) {
-  if (std::isnan(option.initial)) return "initially as said";
+  if (std::isnan(option.initial)) return "initially as described";
   const auto words = words_of(option);
   if (words.empty()) return fmt::format("initially {}", option.initial);
   return fmt::format("initially {}", words[static_cast<std::size_t>(option.initial)]);
@@ -80,9 +80,9 @@ std::vector<double> option_values(const EnvEntry& entry, const EnvOptions& optio
   return values;
 }
 
-std::unique_ptr<WorldArray> make_worlds(const EnvChoice& env, int count) {
+std::unique_ptr<Worlds> make_worlds(const EnvChoice& env, int count) {
   const EnvEntry& entry = find_env(env.name);
-  return entry.make(count, option_values(entry, env.options));
+  return entry.make_any(count, option_values(entry, env.options));
 }
 
 EnvSpec env_spec(const EnvChoice& env) { return make_worlds(env, 1)->spec(); }

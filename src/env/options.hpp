@@ -1,8 +1,7 @@
-// What a spec says about its environment: a name, and words for the options that the environment
-// has.
+// The environment that a training spec chooses: its name, and values of its options.
 #pragma once
 
-#include <hotloop/env.hpp>
+#include <hotloop/worlds.hpp>
 
 #include <memory>
 #include <string>
@@ -26,14 +25,15 @@ std::vector<double> option_values(const EnvEntry& entry, const EnvOptions& optio
 // The initial values of a table of options.
 std::vector<double> initial_values(std::span<const EnvOption> options);
 
-// "whole number, 4 to 32", "one of basic, flood".
+// "integer, 4 to 32", "one of basic, flood".
 std::string allowed_values(const EnvOption& option);
 
 // "initially 10", "initially flood"; what follows from other options says so in its description.
 std::string initial_text(const EnvOption& option);
 
-// Throw UsageError if the environment or an option is unknown.
-std::unique_ptr<WorldArray> make_worlds(const EnvChoice& env, int count);
+// Throw UsageError if the environment or an option is unknown. For more facts than the spec, ask
+// world_facts.hpp.
+std::unique_ptr<Worlds> make_worlds(const EnvChoice& env, int count);
 EnvSpec env_spec(const EnvChoice& env);  // as it is with these options
 
 }  // namespace hotloop

@@ -3,12 +3,11 @@
 #include <hotloop/error.hpp>
 
 #include "core/text.hpp"
-#include "env/file/world_file.hpp"
 
 namespace hotloop {
 namespace {
 
-bool is_of_python(std::string_view name) {
+bool is_python_env(std::string_view name) {
   return name.starts_with("gymnasium:") || name.starts_with("python:");
 }
 
@@ -36,6 +35,18 @@ void EnvRegistry::forget(std::string_view name) {
   if (place != by_name_.end()) by_name_.erase(place);
 }
 
+bool EnvRegistry::add_loader(const EnvLoader& loader) {
+  loaders_.push_back(loader);
+  return true;
+}
+
+const EnvLoader* EnvRegistry::loader_of(std::string_view name) const {
+  for (const EnvLoader& loader : loaders_) {
+    if (loader.recognises(name)) return &loader;
+  }
+  return nullptr;
+}
+
 void EnvRegistry::check_names() const {
   if (taken_twice_.empty()) return;
   throw UsageError("two environments are both named \"" + taken_twice_ +
@@ -60,7 +71,7 @@ const EnvEntry* EnvRegistry::look_up(std::string_view name) const {
 }
 
 std::string EnvRegistry::name_error(std::string_view name) const {
-  if (look_up(name) != nullptr || is_of_python(name) || is_world_file(name)) return "";
+  if (look_up(name) != nullptr || is_python_env(name) || loader_of(name) != nullptr) return "";
   const std::lock_guard lock(mutex_);
   std::vector<std::string_view> names;
   for (const auto& [known, entry] : by_name_) names.push_back(known);
@@ -69,16 +80,18 @@ std::string EnvRegistry::name_error(std::string_view name) const {
 
 const EnvEntry& EnvRegistry::find(std::string_view name) {
   if (const EnvEntry* entry = look_up(name)) return *entry;
-  if (is_of_python(name)) {
+  if (is_python_env(name)) {
     throw UsageError("env.name: " + std::string(name) +
-                     " is an environment of Python's; train, resume and evaluate it from Python, "
+                     " is a Python environment; train, resume and evaluate it from Python, "
                      "with hotloop.train(..., env=...) or hotloop.resume(..., env=...)");
   }
-  if (is_world_file(name)) return put(std::string(name), load_world_file(std::string(name)));
+  if (const EnvLoader* loader = loader_of(name)) {
+    return put(std::string(name), loader->load(std::string(name)));
+  }
   throw UsageError("env.name: " + name_error(name));
 }
 
-// Inside a function, so that it exists before the first world registers, whatever the link order.
+// Inside a function, so that it exists before the first environment registers, in any link order.
 EnvRegistry& env_registry() {
   static EnvRegistry registry;
   return registry;

@@ -1,13 +1,13 @@
-// Every world that is known, by name.
+// Every environment that is known, by name.
 //
-// Built-in worlds register before main, in no particular order. A name that is taken twice makes every
-// later question to the registry an error: which world it meant would depend on the order of linking.
-// Others are put in while the program runs: from a file, from another language, or a stand-in for one
-// that is not here. A name that ends in .cpp or .so is such a file (world_file.hpp) and is loaded when it
-// is first asked for. Entries never move and never go away: what `find` returns stays valid.
+// Built-in environments register before main, in no particular order. A name that is taken twice makes
+// every later question to the registry an error: which one it meant would depend on the order of
+// linking. Others are put in while the program runs: by a loader that recognises their name (files, see
+// env/file), from another language, or as a stand-in for one that is not here. Entries never move and
+// are never removed: what `find` returns stays valid.
 #pragma once
 
-#include <hotloop/env.hpp>
+#include <hotloop/worlds.hpp>
 
 #include <deque>
 #include <map>
@@ -18,32 +18,42 @@
 
 namespace hotloop {
 
+// Makes environments of names that it recognises, when they are first asked for.
+struct EnvLoader {
+  bool (*recognises)(std::string_view name) = nullptr;
+  EnvEntry (*load)(const std::string& name) = nullptr;  // throws UsageError if that fails
+};
+
 class EnvRegistry {
  public:
   bool add(const EnvEntry& entry);  // false if the name is taken
-  // Under another name than its spec's, perhaps in place of an entry, which those who have it keep.
+  // Under another name than its spec's. An entry of that name is replaced, but stays valid for callers
+  // that hold it.
   const EnvEntry& put(const std::string& name, const EnvEntry& entry);
-  // The next to ask for it gets what is then there.
+  // The next `find` loads it again.
   void forget(std::string_view name);
+  bool add_loader(const EnvLoader& loader);  // true
 
-  // Sorted by name, without those that stand under another name than their own. Throws UsageError if a
-  // name was added twice.
+  // Sorted by name, without those that are registered under another name than their own. Throws
+  // UsageError if a name was added twice.
   std::vector<EnvEntry> entries() const;
 
   const EnvEntry* look_up(std::string_view name) const;  // null if it is unknown
-  // What is wrong with the name, with the nearest known one and all of them; empty if it is known,
-  // or is a file's or Python's, of which only opening it can tell.
+  // What is wrong with the name, with the nearest known one and all of them; empty if it is known, or
+  // might be: a loader or Python recognises it.
   std::string name_error(std::string_view name) const;
   // Throws UsageError if there is none.
   const EnvEntry& find(std::string_view name);
 
  private:
   void check_names() const;
+  const EnvLoader* loader_of(std::string_view name) const;  // null if no loader recognises it
 
   mutable std::mutex mutex_;
   std::deque<EnvEntry> entries_;
   std::map<std::string, const EnvEntry*, std::less<>> by_name_;
-  std::string taken_twice_;  // the first such name; empty if all is well
+  std::vector<EnvLoader> loaders_;  // added before main
+  std::string taken_twice_;         // the first such name; empty if all is well
 };
 
 EnvRegistry& env_registry();  // the one that HOTLOOP_ENV fills

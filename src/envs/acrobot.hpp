@@ -11,7 +11,7 @@
 // all of the arithmetic and, with the engine's maths, no branch and no call: the compiler vectorises it.
 //
 // The motion is chaotic: the last digit of a sine decides what happens 200 steps later. So there are two
-// of it. The engine's sine is fast and has the same bits on every machine. With the C library's, which
+// versions. The engine's sine is fast and has the same bits on every machine. With the C library's, which
 // NumPy calls too, whole episodes equal Gymnasium's to the bit.
 #pragma once
 

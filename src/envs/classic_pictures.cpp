@@ -1,4 +1,4 @@
-// What CartPole, Acrobot, the mountain cars and Pendulum look like: 200 x 130 pixels each.
+// Pictures of CartPole, Acrobot, the mountain cars and Pendulum: 200 x 130 pixels each.
 #include <cmath>
 
 #include "env/canvas.hpp"

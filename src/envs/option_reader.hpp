@@ -1,4 +1,4 @@
-// Hands out the values of an environment's options in the order of its table, each asked for by name.
+// Reads the values of an environment's options in the order of its table; the names are checked.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -19,7 +19,7 @@ class OptionReader {
     assert(values.empty() || values.size() == options.size());
   }
 
-  // `if_not_set` stands for NaN, which says that a value follows from others.
+  // `if_not_set` replaces NaN, which means that a value follows from others.
   double number(std::string_view name,
                 double if_not_set = std::numeric_limits<double>::quiet_NaN()) {
     assert(options_[at_].name == name);
@@ -28,10 +28,10 @@ class OptionReader {
     ++at_;
     return std::isnan(value) ? if_not_set : value;
   }
-  int whole(std::string_view name, int if_not_set = 0) {
+  int integer(std::string_view name, int if_not_set = 0) {
     return static_cast<int>(number(name, if_not_set));
   }
-  bool is_second(std::string_view name) { return whole(name) == 1; }  // of two words
+  bool is_second(std::string_view name) { return integer(name) == 1; }  // of two words
 
  private:
   std::span<const EnvOption> options_;

@@ -154,7 +154,7 @@ Evaluation Evaluator::run(std::span<const float> parameters, const InputScale* s
 }
 
 int script_number(const std::string& script, const EnvChoice& env) {
-  const std::unique_ptr<WorldArray> world = make_worlds(env, 1);
+  const std::unique_ptr<Worlds> world = make_worlds(env, 1);
   std::vector<std::string_view> names = {"random"};
   names.insert(names.end(), world->scripts().begin(), world->scripts().end());
   const auto name = std::find(names.begin(), names.end(), script);

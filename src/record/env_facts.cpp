@@ -9,7 +9,6 @@
 #include <hotloop/error.hpp>
 
 #include "env/registry.hpp"
-#include "env/vector_worlds.hpp"
 
 namespace hotloop {
 namespace {
@@ -26,39 +25,21 @@ struct Facts {
   bool has_mask = false;
 };
 
-// A world that is not here.
-class AbsentWorlds final : public WorldArray {
+// An environment that is not here: its facts are known, but it cannot be stepped.
+class AbsentWorlds final : public Worlds {
  public:
   explicit AbsentWorlds(const Facts& facts) : facts_(facts) {}
   const EnvSpec& spec() const override { return facts_.spec; }
   bool has_mask() const override { return facts_.has_mask; }
-  void clear() override { refuse(); }
-  void reset(int, Rng&) override { refuse(); }
-  void step(int, int, std::span<const std::int32_t>, std::uint64_t, Purpose, std::uint64_t,
-            std::span<float>, std::span<std::uint8_t>) override {
-    refuse();
-  }
-  void step(int, int, std::span<const float>, std::uint64_t, Purpose, std::uint64_t,
-            std::span<float>, std::span<std::uint8_t>) override {
-    refuse();
-  }
-  void observe(int, int, std::span<float>) const override { refuse(); }
-  void mask(int, int, std::span<std::uint8_t>) const override { refuse(); }
-  void measure(int, std::span<float>) const override { refuse(); }
-  std::size_t row_bytes() const override { return 0; }
-  void save_row(int, std::byte*) const override { refuse(); }
-  void restore_row(int, const std::byte*) override { refuse(); }
-
- private:
-  [[noreturn]] void refuse() const {
+  [[noreturn]] Stepping stepping() override {
     throw UsageError(
         fmt::format("env.name: {} is not here: only what its model file says of it is known, which "
-                    "is enough to "
-                    "ask the model but not to play. An environment of Python's is played from "
-                    "Python, a world of "
-                    "a file needs that file",
+                    "is enough to ask the model but not to play. A Python environment is played "
+                    "from Python, an environment in a file needs that file",
                     facts_.name));
   }
+
+ private:
   const Facts& facts_;
 };
 
@@ -85,7 +66,7 @@ Facts read_facts(const std::string& name, const std::string& text) {
 
 }  // namespace
 
-std::string env_facts(const WorldArray& worlds) {
+std::string env_facts(const Worlds& worlds) {
   const EnvSpec& spec = worlds.spec();
   Json json = {{"obs", spec.obs},
                {"actions", spec.actions},
@@ -104,8 +85,7 @@ std::string env_facts(const WorldArray& worlds) {
     if (part.name.empty()) break;
     json["parts"].push_back({{"name", std::string(part.name)}, {"shape", part.shape}});
   }
-  const auto* together = dynamic_cast<const VectorWorlds*>(&worlds);
-  if (const std::string notes = together != nullptr ? together->notes() : ""; !notes.empty()) {
+  if (const std::string notes = worlds.notes(); !notes.empty()) {
     json["notes"] = Json::parse(notes);
   }
   return json.dump();
@@ -113,7 +93,7 @@ std::string env_facts(const WorldArray& worlds) {
 
 bool can_play(const std::string& name) {
   const EnvEntry* entry = env_registry().look_up(name);
-  return entry != nullptr && dynamic_cast<AbsentWorlds*>(entry->make(1).get()) == nullptr;
+  return entry != nullptr && entry->spec->name != kAbsent;
 }
 
 void remember_env(const std::string& name, const std::string& facts) {
@@ -128,10 +108,8 @@ void remember_env(const std::string& name, const std::string& facts) {
   }
   Facts& kept = remembered.back();
   kept.spec.name = kAbsent;
-  const auto make = [&kept](int, std::span<const double>) -> std::unique_ptr<WorldArray> {
-    return std::make_unique<AbsentWorlds>(kept);
-  };
-  env_registry().put(name, {&kept.spec, make, make, {}});
+  const auto make = [&kept](int) { return std::make_unique<AbsentWorlds>(kept); };
+  env_registry().put(name, {.spec = &kept.spec, .other_maker = make});
 }
 
 }  // namespace hotloop

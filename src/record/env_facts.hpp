@@ -9,7 +9,7 @@
 namespace hotloop {
 
 // Sizes, bounds, names of parts, and notes of the worlds' own, as a JSON object.
-std::string env_facts(const WorldArray& worlds);
+std::string env_facts(const Worlds& worlds);
 
 // Makes `name` known by its facts, unless it is known already: its network can then be built and
 // asked, but an attempt to play is a UsageError. Throws RunError if the facts make no sense.

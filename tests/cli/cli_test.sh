@@ -148,7 +148,7 @@ expect 2 "--vary: with these options" "$hotloop" compare "$snake" --vary env.opt
 expect 2 "hotloop: env.options.grid: found 80" "$hotloop" compare "$snake" --set env.options.grid=80 --vary env.options.obs=flood
 expect 2 "8 is given twice" "$hotloop" compare "$snake" --vary env.options.grid=8,8
 expect 2 "a value is empty" "$hotloop" compare "$snake" --vary env.options.grid=8,
-expect 2 "found 80; allowed: whole number" "$hotloop" compare "$snake" --vary env.options.grid=8,80
+expect 2 "found 80; allowed: integer" "$hotloop" compare "$snake" --vary env.options.grid=8,80
 expect 2 "allowed: options of the environment" "$hotloop" compare "$snake" --vary algo.gamma=0.5,0.9
 expect 2 "allowed: options of the environment" "$hotloop" compare "$snake" --set algo.gamma=0.5
 expect 2 "the model knows 13 observations and 3 actions" "$hotloop" compare "$snake" --vary env.options.obs=flood,basic

@@ -186,7 +186,7 @@ world nan.cpp "" "" "if (x == 2) return {std::sqrt(-1.f * x), false};"
 expect 1 "reward: expected a finite number, found" "$hotloop" check nan.cpp
 also "division by zero"
 world throws.cpp 'if (goal > 6) throw std::runtime_error("no goal");' "" ""
-expect 1 "world world: reset failed, row" "$hotloop" check throws.cpp
+expect 1 "environment world: reset failed, row" "$hotloop" check throws.cpp
 also "no goal"
 expect 2 "no goal" "$hotloop" train throws.cpp
 world hangs.cpp "" "" "while (x == 3) goal += a ? 0 : 1;"
@@ -201,11 +201,11 @@ world late.cpp "" "" 'if (x == -15) throw std::runtime_error("too far");'
 sed -i 's/|| x < 0/|| x < -50/' late.cpp
 expect 1 "step failed, row" "$hotloop" check late.cpp
 also "too far"
-expect 1 "world world: step failed, row" "$hotloop" train late.cpp --set run.threads=2 --set algo.epsilon=1 --out late "${small[@]}"
+expect 1 "environment world: step failed, row" "$hotloop" train late.cpp --set run.threads=2 --set algo.epsilon=1 --out late "${small[@]}"
 also "too far"
 world carry.cpp "" "" "if (++total > 30) return {1, false};" "int total = 0;"
 expect 1 "FAILED: reset: step" "$hotloop" check carry.cpp
-also "after reset, bytes 8 to 11 of its 12 bytes of state are not a fresh world's"
+also "after reset, bytes 8 to 11 of its 12 bytes of state differ from a fresh environment's"
 also "a member is probably not set in reset"
 # Accesses beyond arrays: into the next member, beyond a table, beyond the state, beyond a std::array.
 world visited.cpp "visited[0] = next = 0;" "" "if (x >= 0 && x <= 12) visited[x] = 1;" "int visited[12] = {}; int next = 0;"
@@ -218,7 +218,7 @@ sed -i 's/actions = 2/actions = 5/' table.cpp
 expect 1 "FAILED: table.cpp:11: index 4 of an array of 4: allowed are 0 to 3" "$hotloop" check table.cpp
 also "Is spec.actions larger than a table of actions?"
 world overrun.cpp "" "" "for (int i = 0; i < 400 && x == 3; ++i) (&x)[i + goal / 20] = 3;"
-expect 1 "FAILED: overrun.cpp:11: an access beyond the world's own state" "$hotloop" check overrun.cpp
+expect 1 "FAILED: overrun.cpp:11: an access beyond the environment's own state" "$hotloop" check overrun.cpp
 cp overrun.cpp "with blanks"
 expect 1 "FAILED: with blanks/overrun.cpp:11: an access beyond" "$hotloop" check "with blanks/overrun.cpp"
 world array.cpp "" "" "cells[x < 0 ? 0 : x % 13] = x;" "std::array<int, 12> cells{};"
@@ -230,9 +230,9 @@ expect 0 "warning: overflow.cpp:11: signed integer overflow" "$hotloop" check ov
 # A record that all copies share, and tables that are made once: by a function, and when they are first needed.
 world shared.cpp "" "" 'static int best = 0; static const float pay = std::sqrt(float(goal)) > 0 ? 1.f : 2.f;
   if (x <= best) return {0, x < 0}; best = x; return {pay, false};' "inline static const float table = std::sqrt(2.f);"
-expect 0 "a static or global variable changed while the world was played: World::step::best" "$hotloop" check shared.cpp
+expect 0 "a static or global variable changed while the environment was played: World::step::best" "$hotloop" check shared.cpp
 also "make it a member of the struct"
-also "perhaps because of what is shared"
+also "perhaps because of the shared variable"
 grep -q "make the goal easier" <<<"$output" && fail "the goal is blamed for a static variable: $output"
 world state.cpp "" "obs[1] += hidden;" "hidden = x;" "inline static float hidden = 0;"
 expect 1 "FAILED" "$hotloop" check state.cpp
@@ -245,10 +245,10 @@ also "every reward was"
 also "is large"
 also "rewards are large (one was 5e+06)"
 world two.cpp "" "" "" && sed -n '5,$p' two.cpp | sed 's/World/Other/; s/(World)/(Other)/; s/"world"/"other"/' >more && cat more >>two.cpp
-expect 1 "has 2 worlds (world and other)" "$hotloop" check two.cpp
+expect 1 "has 2 environments (world and other)" "$hotloop" check two.cpp
 printf '#include <hotloop/env.hpp>\n' >none.cpp
-expect 1 "has no world: end it with HOTLOOP_ENV(Name)" "$hotloop" check none.cpp
-expect 2 "has no world" "$hotloop" train none.cpp
+expect 1 "has no environment: end it with HOTLOOP_ENV(Name)" "$hotloop" check none.cpp
+expect 2 "has no environment" "$hotloop" train none.cpp
 [ -e runs ] && fail "a refused world left a run folder"
 
 # Plug-ins in C: one that works, one without the symbol, one for another version.

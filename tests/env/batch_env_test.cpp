@@ -265,7 +265,7 @@ TEST(BatchEnv, RestoredContinuesToTheBit) {
   EXPECT_NE(straight.save(), state);
 }
 
-// Between a byte and an int lie three bytes that belong to nobody; they must not reach a
+// Between a byte and an int lie three bytes of padding; they must not reach a
 // checkpoint.
 struct Gap {
   static constexpr EnvSpec spec{.name = "gap", .obs = 1, .actions = 1};

@@ -72,8 +72,8 @@ struct TakesBoth : Boxed {
   using Boxed::step;
   Step step(int, Rng&) { return {}; }
 };
-static_assert(World<Boxed> && HasBoxStep<Boxed> && !HasDiscreteStep<Boxed>);
-static_assert(HasDiscreteStep<author::Corridor> && !HasBoxStep<author::Corridor>);
+static_assert(World<Boxed> && HasContinuousStep<Boxed> && !HasDiscreteStep<Boxed>);
+static_assert(HasDiscreteStep<author::Corridor> && !HasContinuousStep<author::Corridor>);
 static_assert(!HasStep<TakesBoth> && !World<TakesBoth>);
 static_assert(std::same_as<ActionOf<Boxed>, float>);
 static_assert(std::same_as<ActionOf<author::Corridor>, std::int32_t>);
@@ -121,7 +121,7 @@ TEST(EnvRegistry, UnknownNameListsTheKnownAndTheNearest) {
             "env.name: unknown environment pendulum; allowed: maze, snake");
 }
 
-TEST(EnvRegistry, EnvironmentsOfPythonAreSentThere) {
+TEST(EnvRegistry, PythonEnvironmentsAreSentToPython) {
   EnvRegistry registry;
   EXPECT_NE(error_of(registry, "gymnasium:CartPole-v1").find("hotloop.resume"), std::string::npos);
 }
@@ -135,6 +135,30 @@ TEST(EnvRegistry, AnEntryIsReplacedButTheOldOneStaysValid) {
   EXPECT_EQ(first.spec, second.spec);
   EXPECT_TRUE(registry.entries().empty());  // it has another name of its own
   EXPECT_EQ(registry.look_up("y.cpp"), nullptr);
+}
+
+TEST(EnvRegistry, ALoaderMakesTheNamesThatItRecognises) {
+  static int loaded;
+  loaded = 0;
+  EnvRegistry registry;
+  EXPECT_EQ(error_of(registry, "hall.maze"), "env.name: unknown environment hall.maze; allowed: ");
+  registry.add_loader({[](std::string_view name) { return name.ends_with(".maze"); },
+                       [](const std::string& name) -> EnvEntry {
+                         if (name == "torn.maze") throw UsageError("torn.maze: is torn");
+                         ++loaded;
+                         return env_entry<Named<0>>();
+                       }});
+  EXPECT_EQ(registry.name_error("hall.maze"), "");  // nothing is loaded to answer that
+  EXPECT_EQ(loaded, 0);
+  const EnvEntry& first = registry.find("hall.maze");
+  EXPECT_EQ(first.spec, &Named<0>::spec);
+  EXPECT_EQ(&registry.find("hall.maze"), &first);
+  EXPECT_EQ(loaded, 1);
+  registry.forget("hall.maze");
+  registry.find("hall.maze");
+  EXPECT_EQ(loaded, 2);
+  EXPECT_EQ(error_of(registry, "torn.maze"), "torn.maze: is torn");
+  EXPECT_NE(error_of(registry, "hall.map").find("unknown environment"), std::string::npos);
 }
 
 TEST(EnvRegistry, NameTakenTwiceIsAnError) {

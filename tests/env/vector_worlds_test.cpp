@@ -27,13 +27,12 @@ class Counters final : public VectorWorlds {
     std::fill(episodes_.begin(), episodes_.end(), 0);
     show(to);
   }
-  void step_all(std::span<const std::int32_t> numbers, std::span<const float> boxes,
-                const VectorResults& to) override {
-    EXPECT_TRUE(boxes.empty());
+  void step_all(const ActionRows& actions, const VectorResults& to) override {
+    EXPECT_TRUE(actions.continuous.empty());
     for (std::size_t row = 0; row < counts_.size(); ++row) {
       ++counts_[row];
       to.rewards[row] = static_cast<float>(counts_[row]);
-      to.terminated[row] = numbers[row] == 1;
+      to.terminated[row] = actions.discrete[row] == 1;
       to.truncated[row] = counts_[row] == static_cast<int>(row) + 2;
       if ((to.terminated[row] | to.truncated[row]) == 0) continue;
       to.final_obs[2 * row] = static_cast<float>(counts_[row]);
@@ -96,7 +95,7 @@ TEST(VectorWorlds, EpisodesAreCountedAndTerminationOutranksTruncation) {
   EXPECT_EQ(env.truncated()[1], 1);
 }
 
-TEST(VectorWorlds, RestoredGoesOn) {
+TEST(VectorWorlds, RestoredContinues) {
   ThreadTeam team(1);
   const std::vector<std::int32_t> stay = {0, 0, 0};
   BatchEnv straight = counters(3);
@@ -115,7 +114,7 @@ TEST(VectorWorlds, RestoredGoesOn) {
   EXPECT_THROW(resumed.restore(std::span(state).first(10)), RunError);
 }
 
-TEST(BatchEnv, ShowsItsResultsWhereItIsTold) {
+TEST(BatchEnv, WritesItsResultsToMemoryOfTheCaller) {
   BatchEnv env = counters(2);
   ThreadTeam team(1);
   std::vector<float> obs(4), rewards(2);

@@ -18,7 +18,7 @@
 namespace hotloop {
 
 struct GoldenStep {
-  float action = 0;  // a whole number for worlds with numbered actions
+  float action = 0;  // an integer if actions are discrete
   std::vector<double> state;
   std::vector<float> obs;
   double reward = 0;

@@ -13,7 +13,7 @@ namespace hotloop {
 template <class W>
 Step take_step(W& world, float action) {
   Rng unused(0, Purpose::test, 0, 0);
-  if constexpr (HasBoxStep<W>) {
+  if constexpr (HasContinuousStep<W>) {
     return world.step(std::span<const float>(&action, 1), unused);
   } else {
     return world.step(static_cast<int>(action), unused);

@@ -93,7 +93,7 @@ TEST(SpecEnvOptions, MistakesAreNamed) {
 
 TEST(EnvOptions, MistakesAreNamed) {
   static constexpr std::array<EnvOption, 3> kOptions = {
-      whole_option("grid", 10, 4, 32, "cells"), number_option("reward", -1, -100, 100, "each step"),
+      integer_option("grid", 10, 4, 32, "cells"), number_option("reward", -1, -100, 100, "each step"),
       word_option("obs", {"basic", "flood"}, 0, "what is seen")};
   static constexpr EnvSpec kSpec{.name = "maze"};
   const EnvEntry entry{.spec = &kSpec, .options = kOptions};
@@ -113,7 +113,7 @@ TEST(EnvOptions, MistakesAreNamed) {
             "obs)");
   for (const char* text : {"3", "33", "10.5", "ten", "1e", "nan"}) {
     EXPECT_EQ(error({{"grid", text}}),
-              fmt::format("env.options.grid: found {}; allowed: whole number, 4 to 32", text));
+              fmt::format("env.options.grid: found {}; allowed: integer, 4 to 32", text));
   }
   EXPECT_EQ(error({{"obs", "flod"}}),
             "env.options.obs: found flod; did you mean flood? allowed: one of basic, flood");

@@ -94,8 +94,7 @@ class Boxes final : public VectorWorlds {
   bool has_mask() const override { return false; }
   std::string notes() const override { return R"({"scale": 2})"; }
   void begin(std::uint64_t, Purpose, const VectorResults&) override {}
-  void step_all(std::span<const std::int32_t>, std::span<const float>,
-                const VectorResults&) override {}
+  void step_all(const ActionRows&, const VectorResults&) override {}
   std::vector<std::byte> save_all() const override { return {}; }
   void restore_all(std::uint64_t, Purpose, std::span<const std::byte>,
                    const VectorResults&) override {}

@@ -30,9 +30,9 @@ Failure check_parts(const EnvSpec& spec) {
 }
 
 // Whether `show(row, rows)` writes exactly the `width` values of its row: what lies on either side
-// must survive, and what it writes must not depend on what was there. `guarded` is [N + 2, width],
-// a spare row at either end. `marks` are values that no world shows on purpose. The row stays
-// shown.
+// must survive, and what it writes must not depend on the memory before. `guarded` is [N + 2, width],
+// with a spare row at either end. `marks` are values that no world writes on purpose. Afterwards the
+// row holds its values.
 template <class T, class Show>
 Failure check_row_writes(std::string_view what, int row, int width, std::span<T> guarded,
                          std::array<T, 2> marks, Show&& show) {
@@ -100,8 +100,8 @@ Failure check_row(const WorldArray& worlds, int row, std::span<float> obs,
 }
 
 // Random play over the bare worlds: sizes, finiteness, flags, masks. It comes first, because the
-// later checks trust the worlds with unguarded memory.
-Failure check_play(const EnvEntry::Maker& make, const BatteryOptions& options) {
+// later checks give the worlds unguarded memory.
+Failure check_play(const EnvEntry::RowMaker& make, const BatteryOptions& options) {
   const auto rows = static_cast<std::size_t>(options.rows);
   const std::unique_ptr<WorldArray> worlds = make(options.rows, options.values);
   const EnvSpec& spec = worlds->spec();
@@ -109,7 +109,7 @@ Failure check_play(const EnvEntry::Maker& make, const BatteryOptions& options) {
   std::vector<std::uint8_t> mask(worlds->has_mask() ? (rows + 2) * spec.actions : 0);
   std::vector<std::uint8_t> terminated(rows);
   std::vector<std::uint8_t> shown(worlds->has_mask() ? rows * spec.actions : 0);
-  PlayActions actions(spec, options.rows);
+  Actions actions(spec, options.rows);
   std::vector<int> length(rows);
   const auto reset = [&](int row, std::uint64_t stream_step) {
     Rng rng(options.seed, Purpose::test, static_cast<std::uint32_t>(row), stream_step);
@@ -156,7 +156,7 @@ Failure check_play(const EnvEntry::Maker& make, const BatteryOptions& options) {
 // and reports the first difference.
 Failure play_together(const EnvSpec& spec, const BatteryOptions& options, int steps,
                       std::uint64_t first_step, Runner& expected, Runner& found) {
-  PlayActions actions(spec, options.rows);
+  Actions actions(spec, options.rows);
   for (std::uint64_t t = first_step;; ++t) {
     if (Failure failure = first_difference(spec, expected.results(), found.results())) {
       return fmt::format("step {}, {}", t, *failure);
@@ -199,10 +199,10 @@ Failure check_other_seed(const EnvEntry& entry, const BatteryOptions& options) {
 }
 
 Failure check_restore(const EnvEntry& entry, const BatteryOptions& options) {
-  // Stop halfway and a little, so that most rows are in mid-episode.
+  // Stop a little after halfway, so that most rows are in mid-episode.
   const int before = options.steps / 2 + 3;
   BatchRunner straight(entry.make(options.rows, options.values), options.rows, options.seed, 1);
-  PlayActions actions(*entry.spec, options.rows);
+  Actions actions(*entry.spec, options.rows);
   const auto step = [&](BatchRunner& runner, int t) {
     choose_actions(*entry.spec, runner.results().mask, options.seed, static_cast<std::uint64_t>(t),
                    actions);
@@ -240,24 +240,24 @@ std::string differing_bytes(const WorldArray& expected, const WorldArray& found,
                      a.size());
 }
 
-// Worlds, mostly in memory that is full of `garbage`, because it was just freed: a member without an
-// initial value shows it.
+// Worlds in memory that was just freed and is mostly full of `garbage`: a member without an initial
+// value takes it.
 std::unique_ptr<WorldArray> make_in(unsigned char garbage, const EnvEntry& entry,
                                     const BatteryOptions& options) {
   const std::size_t size = entry.make(1, options.values)->row_bytes() * options.rows;
   void* memory = std::malloc(size);
-  auto* bytes = static_cast<volatile unsigned char*>(memory);  // or the compiler leaves it out
+  auto* bytes = static_cast<volatile unsigned char*>(memory);  // or the compiler removes the loop
   for (std::size_t i = 0; bytes != nullptr && i < size; ++i) bytes[i] = garbage;
   std::free(memory);
   return entry.make_one_by_one(options.rows, options.values);
 }
 
-// An episode must not depend on what its row has played before, nor on what was in its
+// An episode must depend neither on earlier episodes of its row nor on the previous content of its
 // memory.
 Failure check_reset(const EnvEntry& entry, const BatteryOptions& options) {
   const EnvSpec& spec = *entry.spec;
   PlainRunner before(make_in(0x15, entry, options), options.rows, options.seed + 1);
-  PlayActions actions(spec, options.rows);
+  Actions actions(spec, options.rows);
   for (int t = 0; t < options.steps / 2 + 3; ++t) {  // most rows stop in mid-episode
     choose_actions(spec, before.results().mask, options.seed + 1, static_cast<std::uint64_t>(t),
                    actions);
@@ -271,12 +271,13 @@ Failure check_reset(const EnvEntry& entry, const BatteryOptions& options) {
   }
   Failure failure = play_together(spec, options, options.steps, 0, fresh, used);
   if (failure && !bytes.empty()) {
-    *failure += fmt::format("; after reset, {} bytes of state are not a fresh world's", bytes);
+    *failure +=
+        fmt::format("; after reset, {} bytes of state differ from a fresh environment's", bytes);
   }
   return failure;
 }
 
-// The engine's runner against the plain one, under the time limit given.
+// The engine's runner against the plain one, with the given time limit.
 Failure check_against_plain(const EnvEntry& entry, const BatteryOptions& options, int max_steps,
                             int threads) {
   PlainRunner plain(with_limit(entry.make_one_by_one(options.rows, options.values), max_steps),
@@ -315,7 +316,7 @@ std::vector<std::string> check_env(const EnvEntry& registered, const BatteryOpti
     const std::string check = fmt::format("batch against one by one, {} thread(s)", threads);
     if (!passes(check, check_against_plain(entry, options, limit, threads))) return failures;
   }
-  // Few random plays reach the real limit; a short one cuts every episode that lives so long.
+  // Few random plays reach the real limit; a short one truncates every episode that lasts that long.
   for (const int short_limit : {1, 5}) {
     passes(fmt::format("time limit of {}", short_limit),
            check_against_plain(entry, options, short_limit, 1));

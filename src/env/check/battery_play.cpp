@@ -7,30 +7,12 @@
 
 namespace hotloop {
 
-PlayActions::PlayActions(const EnvSpec& spec, int rows)
-    : numbers(spec.action_size == 0 ? rows : 0),
-      box(static_cast<std::size_t>(rows) * spec.action_size) {}
-
-void step_worlds(WorldArray& worlds, int begin, int end, const PlayActions& actions,
-                 std::uint64_t seed, std::uint64_t step, std::span<float> rewards,
-                 std::span<std::uint8_t> terminated) {
-  const auto step_with = [&](auto kind) {
-    worlds.step(begin, end, kind, seed, Purpose::test, step, rewards, terminated);
-  };
-  if (worlds.spec().action_size > 0) {
-    step_with(std::span<const float>(actions.box));
-  } else {
-    step_with(std::span<const std::int32_t>(actions.numbers));
-  }
+void step_worlds(WorldArray& worlds, int begin, int end, const Actions& actions, std::uint64_t seed,
+                 std::uint64_t step, std::span<float> rewards, std::span<std::uint8_t> terminated) {
+  worlds.step(begin, end, actions, seed, Purpose::test, step, rewards, terminated);
 }
 
-void BatchRunner::step(const PlayActions& actions) {
-  if (env.spec().action_size > 0) {
-    env.step(actions.box, team);
-  } else {
-    env.step(actions.numbers, team);
-  }
-}
+void BatchRunner::step(const Actions& actions) { env.step(actions, team); }
 
 PlayResults BatchRunner::results() const {
   return {env.obs(),       env.mask(),      env.rewards(),    env.reward_parts(), env.terminated(),
@@ -63,7 +45,7 @@ void PlainRunner::show(int row) {
   if (worlds_->has_mask()) worlds_->mask(row, row + 1, mask_);
 }
 
-void PlainRunner::step(const PlayActions& actions) {
+void PlainRunner::step(const Actions& actions) {
   const EnvSpec& spec = worlds_->spec();
   ++steps_;
   finished_.clear();
@@ -105,12 +87,7 @@ class LimitedArray final : public WorldArray {
   bool has_mask() const override { return worlds_->has_mask(); }
   void clear() override { worlds_->clear(); }
   void reset(int row, Rng& rng) override { worlds_->reset(row, rng); }
-  void step(int begin, int end, std::span<const std::int32_t> actions, std::uint64_t seed,
-            Purpose purpose, std::uint64_t step, std::span<float> rewards,
-            std::span<std::uint8_t> terminated) override {
-    worlds_->step(begin, end, actions, seed, purpose, step, rewards, terminated);
-  }
-  void step(int begin, int end, std::span<const float> actions, std::uint64_t seed, Purpose purpose,
+  void step(int begin, int end, const ActionRows& actions, std::uint64_t seed, Purpose purpose,
             std::uint64_t step, std::span<float> rewards,
             std::span<std::uint8_t> terminated) override {
     worlds_->step(begin, end, actions, seed, purpose, step, rewards, terminated);
@@ -152,7 +129,7 @@ std::unique_ptr<WorldArray> with_limit(std::unique_ptr<WorldArray> worlds, int m
 
 namespace {
 
-// Not the worlds' streams.
+// Independent of the worlds' streams.
 Rng action_stream(std::uint64_t seed, int row, std::uint64_t t) {
   return Rng(~seed, Purpose::test, static_cast<std::uint32_t>(row), t);
 }
@@ -166,11 +143,11 @@ float choose_float(float low, float high, Rng& rng) {
 }  // namespace
 
 int choose_actions(const EnvSpec& spec, std::span<const std::uint8_t> mask, std::uint64_t seed,
-                   std::uint64_t t, PlayActions& actions) {
-  for (std::size_t i = 0; i < actions.box.size(); i += spec.action_size) {
+                   std::uint64_t t, Actions& actions) {
+  for (std::size_t i = 0; i < actions.boxes.size(); i += spec.action_size) {
     Rng rng = action_stream(seed, static_cast<int>(i) / spec.action_size, t);
     for (int k = 0; k < spec.action_size; ++k) {
-      actions.box[i + k] = choose_float(spec.action_low[k], spec.action_high[k], rng);
+      actions.boxes[i + k] = choose_float(spec.action_low[k], spec.action_high[k], rng);
     }
   }
   int stuck = -1;

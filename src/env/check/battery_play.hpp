@@ -1,4 +1,4 @@
-// Playing for the battery: two runners with the same results to show, and their comparison.
+// Playing for the battery: two runners that give the same results, and their comparison.
 //
 // BatchRunner is the engine's own BatchEnv. PlainRunner is its slow twin: one row after the other,
 // every rule written out, so that agreement between the two means something.
@@ -12,7 +12,7 @@
 
 namespace hotloop {
 
-// What a runner shows after a step.
+// The results of a runner's step.
 struct PlayResults {
   std::span<const float> obs;                // [N, D]
   std::span<const std::uint8_t> mask;        // [N, A] or empty
@@ -25,23 +25,14 @@ struct PlayResults {
   std::span<const Episode> finished;         // in row order
 };
 
-// One action per row, of the kind that the world takes; the other vector stays empty.
-struct PlayActions {
-  PlayActions(const EnvSpec& spec, int rows);
-
-  std::vector<std::int32_t> numbers;  // [N]
-  std::vector<float> box;             // [N, K]
-};
-
-// Steps bare worlds with the kind of action that they take.
-void step_worlds(WorldArray& worlds, int begin, int end, const PlayActions& actions,
-                 std::uint64_t seed, std::uint64_t step, std::span<float> rewards,
-                 std::span<std::uint8_t> terminated);
+// One vector step of bare worlds.
+void step_worlds(WorldArray& worlds, int begin, int end, const Actions& actions, std::uint64_t seed,
+                 std::uint64_t step, std::span<float> rewards, std::span<std::uint8_t> terminated);
 
 class Runner {
  public:
   virtual ~Runner() = default;
-  virtual void step(const PlayActions& actions) = 0;
+  virtual void step(const Actions& actions) = 0;
   virtual PlayResults results() const = 0;
 };
 
@@ -49,7 +40,7 @@ class BatchRunner final : public Runner {
  public:
   BatchRunner(std::unique_ptr<WorldArray> worlds, int rows, std::uint64_t seed, int threads)
       : env(std::move(worlds), rows, seed, Purpose::test), team(threads) {}
-  void step(const PlayActions& actions) override;
+  void step(const Actions& actions) override;
   PlayResults results() const override;
 
   BatchEnv env;
@@ -59,10 +50,10 @@ class BatchRunner final : public Runner {
 class PlainRunner final : public Runner {
  public:
   PlainRunner(std::unique_ptr<WorldArray> worlds, int rows, std::uint64_t seed);
-  void step(const PlayActions& actions) override;
+  void step(const Actions& actions) override;
   PlayResults results() const override;
   WorldArray& worlds() { return *worlds_; }
-  std::unique_ptr<WorldArray> take_worlds() { return std::move(worlds_); }  // and plays no more
+  std::unique_ptr<WorldArray> take_worlds() { return std::move(worlds_); }  // the last call
 
  private:
   void begin_episode(int row, std::uint64_t stream_step);
@@ -77,14 +68,14 @@ class PlainRunner final : public Runner {
   std::vector<Episode> running_, finished_;
 };
 
-// The same worlds under another time limit.
+// The same worlds with another time limit.
 std::unique_ptr<WorldArray> with_limit(std::unique_ptr<WorldArray> worlds, int max_steps);
 
 // Fills `actions` with one allowed action per row, drawn for step t. Returns a row that has none,
-// or -1; that row gets action 0. Each float of a box is one of its two bounds as often as it is
-// something between them.
+// or -1; that row gets action 0. Each float of a continuous action is one of its two bounds half of the
+// time, else between them.
 int choose_actions(const EnvSpec& spec, std::span<const std::uint8_t> mask, std::uint64_t seed,
-                   std::uint64_t t, PlayActions& actions);
+                   std::uint64_t t, Actions& actions);
 
 // The first difference, as "row 3: reward: expected 1, found 0.5"; nothing if the bits are equal.
 std::optional<std::string> first_difference(const EnvSpec& spec, const PlayResults& expected,

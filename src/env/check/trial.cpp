@@ -19,7 +19,7 @@
 namespace hotloop {
 namespace {
 
-constexpr std::size_t kNotes = 8;  // threads that are told apart
+constexpr std::size_t kNotes = 8;  // threads that are distinguished
 
 // In memory that parent and child share.
 struct Shared {
@@ -59,13 +59,13 @@ const char* signal_words(int signal) {
     case SIGBUS:
       return "a read or write where there is no memory (SIGBUS)";
     case SIGFPE:
-      return "a whole number divided by zero (SIGFPE)";
+      return "an integer divided by zero (SIGFPE)";
     case SIGILL:
       return "an illegal instruction (SIGILL)";
     case SIGABRT:
       return "a call of abort, perhaps by a failed assertion (SIGABRT)";
     case SIGKILL:
-      return "killed from outside, perhaps for want of memory (SIGKILL)";
+      return "killed from outside, perhaps out of memory (SIGKILL)";
     default:
       return nullptr;
   }
@@ -80,7 +80,7 @@ void write_text(Shared& to, const std::string& text) {
   for (const int signal : {SIGINT, SIGTERM, SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL}) {
     std::signal(signal, SIG_DFL);
   }
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody waits for it any more
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // when the parent is gone
   shared = &mine;
   try {
     write_text(mine, body());
@@ -92,8 +92,8 @@ void write_text(Shared& to, const std::string& text) {
   _exit(0);
 }
 
-// Waits for the child, and ends it when a noted function does not come back. Returns its status; the
-// note that hung, if one did.
+// Waits for the child, and kills it when a noted function does not return. Returns its status, and in
+// `hung` the note of that function.
 int watch(pid_t child, Shared& of, double seconds, const TrialNote*& hung) {
   using Clock = std::chrono::steady_clock;
   std::array<std::uint64_t, kNotes> seen{};
@@ -145,7 +145,7 @@ TrialResult run_trial(const std::function<std::string()>& body, double seconds) 
       mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw RunError("cannot share memory with another process");
   auto* of = new (memory) Shared;
-  std::fflush(nullptr);  // what is buffered must not be written twice
+  std::fflush(nullptr);  // buffered output must not be written twice
   const pid_t child = fork();
   if (child < 0) {
     munmap(memory, sizeof(Shared));
@@ -170,7 +170,7 @@ TrialResult run_trial(const std::function<std::string()>& body, double seconds) 
     const char* function = note != nullptr ? note->function.load() : nullptr;
     const std::string place = note != nullptr ? place_of(*note) : "";
     if (function != nullptr) result.function = function;
-    const std::string who = function != nullptr ? function : "the world";
+    const std::string who = function != nullptr ? function : "the environment";
     if (hung != nullptr) {
       result.is_hung = true;
       result.failure = fmt::format("{} did not return within {:g} s{}", who, seconds, place);
@@ -212,15 +212,13 @@ class NotedWorlds final : public WorldArray {
     const Doing doing("reset", row, row + 1);
     worlds_->reset(row, rng);
   }
-  void step(int begin, int end, std::span<const std::int32_t> actions, std::uint64_t seed,
-            Purpose purpose, std::uint64_t step, std::span<float> rewards,
-            std::span<std::uint8_t> terminated) override {
-    step_noted(begin, end, actions, seed, purpose, step, rewards, terminated);
-  }
-  void step(int begin, int end, std::span<const float> actions, std::uint64_t seed, Purpose purpose,
+  void step(int begin, int end, const ActionRows& actions, std::uint64_t seed, Purpose purpose,
             std::uint64_t step, std::span<float> rewards,
             std::span<std::uint8_t> terminated) override {
-    step_noted(begin, end, actions, seed, purpose, step, rewards, terminated);
+    in_turn(begin, end, [&](int first, int last) {
+      const Doing doing("step", first, last, static_cast<std::int64_t>(step));
+      worlds_->step(first, last, actions, seed, purpose, step, rewards, terminated);
+    });
   }
   void observe(int begin, int end, std::span<float> obs) const override {
     in_turn(begin, end, [&](int first, int last) {
@@ -256,21 +254,12 @@ class NotedWorlds final : public WorldArray {
     if (!each_row_) return body(begin, end);
     for (int row = begin; row < end; ++row) body(row, row + 1);
   }
-  template <class Action>
-  void step_noted(int begin, int end, std::span<const Action> actions, std::uint64_t seed,
-                  Purpose purpose, std::uint64_t step, std::span<float> rewards,
-                  std::span<std::uint8_t> terminated) {
-    in_turn(begin, end, [&](int first, int last) {
-      const Doing doing("step", first, last, static_cast<std::int64_t>(step));
-      worlds_->step(first, last, actions, seed, purpose, step, rewards, terminated);
-    });
-  }
 
   std::unique_ptr<WorldArray> worlds_;
   bool each_row_;
 };
 
-EnvEntry::Maker noted_maker(EnvEntry::Maker make, bool each_row) {
+EnvEntry::RowMaker noted_maker(EnvEntry::RowMaker make, bool each_row) {
   return [make = std::move(make), each_row](int count, std::span<const double> values) {
     std::unique_ptr<WorldArray> worlds;
     {

@@ -1,7 +1,7 @@
-// Code that may crash or hang, run in a process of its own.
+// Runs code that may crash or hang in a process of its own.
 //
-// The child notes in shared memory what it is about to do; when it dies or does not return, the parent
-// still knows what it was doing.
+// The child notes in shared memory what it is about to do; if it dies or does not return, the parent
+// knows what it was doing.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ struct TrialNote {
   std::atomic<std::uint64_t> changes{0};
 };
 
-// For as long as it lives, this thread of the child does `function` of the world.
+// While it exists, this thread of the child is in `function` of the world.
 class Doing {
  public:
   explicit Doing(const char* function, std::int64_t begin = -1, std::int64_t end = -1,
@@ -37,18 +37,18 @@ class Doing {
 
 struct TrialResult {
   bool is_done = false;  // the body returned
-  bool is_hung = false;  // it had to be ended
+  bool is_hung = false;  // it had to be killed
   std::string text;      // what it returned
   std::string failure;   // otherwise: "step did not return within 5 s (row 0, step 17)"
   std::string function;  // in which it happened; empty if unknown
 };
 
-// Runs `body` in a child, which is ended when one function of the world takes longer than `seconds`.
-// What the body throws is a failure too, in its own words.
+// Runs `body` in a child, which is killed when one function of the world takes longer than `seconds`.
+// An exception of the body is a failure too, with its message.
 TrialResult run_trial(const std::function<std::string()>& body, double seconds);
 
-// The same worlds, noting every call. With `each_row`, rows are stepped and shown one at a time, so that
-// the note has the row.
+// The same worlds, noting every call. With `each_row`, rows are stepped and observed one at a time, so
+// that the note has the row.
 std::unique_ptr<WorldArray> noted(std::unique_ptr<WorldArray> worlds, bool each_row);
 
 // An entry whose worlds are noted.

@@ -27,7 +27,7 @@ bool is_program(const std::string& path) {
   return fs::is_regular_file(path) && access(path.c_str(), X_OK) == 0;
 }
 
-// What is installed has its headers in include/ of its prefix; a build finds those of its sources.
+// An installed program finds its headers in include/ of its prefix, a build in its source tree.
 std::string header_folder() {
   Dl_info self{};
   std::error_code error;
@@ -40,7 +40,7 @@ std::string header_folder() {
   return fs::exists(fs::path(HOTLOOP_INCLUDE_DIR) / kProbe, error) ? HOTLOOP_INCLUDE_DIR : "";
 }
 
-// "file:12:5: error: text" -> its parts; `kind` is empty if the line is something else.
+// The parts of "file:12:5: error: text"; `kind` is empty for any other line.
 struct Message {
   std::string file, kind, text;
   int line = 0;
@@ -70,7 +70,7 @@ Message read_message(const std::string& line) {
   return message;
 }
 
-// The author sees `hotloop::Rng& rng`, not quotation marks of a typewriter.
+// Backquotes as plain quotes.
 std::string plain_quotes(std::string text) {
   for (char& c : text) {
     if (c == '`') c = '\'';
@@ -110,7 +110,7 @@ WorldCompiler sanitising_compiler() {
     return flag == "-O3" || flag == "-fPIC" || flag == "-shared" || flag.starts_with("-W") ||
            flag.starts_with("-fvisibility");
   });
-  // Each is worth its time in compiling: no check of every pointer, which the addresses cover.
+  // Without the check of every pointer: it compiles slowly, and the address sanitizer covers it.
   compiler.flags.insert(
       compiler.flags.end(),
       {"-O1", "-g1", "-w", "-D_GLIBCXX_ASSERTIONS",
@@ -145,7 +145,7 @@ std::string compiler_identity(const WorldCompiler& compiler) {
 
 std::string readable_errors(std::string_view messages, const std::string& source) {
   std::vector<std::string> own, contract, other;
-  int required_at = 0;  // the author's line that made the compiler look into a header
+  int required_at = 0;  // the author's line that led the compiler into a header
   bool keep_excerpt = false;
   std::stringstream lines{std::string(messages)};
   for (std::string line; std::getline(lines, line);) {
@@ -172,16 +172,16 @@ std::string readable_errors(std::string_view messages, const std::string& source
       other.push_back(line);
     }
   }
-  // What a header says besides is mostly a consequence.
+  // Other errors in headers are mostly consequences.
   std::vector<std::string> all = std::move(own);
   all.insert(all.end(), contract.begin(), contract.end());
   if (all.empty()) all = std::move(other);
-  constexpr std::size_t kMost = 12;
+  constexpr std::size_t kMax = 12;
   std::string text;
-  for (std::size_t i = 0; i < std::min(all.size(), kMost); ++i) {
+  for (std::size_t i = 0; i < std::min(all.size(), kMax); ++i) {
     text += (i == 0 ? "" : "\n") + all[i];
   }
-  if (all.size() > kMost) text += fmt::format("\nand {} more", all.size() - kMost);
+  if (all.size() > kMax) text += fmt::format("\nand {} more", all.size() - kMax);
   return text.empty() ? std::string(messages.substr(0, 4000)) : text;
 }
 

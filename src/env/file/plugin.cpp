@@ -16,7 +16,7 @@
 namespace hotloop {
 namespace {
 
-// A world of a plug-in and the facts about it, whose words are the plug-in's.
+// A world of a plug-in and its spec, whose strings belong to the plug-in.
 struct PluginWorld {
   const hotloop_plugin* plugin;
   const hotloop_world* table;
@@ -24,7 +24,7 @@ struct PluginWorld {
 
   [[noreturn]] void fail(std::string_view function, const std::string& place) const {
     const char* said = plugin->error != nullptr ? plugin->error() : nullptr;
-    throw RunError(fmt::format("world {}: {} failed{}{}: {}", spec.name, function,
+    throw RunError(fmt::format("environment {}: {} failed{}{}: {}", spec.name, function,
                                place.empty() ? "" : ", ", place,
                                said != nullptr && *said != 0 ? said : "it did not say why"));
   }
@@ -41,7 +41,8 @@ class PluginArray final : public WorldArray {
       : world_(world), table_(*world.table) {
     if (table_.create(count, plain ? 1 : 0, &worlds_) != 0) world_.fail("the constructor", "");
     if (worlds_ == nullptr) {
-      throw RunError(fmt::format("world {}: create succeeded but made nothing", world_.spec.name));
+      throw RunError(
+          fmt::format("environment {}: create succeeded but made nothing", world_.spec.name));
     }
   }
   ~PluginArray() override {
@@ -63,15 +64,25 @@ class PluginArray final : public WorldArray {
     rng = Rng(RngState{at.seed, at.purpose, at.lane, at.step, stream.draws});
   }
 
-  void step(int begin, int end, std::span<const std::int32_t> actions, std::uint64_t seed,
-            Purpose purpose, std::uint64_t step, std::span<float> rewards,
-            std::span<std::uint8_t> terminated) override {
-    step_rows(begin, end, actions.data(), nullptr, seed, purpose, step, rewards, terminated);
-  }
-  void step(int begin, int end, std::span<const float> actions, std::uint64_t seed, Purpose purpose,
+  void step(int begin, int end, const ActionRows& actions, std::uint64_t seed, Purpose purpose,
             std::uint64_t step, std::span<float> rewards,
             std::span<std::uint8_t> terminated) override {
-    step_rows(begin, end, nullptr, actions.data(), seed, purpose, step, rewards, terminated);
+    hotloop_step_call call{begin,
+                           end,
+                           actions.discrete.empty() ? nullptr : actions.discrete.data(),
+                           actions.continuous.empty() ? nullptr : actions.continuous.data(),
+                           seed,
+                           step,
+                           static_cast<std::uint32_t>(purpose),
+                           rewards.data(),
+                           terminated.data(),
+                           -1};
+    if (table_.step(worlds_, &call) == 0) return;
+    const bool known = call.failed_row >= begin && call.failed_row < end;
+    world_.fail("step", fmt::format("{}, step {}",
+                                    known ? rows_text(call.failed_row, call.failed_row + 1)
+                                          : rows_text(begin, end),
+                                    step));
   }
 
   void observe(int begin, int end, std::span<float> obs) const override {
@@ -126,28 +137,7 @@ class PluginArray final : public WorldArray {
   }
 
  private:
-  void step_rows(int begin, int end, const std::int32_t* numbers, const float* boxes,
-                 std::uint64_t seed, Purpose purpose, std::uint64_t step, std::span<float> rewards,
-                 std::span<std::uint8_t> terminated) {
-    hotloop_step_call call{begin,
-                           end,
-                           numbers,
-                           boxes,
-                           seed,
-                           step,
-                           static_cast<std::uint32_t>(purpose),
-                           rewards.data(),
-                           terminated.data(),
-                           -1};
-    if (table_.step(worlds_, &call) == 0) return;
-    const bool known = call.failed_row >= begin && call.failed_row < end;
-    world_.fail("step", fmt::format("{}, step {}",
-                                    known ? rows_text(call.failed_row, call.failed_row + 1)
-                                          : rows_text(begin, end),
-                                    step));
-  }
-
-  // What only shows can be asked again, row by row, to find the one that fails.
+  // Functions that only read can be called again, row by row, to find the row that fails.
   template <class Show>
   [[noreturn]] void fail_in(std::string_view function, int begin, int end, Show&& show) const {
     for (int row = begin; row < end; ++row) {
@@ -161,20 +151,22 @@ class PluginArray final : public WorldArray {
   void* worlds_ = nullptr;
 };
 
-// The facts of a world as the engine keeps them. `refuse` is told what makes no sense.
+// The spec of a world. Calls `refuse` with what makes no sense.
 template <class Refuse>
 EnvSpec read_spec(const hotloop_world& w, Refuse&& refuse) {
   EnvSpec spec;
-  if (w.name == nullptr || *w.name == 0) refuse("a world has no name");
+  if (w.name == nullptr || *w.name == 0) refuse("an environment has no name");
   spec.name = w.name;
   const auto in_range = [&](std::string_view what, int value, int low, int high) {
     if (value >= low && value <= high) return;
-    refuse(fmt::format("world {}: {} is {}; allowed: {} to {}", w.name, what, value, low, high));
+    refuse(
+        fmt::format("environment {}: {} is {}; allowed: {} to {}", w.name, what, value, low, high));
   };
   constexpr int kMany = 1 << 24;
   in_range("obs", w.obs, 1, kMany);
   in_range("actions", w.actions, 0, kMany);
-  in_range("action_size", w.action_size, w.actions == 0 ? 1 : 0, w.actions == 0 ? 8 : 0);
+  in_range("action_size", w.action_size, w.actions == 0 ? 1 : 0,
+           w.actions == 0 ? kMaxActionSize : 0);
   in_range("max_steps", w.max_steps, 0, std::numeric_limits<int>::max());
   in_range("part_count", w.part_count, 0, static_cast<int>(spec.parts.size()));
   in_range("measure_count", w.measure_count, 0, kMaxMeasures);
@@ -182,7 +174,7 @@ EnvSpec read_spec(const hotloop_world& w, Refuse&& refuse) {
   const bool complete = w.create && w.destroy && w.clear && w.reset && w.step && w.observe &&
                         w.save_row && w.restore_row && (w.measure || w.measure_count == 0) &&
                         (w.parts_of_reward || w.reward_part_count == 0);
-  if (!complete) refuse(fmt::format("world {}: a function that it needs is NULL", w.name));
+  if (!complete) refuse(fmt::format("environment {}: a required function is NULL", w.name));
   spec.obs = w.obs;
   spec.actions = w.actions;
   spec.action_size = w.action_size;
@@ -192,10 +184,10 @@ EnvSpec read_spec(const hotloop_world& w, Refuse&& refuse) {
     const bool sound = std::isfinite(w.action_low[i]) && std::isfinite(w.action_high[i]) &&
                        w.action_low[i] < w.action_high[i];
     if (!sound) {
-      refuse(
-          fmt::format("world {}: bounds {} to {} of action value {}; they must be finite and the "
-                      "lower one first",
-                      w.name, w.action_low[i], w.action_high[i], i));
+      refuse(fmt::format(
+          "environment {}: bounds {} to {} of action value {}; they must be finite and the "
+          "lower one first",
+          w.name, w.action_low[i], w.action_high[i], i));
     }
   }
   spec.max_steps = w.max_steps;
@@ -210,7 +202,7 @@ EnvSpec read_spec(const hotloop_world& w, Refuse&& refuse) {
   return spec;
 }
 
-// Entries are for good, and so are their worlds.
+// Entries are never removed, and neither are their worlds.
 const PluginWorld& keep(const PluginWorld& world) {
   static std::mutex mutex;
   static auto& worlds = *new std::deque<PluginWorld>();
@@ -232,10 +224,10 @@ std::vector<EnvEntry> plugin_entries(const hotloop_plugin* plugin, const std::st
                     plugin->version, HOTLOOP_PLUGIN_VERSION));
   }
   if (plugin->world_size != sizeof(hotloop_world)) {
-    refuse(
-        fmt::format("its description of a world has {} bytes; this hotloop's has {}: build it "
-                    "again with this hotloop's <hotloop/plugin.h>",
-                    plugin->world_size, sizeof(hotloop_world)));
+    refuse(fmt::format(
+        "its description of an environment has {} bytes; this hotloop's has {}: build it "
+        "again with this hotloop's <hotloop/plugin.h>",
+        plugin->world_size, sizeof(hotloop_world)));
   }
   std::vector<EnvEntry> entries;
   for (int i = 0; i < plugin->world_count; ++i) {
@@ -271,7 +263,7 @@ std::vector<EnvEntry> load_plugin(const std::string& path, const std::string& sh
         "<hotloop/plugin.h>)",
         shown, HOTLOOP_PLUGIN_SYMBOL));
   }
-  const Doing doing("the constructor");  // a C++ plug-in makes a world to see what it is like
+  const Doing doing("the constructor");  // a C++ plug-in makes a world to learn its facts
   return plugin_entries(function(), shown);
 }
 

@@ -22,7 +22,7 @@ extern char** environ;
 namespace hotloop {
 namespace {
 
-constexpr std::size_t kMostText = 1 << 20;  // a world may print without end
+constexpr std::size_t kMaxText = 1 << 20;  // a world may print without end
 
 // Until the pipe is closed at its other end. False if that takes longer than `seconds`.
 bool read_all(int pipe, double seconds, std::string& text) {
@@ -38,7 +38,7 @@ bool read_all(int pipe, double seconds, std::string& text) {
     const ssize_t got = read(pipe, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return true;
-    text.append(buffer.data(), std::min(static_cast<std::size_t>(got), kMostText - text.size()));
+    text.append(buffer.data(), std::min(static_cast<std::size_t>(got), kMaxText - text.size()));
   }
 }
 
@@ -61,7 +61,7 @@ ProgramResult run_program(const std::vector<std::string>& arguments,
     posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDOUT_FILENO);
   }
   posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDERR_FILENO);
-  // Messages in the user's language could not be sorted.
+  // Messages must be in English to be parsed.
   std::vector<std::string> settings = options.settings;
   const std::size_t own = settings.size();
   for (char** setting = environ; *setting != nullptr; ++setting) {

@@ -1,4 +1,4 @@
-// Another program, run to its end.
+// Runs another program to its end.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 namespace hotloop {
 
 struct ProgramResult {
-  int code = 0;          // its exit code, or 128 and the number of the signal that ended it
+  int code = 0;          // its exit code, or 128 + the number of the signal that ended it
   std::string text;      // the beginning of what it printed
-  bool is_late = false;  // it took too long and was ended
+  bool is_late = false;  // it took too long and was killed
 };
 
 struct ProgramOptions {
-  std::vector<std::string> settings{};  // of the environment: "NAME=value"
-  double seconds = 0;                   // that it may take; 0 = as long as it likes
+  std::vector<std::string> settings{};  // environment variables: "NAME=value"
+  double seconds = 0;                   // time limit; 0 = none
   bool only_errors = false;             // standard error alone is kept
 };
 

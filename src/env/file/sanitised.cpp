@@ -18,10 +18,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kPlaySeconds = 10;  // the program stops by itself long before
-constexpr std::size_t kMostFindings = 3;
+constexpr double kPlaySeconds = 10;  // the program normally ends long before
+constexpr std::size_t kMaxFindings = 3;
 
-// One report, as it is being read.
+// One report of a sanitizer.
 struct Report {
   std::string what;
   std::string hint;
@@ -33,7 +33,7 @@ bool has(std::string_view text, std::string_view words) {
   return text.find(words) != std::string_view::npos;
 }
 
-// What the author calls "/home/me/world.cpp:12:5"; empty if it is not theirs.
+// "/home/me/world.cpp:12:5" as the author names the file; empty if it is not the author's.
 std::string own_place(std::string text, const std::string& source, const std::string& headers) {
   std::array<std::size_t, 2> colons{text.rfind(':'), std::string::npos};
   if (colons[0] == std::string::npos || colons[0] == 0) return "";
@@ -82,14 +82,14 @@ Report undefined_behaviour(const std::string& said) {
         "what lies beside the array is read or overwritten; make the array larger, or keep "
         "the index within it. Is spec.actions larger than a table of actions?";
   } else if (has(said, "division by zero")) {
-    report.what = "a whole number divided by zero";
+    report.what = "an integer divided by zero";
     report.hint = "look for / and % whose right side can be 0";
   } else if (has(said, "not a valid value for type")) {
-    report.hint = "a member or variable without an initial value, probably";
+    report.hint = "probably a member or variable without an initial value";
   } else {
     report.is_warning = true;
     report.hint =
-        "C++ leaves open what comes of this, and compilers count on it not happening; use "
+        "C++ does not define the result, and compilers assume that it never happens; use "
         "unsigned or larger types, or check the value before";
   }
   return report;
@@ -102,20 +102,21 @@ Report wrong_address(std::string_view kind) {
       "look for an index beyond the end of an array, or an action used as an index without "
       "regard to how many there are";
   if (kind.starts_with("heap-buffer-overflow")) {
-    report.what = "an access beyond the world's own state, or beyond the row that it was given";
+    report.what =
+        "an access beyond the environment's own state, or beyond the row that it was given";
   } else if (kind.starts_with("stack-buffer-overflow") || kind.starts_with("stack-buffer-under") ||
              kind.starts_with("dynamic-stack-buffer-overflow")) {
     report.what = "an access beyond a local variable or array";
   } else if (kind.starts_with("global-buffer-overflow")) {
     report.what = "an access beyond a static or global variable or array";
   } else if (has(kind, "use-after")) {
-    report.what = "an access to what no longer exists (" + std::string(kind) + ")";
+    report.what = "an access to an object that no longer exists (" + std::string(kind) + ")";
     report.hint = "a pointer or span outlived what it points to";
   } else if (kind.starts_with("stack-overflow")) {
     report.what = "the stack is full";
     report.hint = "a function calls itself without end, or a local array is very large";
   } else if (kind.starts_with("FPE")) {
-    report.what = "a whole number divided by zero";
+    report.what = "an integer divided by zero";
     report.hint = "look for / and % whose right side can be 0";
   } else if (kind.starts_with("SEGV") || kind.starts_with("BUS")) {
     report.what = "a read or write where there is no memory";
@@ -159,7 +160,8 @@ SanitisedPlay read_sanitizers(std::string_view text, const std::string& source,
     } else if (const auto error = line.find(kAddress); error != std::string::npos) {
       std::string kind = line.substr(error + kAddress.size());
       kind.resize(std::min(kind.size(), kind.find(' ')));
-      if (kind == "ABRT" && assertion.empty()) break;  // the world's own; others tell of it
+      if (kind == "ABRT" && assertion.empty())
+        break;  // the world's own assertion; the battery reports it
       reports.push_back(wrong_address(kind));
       if (kind == "ABRT") reports.back() = refused(assertion);
       in_stack = true;
@@ -180,12 +182,12 @@ SanitisedPlay read_sanitizers(std::string_view text, const std::string& source,
     }
   }
   SanitisedPlay play;
-  std::vector<std::string> places;  // a line with one mistake may make several reports
+  std::vector<std::string> places;  // one mistake may cause several reports of its line
   for (const Report& report : reports) {
     if (std::find(places.begin(), places.end(), report.place) != places.end()) continue;
     places.push_back(report.place);
     auto& findings = report.is_warning ? play.warnings : play.failures;
-    if (findings.size() == kMostFindings) continue;
+    if (findings.size() == kMaxFindings) continue;
     findings.push_back(
         {fmt::format("{}{}{}", report.place, report.place.empty() ? "" : ": ", report.what),
          report.hint});
@@ -198,10 +200,10 @@ SanitisedPlay play_sanitised(const std::string& source, const WorldCompiler& com
   std::string program;
   try {
     program = compile_world_file(source, compiler, world_cache_folder()).library;
-  } catch (const UsageError&) {  // it compiles without them
+  } catch (const UsageError&) {  // it compiles without sanitizers
     WorldCompiler lenient = compiler;
     const auto strict = std::find(lenient.flags.begin(), lenient.flags.end(), kStrictBounds);
-    if (strict != lenient.flags.end()) {  // which is GCC's alone
+    if (strict != lenient.flags.end()) {  // only GCC has it
       lenient.flags.erase(strict);
       return play_sanitised(source, lenient);
     }

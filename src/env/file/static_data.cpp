@@ -24,7 +24,7 @@ struct Symbol {
   std::size_t size;
 };
 
-// The objects in memory that can be written to. A file that is no such library has none.
+// The writable objects of a library. A file that is not an ELF library has none.
 std::vector<Symbol> writable_objects(std::string_view file) {
   std::vector<Symbol> found;
   const auto read = [&](std::size_t at, auto& to) {
@@ -84,7 +84,7 @@ std::string without_parameters(const std::string& name) {
 }  // namespace
 
 std::string variable_name(const std::string& symbol) {
-  // Statics of functions in C are numbered: "best.0".
+  // Statics of functions in C have a number: "best.0".
   std::string name = demangled(symbol);
   for (const std::string_view other :
        {"hotloop::", "std::", "__gnu_cxx::", "guard variable", "vtable", "VTT", "typeinfo", "_",
@@ -122,7 +122,7 @@ StaticData::StaticData(const std::string& library) {
   dlclose(handle);
 }
 
-void StaticData::all_have_been_met() {
+void StaticData::all_are_initialised() {
   for (Variable& variable : variables_) {
     if (!variable.is_initialised_late) continue;
     std::memcpy(variable.before.data(), variable.address, variable.before.size());

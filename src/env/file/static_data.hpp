@@ -1,8 +1,8 @@
 // Static and global variables of a loaded library, watched for changes.
 //
-// A world's state must lie in the world. What lies beside it is shared by all copies and threads, and
-// is neither saved nor repeated. A table that is computed once is no such state, so what counts is that
-// a variable changes while worlds are played, not that it could.
+// A world's state must be in the struct. Static variables are shared by all copies and threads, and
+// are neither saved nor reset. A table that is computed once is harmless, so a variable counts only if
+// it changes while worlds are played.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@ namespace hotloop {
 
 class StaticData {
  public:
-  // Of a library that is loaded already, by its path. Nothing is watched if it has no names.
+  // Of a library that is loaded already, by its path. Nothing is watched if it has no symbols.
   explicit StaticData(const std::string& library);
 
-  // From here on, variables that are initialised when they are first met count too.
-  void all_have_been_met();
+  // From here on, variables that are initialised at their first use count too.
+  void all_are_initialised();
 
-  // Those that are not as they were, as their author knows them: "World::step::best".
+  // Those that changed, by the names that their author knows: "World::step::best".
   std::vector<std::string> changed() const;
 
  private:
@@ -32,7 +32,7 @@ class StaticData {
   std::vector<Variable> variables_;
 };
 
-// A symbol in an author's words; empty if it is the compiler's or hotloop's and no concern of theirs.
+// The author's name of a symbol; empty if it belongs to the compiler or to hotloop.
 std::string variable_name(const std::string& symbol);
 
 }  // namespace hotloop

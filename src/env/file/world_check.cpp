@@ -13,23 +13,23 @@
 #include "core/stopwatch.hpp"
 #include "env/check/battery.hpp"
 #include "env/check/battery_play.hpp"
-#include "env/registry.hpp"
+#include "env/check/trial.hpp"
 #include "env/file/sanitised.hpp"
 #include "env/file/static_data.hpp"
-#include "env/check/trial.hpp"
 #include "env/file/world_file.hpp"
+#include "env/registry.hpp"
 
 namespace hotloop {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Seconds that a world takes for a step.
+// Seconds per step of one world.
 double step_seconds(const EnvEntry& entry, std::uint64_t seed) {
   constexpr int kCopies = 3, kSteps = 3;
   BatchRunner runner(entry.make_one_by_one(kCopies), kCopies, seed, 1);
-  PlayActions actions(runner.env.spec(), kCopies);
-  double least = 1e9;  // interruptions only ever add
+  Actions actions(runner.env.spec(), kCopies);
+  double least = 1e9;  // the minimum, since interruptions only add
   for (std::uint64_t t = 0; t < kSteps; ++t) {
     choose_actions(runner.env.spec(), runner.results().mask, seed, t, actions);
     const Stopwatch watch;
@@ -39,17 +39,17 @@ double step_seconds(const EnvEntry& entry, std::uint64_t seed) {
   return least;
 }
 
-// A world that takes its time is checked with fewer copies and steps.
+// A slow environment is checked with fewer copies and steps.
 CheckOptions affordable(const CheckOptions& wanted, double seconds) {
-  constexpr double kPlays = 20;   // of so many copies and steps, in all
-  constexpr double kFewest = 20;  // steps
+  constexpr double kPlays = 20;     // of the whole check
+  constexpr double kMinSteps = 20;  // of each play
   CheckOptions options = wanted;
   for (const int copies : {67, 9, 3}) {
     options.copies = std::min(copies, wanted.copies);
     if (kPlays * options.copies * wanted.steps * seconds <= wanted.budget) return options;
   }
   const double steps = wanted.budget / (kPlays * options.copies * seconds);
-  options.steps = std::min(wanted.steps, static_cast<int>(std::max(kFewest, steps)));
+  options.steps = std::min(wanted.steps, static_cast<int>(std::max(kMinSteps, steps)));
   fmt::print(stderr,
              "a step takes {:.2g} ms: checked with {} copies and {} steps, in about {:.0f} s\n",
              1e3 * seconds, options.copies, options.steps,
@@ -57,28 +57,27 @@ CheckOptions affordable(const CheckOptions& wanted, double seconds) {
   return options;
 }
 
-// A finding about the variables that changed beside the worlds. Rewards that ran dry may come of them.
+// A warning about static variables that changed. They may also be why all rewards are the same.
 void judge_static_data(const std::vector<std::string>& changed, CheckReport& report) {
   if (changed.empty()) return;
-  constexpr std::size_t kMost = 8;
+  constexpr std::size_t kMax = 8;
   const bool is_one = changed.size() == 1;
-  const auto end = changed.begin() + std::min(std::ssize(changed), std::ptrdiff_t{kMost});
+  const auto end = changed.begin() + std::min(std::ssize(changed), std::ptrdiff_t{kMax});
   for (WorldFinding& other : report.warnings) {
     if (other.what.starts_with("every reward")) {
-      other.hint = "perhaps because of what is shared, see above";
+      other.hint = "perhaps because of the shared variable, see above";
     }
   }
   report.warnings.insert(
       report.warnings.begin(),
-      {fmt::format("{} static or global variable{} changed while the world was played: {}{}",
+      {fmt::format("{} static or global variable{} changed while the environment was played: {}{}",
                    is_one ? "a" : "some", is_one ? "" : "s", fmt::join(changed.begin(), end, ", "),
-                   changed.size() > kMost ? " ..." : ""),
-       "all copies of the world and all threads share it, and it is neither reset nor saved: make "
-       "it "
-       "a member of the struct, set in reset"});
+                   changed.size() > kMax ? " ..." : ""),
+       "all copies of the environment and all threads share it, and it is neither reset nor saved: "
+       "make it a member of the struct, set in reset"});
 }
 
-// In the child: everything that calls the world, of a library if it is not empty.
+// In the child: everything that calls the world. It is from `library`, unless that is empty.
 std::string examine(const std::function<EnvEntry()>& load, const std::string& library,
                     const CheckOptions& wanted) {
   const EnvEntry entry = noted_entry(load());
@@ -86,13 +85,13 @@ std::string examine(const std::function<EnvEntry()>& load, const std::string& li
   if (!library.empty()) shared.emplace(library);
   const EnvSpec spec = entry.make(1)->spec();
   CheckReport report;
-  // Alone first: what follows trusts the world with unguarded memory.
+  // This comes first: the other checks give the world unguarded memory.
   BatteryOptions battery{.rows = 3, .steps = std::min(wanted.steps, 12), .seed = wanted.seed};
   if (const auto failure = check_random_play(entry, battery)) {
     report.failures.push_back({"random play: " + *failure, ""});
   } else {
     const CheckOptions options = affordable(wanted, step_seconds(entry, wanted.seed));
-    if (shared) shared->all_have_been_met();
+    if (shared) shared->all_are_initialised();
     battery.rows = options.copies;
     battery.steps = options.steps;
     const std::string name = std::string(spec.name) + ": ";
@@ -121,29 +120,28 @@ std::vector<WorldFinding> read_findings(const Json& list) {
   return findings;
 }
 
-// Of a world that threw, crashed or hung.
+// For an environment that threw, crashed or hung.
 std::string hint_for_end(const TrialResult& result) {
   const std::string& what = result.failure;
   const auto has = [&](std::string_view words) { return what.find(words) != std::string::npos; };
   if (has("did not return")) {
-    return "is there a loop whose condition never becomes false? A slow world can be given more "
-           "time "
-           "with --timeout";
+    return "is there a loop whose condition never becomes false? A slow environment can be "
+           "given more time with --timeout";
   }
-  if (has("SIGFPE")) return "look for / and % of whole numbers whose right side can be 0";
+  if (has("SIGFPE")) return "look for / and % of integers whose right side can be 0";
   if (has("crashed")) {
     return "look for an index beyond the end of an array, or an action used as an index without "
            "regard to how many there are";
   }
-  if (has("exit code")) return "a world must not end the program: throw an exception instead";
+  if (has("exit code"))
+    return "an environment must not end the program: throw an exception instead";
   if (has(" failed"))
-    return "what it threw is quoted above; a world should throw nothing while it is played "
+    return "its exception is quoted above; an environment should throw nothing while it is played "
            "correctly";
   return "";
 }
 
-// Adds what the sanitizers say of the world of a source. It comes first, because what else failed may
-// come of it.
+// Adds the findings of the sanitizers. They come first, because other failures may be consequences.
 void add_sanitised(const std::string& source, CheckReport& report) {
   const SanitisedPlay play = play_sanitised(source);
   if (!play.why_not.empty()) {
@@ -180,7 +178,7 @@ std::string hint_for(const std::string& failure, const EnvSpec& spec) {
                               spec.obs);
   }
   if (has("when asked again")) {
-    return "observe and mask must only look: the same state must give the same values. Is there an "
+    return "observe and mask must only read: the same state must give the same values. Is there an "
            "uninitialised or static variable?";
   }
   if (has("reward: expected a finite")) {
@@ -192,7 +190,7 @@ std::string hint_for(const std::string& failure, const EnvSpec& spec) {
            "without an initial value in what observe shows";
   }
   if (has("at least one allowed action")) {
-    return "where nothing can be done any more, the step before should have ended the episode";
+    return "where no action is possible, the step before should have ended the episode";
   }
   if (has("mask: expected 0 or 1")) return "write 1 for allowed and 0 for forbidden";
   if (has("named parts to add up")) {
@@ -200,31 +198,30 @@ std::string hint_for(const std::string& failure, const EnvSpec& spec) {
   }
   if (has("same seed:")) {
     return "two plays with the same seed differ: take every random number from the Rng that is "
-           "handed "
-           "in, and keep all state in members with initial values; no rand(), no clock, no static "
-           "or "
-           "global variable";
+           "passed in, and keep all state in members with initial values; no rand(), no clock, no "
+           "static or global variable";
   }
   if (has("other seed:")) {
-    return "reset draws random numbers, but nothing that can be seen depends on them";
+    return "reset draws random numbers, but no observation depends on them";
   }
   if (failure.starts_with("reset:")) {
-    return "an episode of a world that was used before differs from the same one of a fresh world: "
-           "a "
-           "member is probably not set in reset. `*this = {};` as its first line sets all of them "
-           "to "
-           "their initial values";
+    return "an episode of an environment that was used before differs from the same one of a fresh "
+           "environment: a member is probably not set in reset. `*this = {};` as its first line "
+           "sets "
+           "all of them to their initial values";
   }
   if (has("save and restore:")) {
-    return "the state is copied as the bytes of the struct: nothing may live outside it (static or "
+    return "the state is copied as the bytes of the struct: nothing may be stored outside it "
+           "(static or "
            "global variables, memory behind pointers)";
   }
   if (has("batch against one by one")) {
-    return "the rows must not know of each other: no static or global variables; if the world has "
-           "a "
-           "Batch, its step must give the bits of the plain one";
+    return "rows must be independent of each other: no static or global variables; if the struct "
+           "has "
+           "a Batch, its step must give the bits of the plain one";
   }
-  if (has("time limit of")) return "the engine cuts episodes; a world must not count steps for it";
+  if (has("time limit of"))
+    return "the engine applies the time limit; an environment must not count steps for it";
   return "";
 }
 
@@ -233,7 +230,14 @@ CheckReport check_world(const std::string& name, const CheckOptions& options) {
   std::function<EnvEntry()> load;
   std::string library;
   if (!is_world_file(name)) {
-    load = [entry = find_env(name)] { return entry; };
+    const EnvEntry& entry = find_env(name);
+    if (!entry.is_stepped_by_row()) {
+      throw UsageError(
+          fmt::format("{}: it steps all rows itself; only environments that hotloop "
+                      "steps row by row can be checked here",
+                      name));
+    }
+    load = [entry] { return entry; };
   } else if (std::error_code error; !std::filesystem::is_regular_file(name, error)) {
     throw UsageError(fmt::format("{}: no such file", name));
   } else {

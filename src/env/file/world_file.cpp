@@ -21,15 +21,16 @@
 
 #include "core/file.hpp"
 #include "env/check/battery.hpp"
-#include "env/file/plugin.hpp"
 #include "env/check/trial.hpp"
+#include "env/file/plugin.hpp"
+#include "env/registry.hpp"
 
 namespace hotloop {
 namespace {
 
 namespace fs = std::filesystem;
 
-// What was loaded by which name, for run folders to keep.
+// The contents that were loaded, by name, for run folders to keep.
 struct Loaded {
   std::mutex mutex;
   std::map<std::string, std::string> contents;
@@ -44,7 +45,7 @@ void remember(const std::string& path, std::string content) {
   loaded().contents[path] = std::move(content);
 }
 
-// What was loaded by that name; nothing if nothing was.
+// The content that was loaded by that name, if any.
 std::optional<std::string> remembered(const std::string& path) {
   const std::lock_guard lock(loaded().mutex);
   const auto known = loaded().contents.find(path);
@@ -52,7 +53,7 @@ std::optional<std::string> remembered(const std::string& path) {
   return known->second;
 }
 
-// The name in `#include "name"`; empty if the line is another.
+// The name in `#include "name"`; empty for any other line.
 std::string included_name(std::string_view line) {
   const auto skip = [&] {
     line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
@@ -70,13 +71,13 @@ std::string included_name(std::string_view line) {
   return std::string(line.substr(0, line.find('"')));
 }
 
-constexpr int kDeepest = 32;  // of files that include files
+constexpr int kMaxDepth = 32;  // of files that include files
 
 void flatten(const fs::path& path, const std::string& shown, int depth, std::set<fs::path>& once,
              std::string& to) {
-  if (depth > kDeepest) {
+  if (depth > kMaxDepth) {
     throw UsageError(fmt::format("{}: includes itself, or files include files more than {} deep",
-                                 shown, kDeepest));
+                                 shown, kMaxDepth));
   }
   const std::string text(read_file(path.string()).text());
   std::stringstream lines(text);
@@ -102,7 +103,7 @@ void flatten(const fs::path& path, const std::string& shown, int depth, std::set
   }
 }
 
-// A header's `#pragma once` means nothing in the middle of a file, and is warned of.
+// A header's `#pragma once` has no meaning in the middle of a file, and compilers warn about it.
 std::string without_pragma_once(std::string text, bool has_includes) {
   constexpr std::string_view kPragma = "#pragma once";
   for (std::size_t at = 0; has_includes && (at = text.find(kPragma, at)) != std::string::npos;) {
@@ -120,20 +121,24 @@ bool make_folder(const fs::path& folder) {
 [[noreturn]] void no_such_file(const std::string& path) {
   const fs::path here = fs::current_path();
   throw UsageError(
-      fmt::format("{}: no such file (looked for from {}); the file of a world ends in .cpp, a "
+      fmt::format("{}: no such file (looked for from {}); an environment's source ends in .cpp, a "
                   "plug-in in .so; hotloop new env NAME writes a first one",
                   path, here.string()));
 }
 
+// Environments whose names are files become known when they are first asked for.
+[[maybe_unused]] const bool kRegistered =
+    env_registry().add_loader({&is_world_file, &load_world_file});
+
 constexpr double kTrialSeconds = 10;
 
-// A name that no other process writes to.
+// A name that no other process uses.
 std::string temporary_name(const std::string& base) {
   static std::atomic<int> number{0};
   return fmt::format("{}.{}.{}.tmp", base, getpid(), ++number);
 }
 
-// Beside a library in the cache. Another process may be doing the same; the last one stays.
+// Writes a file beside a library in the cache. If another process does the same, the last one stays.
 void put_text(const std::string& path, const std::string& text) {
   const std::string temporary = temporary_name(path);
   write_file_atomically(temporary, text);
@@ -145,7 +150,7 @@ std::string hashed_name(const std::string& cache, const std::string& content) {
   return fmt::format("{}/{:016x}{:016x}", cache, hash.high64, hash.low64);
 }
 
-// Whoever adds to the cache takes out what nobody has used for long.
+// Called when something is added to the cache: removes what has not been used for long.
 void clean(const std::string& cache) {
   constexpr auto kLong = std::chrono::days(90);
   const auto now = fs::file_time_type::clock::now();
@@ -163,8 +168,8 @@ void mark_as_used(const std::string& base) {
   }
 }
 
-// A plug-in is loaded from a copy in the cache: the system never loads the same path twice, and whoever
-// writes over a file that is loaded takes the ground from under those who use it.
+// A plug-in is loaded from a copy in the cache: the system never loads the same path twice, and a file
+// that is overwritten while it is loaded crashes the processes that use it.
 std::string cached_copy(const std::string& content) {
   const std::string cache = world_cache_folder();
   const std::string base = hashed_name(cache, content);
@@ -208,7 +213,7 @@ std::string world_cache_folder() {
   for (const fs::path& folder : candidates) {
     if (make_folder(folder)) return folder.string();
   }
-  // Others may write into the temporary folder too: one of ours only, and nobody else's.
+  // Other users may write into the temporary folder too: use our own folder only.
   const fs::path own = fs::temp_directory_path() / fmt::format("hotloop-worlds-{}", getuid());
   mkdir(own.c_str(), 0700);
   struct stat about {};
@@ -216,7 +221,7 @@ std::string world_cache_folder() {
                        about.st_uid == getuid() && (about.st_mode & 0077) == 0;
   if (is_ours && make_folder(own)) return own.string();
   throw RunError(
-      fmt::format("no folder to keep compiled worlds in: neither a home nor '{}' can be "
+      fmt::format("no folder for compiled environments: neither a home nor '{}' can be "
                   "written; set XDG_CACHE_HOME to one that can",
                   own.string()));
 }
@@ -255,7 +260,7 @@ CompiledWorld compile_world_file(const std::string& path, const WorldCompiler& c
     fs::remove(temporary, error);
     throw;
   }
-  if (!is_same) {  // saved again meanwhile: who knows which was compiled
+  if (!is_same) {  // saved again during compilation: which one was compiled is unknown
     fs::remove(temporary);
     return compile_world_file(path, compiler, cache);
   }
@@ -268,13 +273,13 @@ EnvEntry only_world(const std::string& library, const std::string& shown) {
   const std::vector<EnvEntry> entries = load_plugin(library, shown);
   if (entries.empty()) {
     throw UsageError(
-        fmt::format("{}: has no world: end it with HOTLOOP_ENV(Name), Name being the "
-                    "struct that is the world",
+        fmt::format("{}: has no environment: end it with HOTLOOP_ENV(Name), where Name is "
+                    "the struct that is the environment",
                     shown));
   }
   if (entries.size() > 1) {
     throw UsageError(
-        fmt::format("{}: has {} worlds ({} and {}); a file is one world: move the "
+        fmt::format("{}: has {} environments ({} and {}); a file holds one: move the "
                     "others to files of their own",
                     shown, entries.size(), entries[0].spec->name, entries[1].spec->name));
   }
@@ -312,7 +317,7 @@ EnvEntry load_world_file(const std::string& path) {
 
 void keep_world_file(const std::string& path, const std::string& folder) {
   const std::optional<std::string> content = remembered(path);
-  if (!content) return;  // it came from elsewhere
+  if (!content) return;  // it is not from a file
   write_file_atomically((fs::path(folder) / fs::path(path).filename()).string(), *content);
 }
 

@@ -1,4 +1,4 @@
-// What random play tells about a world that is correct but perhaps not what its author meant.
+// What random play shows about an environment that is correct but perhaps not what its author meant.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kRows = 64;
 constexpr double kTimingSeconds = 0.2;
-constexpr float kHuge = 100;  // of an observation value, for a network that is fed it as it is
+constexpr float kHuge = 100;  // an observation value that a network should not be fed unscaled
 constexpr float kHugeReward = 10'000;
 constexpr int kFarLimit = 20'000;  // steps after which a time limit hardly ever ends an episode
 
@@ -32,7 +32,7 @@ struct Range {
   float size() const { return std::max(std::abs(low), std::abs(high)); }
 };
 
-// All that one play shows.
+// Statistics of one play.
 struct Play {
   std::vector<Range> obs;  // [D]
   Range reward;
@@ -47,7 +47,7 @@ Play play_randomly(const EnvEntry& entry, const CheckOptions& options) {
   Play play;
   play.obs.resize(spec.obs);
   play.shortest = std::numeric_limits<std::int64_t>::max();
-  PlayActions actions(spec, rows);
+  Actions actions(spec, rows);
   for (int t = 0; t <= 2 * options.steps; ++t) {
     const PlayResults shown = runner.results();
     for (std::size_t i = 0; i < shown.obs.size(); ++i) play.obs[i % spec.obs].take(shown.obs[i]);
@@ -70,9 +70,9 @@ Play play_randomly(const EnvEntry& entry, const CheckOptions& options) {
   return play;
 }
 
-// What an action leads to from a state: the state after it, reward and ending, as bytes.
+// The outcome of an action in a state: the next state, the reward and `terminated`, as bytes.
 std::vector<std::byte> outcome(WorldArray& world, std::span<const std::byte> state,
-                               const PlayActions& action, std::uint64_t seed, std::uint64_t t) {
+                               const Actions& action, std::uint64_t seed, std::uint64_t t) {
   world.restore_row(0, state.data());
   float reward = 0;
   std::uint8_t terminated = 0;
@@ -84,18 +84,19 @@ std::vector<std::byte> outcome(WorldArray& world, std::span<const std::byte> sta
   return after;
 }
 
-// Whether two actions ever differ, over states of a random play. For a box, the two are its bounds.
+// Whether two actions ever differ, over states of a random play. Of continuous actions, the two are the
+// bounds.
 class Effects {
  public:
   Effects(const EnvEntry& entry, const CheckOptions& options)
       : world_(entry.make_one_by_one(1)), spec_(world_->spec()), states_(options.steps) {
-    const int choices = spec_.actions > 0 ? std::min(spec_.actions, kMostActions) : 2;
+    const int choices = spec_.actions > 0 ? std::min(spec_.actions, kMaxActions) : 2;
     same_.assign(static_cast<std::size_t>(choices) * choices, true);
     Rng rng(options.seed, Purpose::test, 0, 0);
     world_->reset(0, rng);
     std::vector<std::byte> state(world_->row_bytes());
     std::vector<std::uint8_t> allowed(world_->has_mask() ? spec_.actions : 0);
-    PlayActions action(spec_, 1);
+    Actions action(spec_, 1);
     for (int t = 1; t <= states_; ++t) {
       world_->save_row(0, state.data());
       if (world_->has_mask()) world_->mask(0, 1, allowed);
@@ -131,16 +132,16 @@ class Effects {
   int states() const { return states_; }
 
  private:
-  static constexpr int kMostActions = 32;
+  static constexpr int kMaxActions = 32;
   int choices() const { return static_cast<int>(std::lround(std::sqrt(same_.size()))); }
 
-  PlayActions choice(int number) const {
-    PlayActions action(spec_, 1);
+  Actions choice(int number) const {
+    Actions action(spec_, 1);
     if (spec_.actions > 0) {
       action.numbers[0] = number;
     } else {
       const auto& bounds = number == 0 ? spec_.action_low : spec_.action_high;
-      std::copy_n(bounds.begin(), spec_.action_size, action.box.begin());
+      std::copy_n(bounds.begin(), spec_.action_size, action.boxes.begin());
     }
     return action;
   }
@@ -157,7 +158,7 @@ class Effects {
         if (after[a] != after[b]) same_[b * n + a] = false;
       }
     }
-    // Actions that are never allowed together have nothing to be compared in.
+    // Actions that are never allowed in the same state cannot be compared.
     for (int a = 0; a < n; ++a) {
       for (int b = a + 1; b < n && !allowed.empty(); ++b) {
         if (allowed[a] != allowed[b]) same_[a * n + b] = false;
@@ -175,7 +176,7 @@ class Effects {
 double measure_speed(const EnvEntry& entry, const CheckOptions& options) {
   const int copies = options.copies < CheckOptions{}.copies ? options.copies : 256;
   BatchRunner runner(entry.make(copies), copies, options.seed, 1);
-  PlayActions actions(runner.env.spec(), copies);
+  Actions actions(runner.env.spec(), copies);
   const Stopwatch all;
   double stepping = 0;
   std::int64_t steps = 0;
@@ -191,10 +192,10 @@ double measure_speed(const EnvEntry& entry, const CheckOptions& options) {
 
 // "0, 3, 5", at most eight of them.
 std::string index_list(const std::vector<int>& indices) {
-  constexpr std::size_t kMost = 8;
-  const auto end = indices.begin() + static_cast<std::ptrdiff_t>(std::min(indices.size(), kMost));
+  constexpr std::size_t kMax = 8;
+  const auto end = indices.begin() + static_cast<std::ptrdiff_t>(std::min(indices.size(), kMax));
   return fmt::format("{}{}", fmt::join(indices.begin(), end, ", "),
-                     indices.size() > kMost ? " ..." : "");
+                     indices.size() > kMax ? " ..." : "");
 }
 
 void judge_observations(const Play& play, CheckReport& report) {
@@ -214,14 +215,15 @@ void judge_observations(const Play& play, CheckReport& report) {
         {fmt::format("observation value{} {} never changed in {} steps (value {} was always {:g})",
                      constant.size() == 1 ? "" : "s", index_list(constant), play.steps, constant[0],
                      first.low),
-         "what never changes tells an agent nothing: is it meant to follow the state?"});
+         "a constant tells an agent nothing: should it depend on the state?"});
   }
   if (!huge.empty()) {
     report.warnings.push_back(
         {fmt::format("observation value{} {} {} large (value {} reached {:.4g})",
                      huge.size() == 1 ? "" : "s", index_list(huge), huge.size() == 1 ? "is" : "are",
                      huge[0], play.obs[huge[0]].size()),
-         "networks learn best from values of about -1 to 1: divide by what is usual, or train with "
+         "networks learn best from values of about -1 to 1: divide by a typical value, or train "
+         "with "
          "--set algo.normalise.obs=true"});
   }
 }
@@ -231,7 +233,7 @@ void judge_episodes(const Play& play, const EnvSpec& spec, CheckReport& report) 
       fmt::format("rewards from {:.4g} to {:.4g}", play.reward.low, play.reward.high));
   if (play.episodes > 0) {
     report.facts.push_back(fmt::format(
-        "{} episodes in {} random steps, {} of them ended by the world; {} to {} steps long, mean "
+        "{} episodes in {} random steps, {} of them terminated; {} to {} steps long, mean "
         "return {:.4g}",
         play.episodes, play.steps, play.terminated, play.shortest, play.longest,
         play.total_return / static_cast<double>(play.episodes)));
@@ -240,13 +242,14 @@ void judge_episodes(const Play& play, const EnvSpec& spec, CheckReport& report) 
   if (play.reward.is_constant() && (play.terminated == 0 || same_length || play.reward.low == 0)) {
     report.warnings.push_back(
         {fmt::format("every reward was {:g} in {} random steps", play.reward.low, play.steps),
-         "an agent that meets no other reward has nothing to learn from: reward steps in the right "
-         "direction, or make the goal easier to come across by chance"});
+         "an agent that sees no other reward has nothing to learn from: reward steps in the right "
+         "direction, or make the goal easier to reach by chance"});
   }
   if (play.reward.size() > kHugeReward) {
     report.warnings.push_back(
         {fmt::format("rewards are large (one was {:.4g})", play.reward.size()),
-         "networks learn best from returns of about -100 to 100: divide by what is usual, or train "
+         "networks learn best from returns of about -100 to 100: divide by a typical value, or "
+         "train "
          "with --set algo.normalise.rewards=true"});
   }
   if (play.episodes == 0 && (spec.max_steps == 0 || spec.max_steps > kFarLimit)) {
@@ -254,14 +257,13 @@ void judge_episodes(const Play& play, const EnvSpec& spec, CheckReport& report) 
         {fmt::format("no episode ended in {} random steps, and {}", play.steps,
                      spec.max_steps == 0 ? "there is no time limit"
                                          : fmt::format("the time limit is {}", spec.max_steps)),
-         "set .max_steps in the spec to what a good episode needs, so that play begins anew now "
-         "and "
-         "then"});
+         "set .max_steps in the spec to what a good episode needs, so that episodes end and begin "
+         "again"});
   }
   if (play.episodes > 0 && play.longest <= 1) {
     report.warnings.push_back({"every episode ended after its first step",
                                "is `terminated` the right way round? reset must leave a state in "
-                               "which the game goes on"});
+                               "which the game can continue"});
   }
 }
 
@@ -272,8 +274,8 @@ void look_at_play(const EnvEntry& entry, const CheckOptions& options, CheckRepor
   const EnvSpec spec = world->spec();
   report.facts.push_back(fmt::format(
       "{} observations, {}, {}, {} bytes of state{}", spec.obs,
-      spec.actions > 0 ? fmt::format("{} actions", spec.actions)
-                       : fmt::format("a box of {}", spec.action_size),
+      spec.actions > 0 ? fmt::format("{} discrete actions", spec.actions)
+                       : fmt::format("continuous actions of {}", spec.action_size),
       spec.max_steps > 0 ? fmt::format("at most {} steps", spec.max_steps) : "no time limit",
       world->row_bytes(), world->has_mask() ? ", with a mask" : ""));
   const Play play = play_randomly(entry, options);

@@ -13,7 +13,7 @@ std::unique_ptr<WorldArray> make_durotaxis(int count, std::span<const double> va
 
 const EnvSpec kInitialSpec = durotaxis_spec(durotaxis_rules({}));
 
-// There is one implementation here; what is obvious and slow is in reference/.
+// There is one implementation here; its slow twin is in reference/.
 [[maybe_unused]] const bool kRegistered =
     register_env({&kInitialSpec, &make_durotaxis, &make_durotaxis, durotaxis_options()});
 
@@ -58,17 +58,13 @@ void DurotaxisArray::clear() {
   for (DurotaxisWorld& world : worlds_) world.clear();
 }
 
-void DurotaxisArray::step(int, int, std::span<const std::int32_t>, std::uint64_t, Purpose,
-                          std::uint64_t, std::span<float>, std::span<std::uint8_t>) {
-  assert(false && "durotaxis takes a box");
-}
-
-void DurotaxisArray::step(int begin, int end, std::span<const float> actions, std::uint64_t seed,
+void DurotaxisArray::step(int begin, int end, const ActionRows& actions, std::uint64_t seed,
                           Purpose purpose, std::uint64_t step, std::span<float> rewards,
                           std::span<std::uint8_t> terminated) {
   for (int row = begin; row < end; ++row) {
     Rng rng(seed, purpose, static_cast<std::uint32_t>(row), step);
-    const Step result = worlds_[row].step(detail::row_of(actions, row, spec_.action_size), rng);
+    const auto action = detail::row_of(actions.continuous, row, spec_.action_size);
+    const Step result = worlds_[row].step(action, rng);
     rewards[row] = result.reward;
     terminated[row] = result.terminated;
   }

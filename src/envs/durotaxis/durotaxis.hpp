@@ -1,5 +1,5 @@
-// Durotaxis: N worlds behind the interface of a batch. The rules are in durotaxis_rules.hpp, one world
-// in durotaxis_world.hpp; here is what there is once for all rows.
+// Durotaxis: N worlds behind the interface of a batch. The rules are in rules.hpp, one world in
+// world.hpp; here is what all rows share.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -21,21 +21,17 @@ class DurotaxisArray final : public WorldArray {
   bool has_mask() const override { return false; }
   void clear() override;
   void reset(int row, Rng& rng) override { worlds_[row].reset(rng); }
-  void step(int begin, int end, std::span<const std::int32_t> actions, std::uint64_t seed,
-            Purpose purpose, std::uint64_t step, std::span<float> rewards,
-            std::span<std::uint8_t> terminated) override;
-  void step(int begin, int end, std::span<const float> actions, std::uint64_t seed, Purpose purpose,
+  void step(int begin, int end, const ActionRows& actions, std::uint64_t seed, Purpose purpose,
             std::uint64_t step, std::span<float> rewards,
             std::span<std::uint8_t> terminated) override;
   void observe(int begin, int end, std::span<float> obs) const override;
-  void mask(int, int, std::span<std::uint8_t>) const override {}
   void measure(int row, std::span<float> values) const override { worlds_[row].measure(values); }
   void reward_parts(int begin, int end, std::span<float> parts) const override;
   Picture picture(int row) const override;
   std::span<const std::string_view> scripts() const override;
   void play(int script, int begin, int end, std::uint64_t seed, Purpose purpose, std::uint64_t step,
             std::span<float> actions) const override;
-  using WorldArray::play;
+  using Worlds::play;
   std::size_t row_bytes() const override { return DurotaxisWorld::saved_bytes(rules_); }
   void save_row(int row, std::byte* to) const override { worlds_[row].save(to); }
   void restore_row(int row, const std::byte* from) override { worlds_[row].restore(from); }

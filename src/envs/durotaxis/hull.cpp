@@ -7,8 +7,8 @@
 namespace hotloop {
 namespace {
 
-// Ranks in ascending order of x, then y, then index. To count who comes before is quadratic, but goes
-// by vectors, and is a few times faster than sorting a hundred points.
+// Ranks in ascending order of x, then y, then index. Counting the points before each is quadratic, but
+// vectorises, and is a few times faster than sorting a hundred points.
 void rank_points(int n, const float* __restrict x, const float* __restrict y,
                  std::int32_t* __restrict ranks) {
   std::fill_n(ranks, n, 0);
@@ -27,8 +27,8 @@ void rank_points(int n, const float* __restrict x, const float* __restrict y,
 Hull convex_hull(std::span<const float> x, std::span<const float> y,
                  std::span<std::int32_t> vertices) {
   const int n = static_cast<int>(x.size());
-  assert(n <= kMostHullPoints && vertices.size() >= x.size());
-  std::array<std::int32_t, kMostHullPoints> ranks, points;
+  assert(n <= kMaxHullPoints && vertices.size() >= x.size());
+  std::array<std::int32_t, kMaxHullPoints> ranks, points;
   rank_points(n, x.data(), y.data(), ranks.data());
   for (int i = 0; i < n; ++i) points[ranks[i]] = i;
   const auto end = std::unique(points.begin(), points.begin() + n,
@@ -40,7 +40,7 @@ Hull convex_hull(std::span<const float> x, std::span<const float> y,
     const double ox = x[o], oy = y[o];
     return (x[a] - ox) * (y[b] - oy) - (y[a] - oy) * (x[b] - ox);
   };
-  std::array<std::int32_t, 2 * kMostHullPoints> chain;
+  std::array<std::int32_t, 2 * kMaxHullPoints> chain;
   int size = 0;
   const auto extend = [&](int index, int least) {
     while (size >= least && !(turn(chain[size - 2], chain[size - 1], index) > 0)) --size;

@@ -10,7 +10,7 @@
 
 namespace hotloop {
 
-inline constexpr int kMostHullPoints = 1000;
+inline constexpr int kMaxHullPoints = 1000;
 
 struct Hull {
   int count = 0;    // of vertices, fewer than 3 if all points lie on a line
@@ -22,7 +22,7 @@ struct Hull {
 Hull convex_hull(std::span<const float> x, std::span<const float> y,
                  std::span<std::int32_t> vertices);
 
-// A key that sorts like the float itself, so that pairs can be compared as one whole number.
+// A key that sorts like the float itself, so that pairs can be compared as one integer.
 inline std::uint64_t sortable(float value) {
   const auto bits = __builtin_bit_cast(std::uint32_t, value + 0.0f);  // -0 becomes 0
   return bits >> 31 ? ~bits & 0xFFFFFFFFu : bits | 0x80000000u;

@@ -1,4 +1,4 @@
-// What an agent sees of a colony, padded to M = hard_limit cells:
+// The observation of a colony, padded to M = hard_limit cells:
 //   graph    [19]     cells, edges, density; centroid; least and greatest x and y; box width, height, area;
 //                     hull area; mean, most and sum of degrees; mean, most and sum of intensities
 //   nodes    [M, 11]  x, y, intensity, in-degree, out-degree, centrality, distance to the centroid,
@@ -28,7 +28,7 @@ constexpr float kSamePlace = 1e-6f;
 struct Scale {
   bool unit;
   bool logarithmic;
-  double most_intensity;
+  double max_intensity;
   float across, up;  // positions
   float length;
   float area;
@@ -38,7 +38,7 @@ struct Scale {
   explicit Scale(const DurotaxisRules& rules)
       : unit(rules.unit),
         logarithmic(rules.substrate != DurotaxisSubstrate::linear),
-        most_intensity(std::max(rules.most_intensity(), 1e-6)),
+        max_intensity(std::max(rules.max_intensity(), 1e-6)),
         across(unit ? 1.0f / rules.width : 1),
         up(unit ? 1.0f / rules.height : 1),
         length(unit ? 10.0f / rules.width : 1),
@@ -48,7 +48,7 @@ struct Scale {
 
   float intensity(double value, double cells = 1) const {
     if (!unit) return static_cast<float>(value);
-    const double most = most_intensity * cells;
+    const double most = max_intensity * cells;
     return static_cast<float>(logarithmic ? std::log1p(value) / std::log1p(most) : value / most);
   }
   float centrality(float value) const {
@@ -61,8 +61,8 @@ struct Scale {
 float length_of(float x, float y) { return std::sqrt(x * x + y * y); }
 
 // Sums of distances, and how many there are, of all cells to all. The order of each sum is that of the
-// cells, and the inner loop has no sum to carry on, so it takes as many cells at a time as fit. It goes on
-// to a whole number of vectors: what it adds up beyond the last cell means nothing.
+// cells, and the inner loop carries no sum, so it takes as many cells at a time as fit. It runs to a
+// multiple of the vector width: sums beyond the last cell are not used.
 void add_distances(int count, const float* __restrict x, const float* __restrict y,
                    float* __restrict sums, float* __restrict others) {
   const int lanes = (count + kDurotaxisLanes - 1) / kDurotaxisLanes * kDurotaxisLanes;
@@ -99,10 +99,10 @@ void show_graph(const DurotaxisShape& shape, int count, const Scale& scale, floa
   to[11] = width * height * scale.area;
   to[12] = static_cast<float>(shape.hull_area) * scale.area;
   to[13] = count > 0 ? static_cast<float>(m / n) : 0;
-  to[14] = static_cast<float>(shape.most_degree) * scale.degree;
+  to[14] = static_cast<float>(shape.max_degree) * scale.degree;
   to[15] = static_cast<float>(2 * m) * scale.count;
   to[16] = count > 0 ? scale.intensity(shape.intensity_sum / n) : 0;
-  to[17] = scale.intensity(shape.most_intensity);
+  to[17] = scale.intensity(shape.max_intensity);
   to[18] = scale.intensity(shape.intensity_sum, scale.unit ? 1 / scale.count : 1);
 }
 
@@ -120,7 +120,7 @@ void DurotaxisWorld::observe(float* obs) const {
   std::fill(edge + shown * kDurotaxisEdgeFeatures, parents, 0.0f);
   std::fill(parents + shown, parents + most, -2.0f);
 
-  std::array<float, 2 * kDurotaxisMostCells> distances, others;
+  std::array<float, 2 * kDurotaxisMaxCells> distances, others;
   add_distances(count, cells.x, cells.y, distances.data(), others.data());
   const auto middle_x = static_cast<float>(shape.x);
   const auto middle_y = static_cast<float>(shape.y);

@@ -1,4 +1,4 @@
-// What a step of durotaxis earns, by mode:
+// The reward of a step of durotaxis, by mode:
 //   normal    graph + node + survival + milestone, where graph is
 //             size + 0.01 (cells that acted) + centroid + spawn + deletion + efficiency + edge
 //   delete    penalties only: growth beyond the soft limit, and the deletion reward if negative
@@ -8,7 +8,7 @@
 // and the penalty of a recovery in all of them. Components that a mode does not use are 0.
 //
 // The original has one more term, 3 dx for the movement of a cell since the step before. Cells never
-// move, so it is 0 when cells are told apart properly, and left out here.
+// move, so it is 0 when cells are identified correctly, and left out here.
 #include <algorithm>
 #include <cmath>
 
@@ -72,11 +72,11 @@ double durotaxis_survival(const DurotaxisRules& rules, int steps) {
   return (steps >= 100 ? 0.03 : 0.01) * (1 + std::min(steps / (0.8 * rules.max_steps), 1.0));
 }
 
-// The cells of the state before come first, the new ones follow: nobody is deleted yet. Of those that
+// The cells of the state before come first, the new ones follow: none is deleted yet. Of those that
 // are equally near the lower index counts. The loop over new cells is the inner one, for vectors.
 double DurotaxisWorld::rate_spawning(int before) const {
-  std::array<float, 2 * kDurotaxisMostCells> least;
-  std::array<std::int32_t, 2 * kDurotaxisMostCells> nearest;
+  std::array<float, 2 * kDurotaxisMaxCells> least;
+  std::array<std::int32_t, 2 * kDurotaxisMaxCells> nearest;
   std::fill_n(least.begin(), spawned, std::numeric_limits<float>::infinity());
   std::fill_n(nearest.begin(), spawned, 0);
   const float* new_x = cells.x + before;

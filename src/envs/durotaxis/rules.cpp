@@ -9,7 +9,7 @@
 namespace hotloop {
 namespace {
 
-constexpr double kMost = 1e6;
+constexpr double kMaxFactor = 1e6;
 // Intensities, and sums over all cells of them, stay finite as floats up to exp(kSteepest).
 constexpr double kSteepest = 70;
 constexpr double kSteepestRandom = 0.05;  // slope of a random exponential field
@@ -25,50 +25,53 @@ constexpr EnvOption switch_option(std::string_view name, bool initial, std::stri
 
 // The order in which an OptionReader takes them.
 constexpr EnvOption kOptions[] = {
-    whole_option("width", 600, 50, kWidest, "columns of the field; cells begin in the left tenth"),
-    whole_option("height", 400, 50, kWidest, "rows of the field"),
+    integer_option("width", 600, 50, kWidest,
+                   "columns of the field; cells begin in the left tenth"),
+    integer_option("height", 400, 50, kWidest, "rows of the field"),
     word_option("substrate", {"linear", "exponential", "random"}, 0,
                 "intensity over columns; random draws kind, slope and offset each episode"),
     number_option("slope", 0.05, 0, 1, "m of the field m x + b or b exp(m x)"),
     number_option("offset", 1, 0, 100, "b of the field"),
-    whole_option("cells", 5, 1, kDurotaxisMostCells, "cells in the beginning"),
+    integer_option("cells", 5, 1, kDurotaxisMaxCells, "cells in the beginning"),
     number_option("ratio", 0.5, 0.01, 1, "largest part of the cells that an action deletes"),
-    whole_option("stage", 2, 1, 2, "1: of an action only the ratio is used; 2: all five"),
+    integer_option("stage", 2, 1, 2, "1: of an action only the ratio is used; 2: all five"),
     word_option("reward", {"normal", "delete", "distance", "combined"}, 2,
                 "all components, penalties only, centroid only, or the last two"),
     switch_option("include_termination", true,
                   "the end of an episode is rewarded in the modes other than normal, too"),
-    switch_option("delta", true, "distance as its change since the step before, or as it is"),
-    number_option("terminal_scale", 0.02, 0, kMost,
+    switch_option("delta", true, "distance as its change since the previous step, or itself"),
+    number_option("terminal_scale", 0.02, 0, kMaxFactor,
                   "factor of the reward of the end where distance counts"),
-    number_option("terminal_clip", 10, 0, kMost, "what that product is clipped to, either way"),
-    number_option("penalty_factor", 1, 0, kMost,
+    number_option("terminal_clip", 10, 0, kMaxFactor,
+                  "what that product is clipped to, either way"),
+    number_option("penalty_factor", 1, 0, kMaxFactor,
                   "factor of negative graph and node rewards in normal mode"),
     switch_option("bonus", false, "the original trainer's bonus for long episodes"),
-    whole_option("soft_limit", 50, 1, kDurotaxisMostCells,
-                 "cells above which growth is penalised and cells are marked for deletion"),
-    whole_option("hard_limit", 100, 5, kDurotaxisMostCells,
-                 "cells above which an episode ends; the most that an observation shows"),
-    switch_option("recovery", false, "an empty colony is set up anew for a penalty"),
-    whole_option("recovery_cells", 5, 1, kDurotaxisMostCells, "cells of a colony set up anew"),
-    whole_option("recovery_attempts", 2, 1, 1000000, "how often in an episode"),
-    whole_option("patience", 30, 1, 1000000,
-                 "an episode ends when the centroid has fallen back so many steps running"),
+    integer_option("soft_limit", 50, 1, kDurotaxisMaxCells,
+                   "cells above which growth is penalised and cells are marked for deletion"),
+    integer_option("hard_limit", 100, 5, kDurotaxisMaxCells,
+                   "cells above which an episode ends; the most that an observation shows"),
+    switch_option("recovery", false, "an empty colony is set up again for a penalty"),
+    integer_option("recovery_cells", 5, 1, kDurotaxisMaxCells,
+                   "cells of a colony that is set up again"),
+    integer_option("recovery_attempts", 2, 1, 1000000, "how often in an episode"),
+    integer_option("patience", 30, 1, 1000000,
+                   "consecutive steps of falling back after which an episode ends"),
     number_option("success", 0.99, 0.11, 1, "part of the width that a cell must reach"),
-    whole_option("max_steps", 1000, 1, 1000000, "steps after which an episode is cut off"),
+    integer_option("max_steps", 1000, 1, 1000000, "steps after which an episode is truncated"),
     view(word_option("scale", {"raw", "unit"}, 0,
                      "features as they are, or brought to about 1 by constants")),
 };
 
 void check(const DurotaxisRules& rules) {
-  const auto most_cells = [&](std::string_view name, int cells) {
+  const auto max_cells = [&](std::string_view name, int cells) {
     if (cells > rules.hard_limit) {
       throw UsageError(fmt::format("env.options.{}: found {} with hard_limit {}; allowed: 1 to {}",
                                    name, cells, rules.hard_limit, rules.hard_limit));
     }
   };
-  most_cells("cells", rules.cells);
-  most_cells("recovery_cells", rules.recovery_cells);
+  max_cells("cells", rules.cells);
+  max_cells("recovery_cells", rules.recovery_cells);
   if (rules.substrate == DurotaxisSubstrate::exponential &&
       rules.slope * rules.goal() > kSteepest) {
     throw UsageError(fmt::format(
@@ -87,7 +90,7 @@ void check(const DurotaxisRules& rules) {
 
 }  // namespace
 
-double DurotaxisRules::most_intensity() const {
+double DurotaxisRules::max_intensity() const {
   const auto value = [this](bool exponential, double m, double b) {
     return DurotaxisField{exponential, m, b}.at(goal(), width);
   };
@@ -115,29 +118,29 @@ std::span<const EnvOption> durotaxis_options() { return kOptions; }
 DurotaxisRules durotaxis_rules(std::span<const double> values) {
   OptionReader read(kOptions, values);
   DurotaxisRules rules;
-  rules.width = read.whole("width");
-  rules.height = read.whole("height");
-  rules.substrate = static_cast<DurotaxisSubstrate>(read.whole("substrate"));
+  rules.width = read.integer("width");
+  rules.height = read.integer("height");
+  rules.substrate = static_cast<DurotaxisSubstrate>(read.integer("substrate"));
   rules.slope = read.number("slope");
   rules.offset = read.number("offset");
-  rules.cells = read.whole("cells");
+  rules.cells = read.integer("cells");
   rules.ratio = read.number("ratio");
-  rules.stage = read.whole("stage");
-  rules.reward = static_cast<DurotaxisMode>(read.whole("reward"));
+  rules.stage = read.integer("stage");
+  rules.reward = static_cast<DurotaxisMode>(read.integer("reward"));
   rules.include_termination = read.is_second("include_termination");
   rules.delta = read.is_second("delta");
   rules.terminal_scale = read.number("terminal_scale");
   rules.terminal_clip = read.number("terminal_clip");
   rules.penalty_factor = read.number("penalty_factor");
   rules.bonus = read.is_second("bonus");
-  rules.soft_limit = read.whole("soft_limit");
-  rules.hard_limit = read.whole("hard_limit");
+  rules.soft_limit = read.integer("soft_limit");
+  rules.hard_limit = read.integer("hard_limit");
   rules.recovery = read.is_second("recovery");
-  rules.recovery_cells = read.whole("recovery_cells");
-  rules.recovery_attempts = read.whole("recovery_attempts");
-  rules.patience = read.whole("patience");
+  rules.recovery_cells = read.integer("recovery_cells");
+  rules.recovery_attempts = read.integer("recovery_attempts");
+  rules.patience = read.integer("patience");
   rules.success = read.number("success");
-  rules.max_steps = read.whole("max_steps");
+  rules.max_steps = read.integer("max_steps");
   rules.unit = read.is_second("scale");
   check(rules);
   return rules;

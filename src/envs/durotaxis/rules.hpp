@@ -1,4 +1,4 @@
-// What can be chosen about durotaxis: the options of a spec, and the rules that follow.
+// The options of durotaxis, and the rules that follow from them.
 //
 // Durotaxis is the way of cells towards stiffer ground. A colony lies on a field whose stiffness, the
 // intensity I, depends on the column x = 0 .. W - 1 alone:
@@ -8,7 +8,7 @@
 // child at a distance r from it in the direction theta (a Hill law), kept off the edges by a margin:
 //   r = gamma / (1 + (alpha / I)^2) + noise
 // So N becomes 2 (N - k), and a colony lives only while it deletes about as much as it grows. The
-// world follows a public trainer, rl-durotaxis, as its design says; its defects are left out.
+// environment follows a public trainer, rl-durotaxis, as its design says; its defects are left out.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -19,13 +19,13 @@
 
 namespace hotloop {
 
-inline constexpr int kDurotaxisMostCells = 500;  // the largest hard_limit
-inline constexpr int kDurotaxisLanes = 8;        // arrays of cells are multiples of it
+inline constexpr int kDurotaxisMaxCells = 500;  // the largest hard_limit
+inline constexpr int kDurotaxisLanes = 8;       // arrays of cells are multiples of it
 inline constexpr int kDurotaxisGraphFeatures = 19;
 inline constexpr int kDurotaxisCellFeatures = 11;
 inline constexpr int kDurotaxisEdgeFeatures = 3;
 
-static_assert(2 * kDurotaxisMostCells % kDurotaxisLanes == 0);
+static_assert(2 * kDurotaxisMaxCells % kDurotaxisLanes == 0);
 
 enum class DurotaxisSubstrate { linear, exponential, random };
 enum class DurotaxisMode { normal, deletion, distance, combined };
@@ -98,7 +98,7 @@ struct DurotaxisRules {
     return {substrate == DurotaxisSubstrate::exponential, slope, offset};
   }
   // The largest that a field can have.
-  double most_intensity() const;
+  double max_intensity() const;
   // Within the bounds of the spec, and of stage 1.
   DurotaxisAction clip(std::span<const float> action) const;
 };

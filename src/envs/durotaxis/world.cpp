@@ -18,7 +18,7 @@ constexpr double kRecoveryRadius = 10;
 constexpr double kRecoveryJitter = 1.5;
 constexpr double kRecoverySpread = 2.5;  // of a single cell
 
-using Keys = std::array<std::uint64_t, 2 * kDurotaxisMostCells>;
+using Keys = std::array<std::uint64_t, 2 * kDurotaxisMaxCells>;
 
 // The low half of a key is an index: keys of equal x sort by it.
 int index_of(std::uint64_t key) { return static_cast<int>(key & 0xFFFFFFFFu); }
@@ -67,7 +67,7 @@ void DurotaxisWorld::place(std::span<const float> x, std::span<const float> y,
   find_shape();
 }
 
-// The parent is the caller's business.
+// The caller sets the parent.
 void DurotaxisWorld::add(double x, double y, bool is_grown) {
   assert(count < rules->capacity());
   cells.x[count] = static_cast<float>(x);
@@ -158,7 +158,7 @@ void DurotaxisWorld::spawn(const DurotaxisAction& action, int before, const Duro
 // each child of a cell to that cell's parent: in the end, to the nearest ancestor that stays.
 void DurotaxisWorld::remove(const DurotaxisFlags& gone) {
   const int before = count - spawned;
-  std::array<std::int32_t, 2 * kDurotaxisMostCells> place;  // where a cell that stays goes
+  std::array<std::int32_t, 2 * kDurotaxisMaxCells> place;  // where a cell that stays goes
   int kept = 0;
   for (int i = 0; i < before; ++i) {
     place[i] = kept;
@@ -204,7 +204,7 @@ void DurotaxisWorld::find_shape() {
     shape.high_x = std::max(shape.high_x, x);
     shape.high_y = std::max(shape.high_y, y);
     shape.intensity_sum += cells.intensity[i];
-    shape.most_intensity = std::max(shape.most_intensity, cells.intensity[i]);
+    shape.max_intensity = std::max(shape.max_intensity, cells.intensity[i]);
     if (cells.parent[i] >= 0) {
       ++shape.edges;
       ++cells.children[cells.parent[i]];
@@ -212,7 +212,7 @@ void DurotaxisWorld::find_shape() {
   }
   shape.x /= count;
   shape.y /= count;
-  shape.most_degree = *std::max_element(cells.children, cells.children + count);
+  shape.max_degree = *std::max_element(cells.children, cells.children + count);
   find_boundary();
 }
 
@@ -222,7 +222,7 @@ void DurotaxisWorld::find_boundary() {
   std::fill_n(cells.boundary, count, static_cast<std::uint8_t>(count < 3));
   if (count < 3) return;
   const auto n = static_cast<std::size_t>(count);
-  std::array<std::int32_t, 2 * kDurotaxisMostCells> vertices;
+  std::array<std::int32_t, 2 * kDurotaxisMaxCells> vertices;
   const Hull hull = convex_hull({cells.x, n}, {cells.y, n}, vertices);
   shape.hull_area = hull.area;
   if (hull.count > 2) {

@@ -1,16 +1,16 @@
-// One durotaxis world: a colony of cells on a field, the forest that joins them, and what was counted.
+// One durotaxis world: a colony of cells on a field, the forest that joins them, and counters.
 //
 // A step:
 //   1. the k leftmost cells are chosen, of equal x the lower index
 //   2. all others spawn a child each, in ascending order; children go to the end, joined to their parent
 //   3. the chosen ones are deleted; their children pass to their parents, or become roots
 //   4. above soft_limit cells, some are marked that ought to be deleted
-//   5. an empty colony is set up anew, if that is asked for
-//   6. rewards (durotaxis_reward.cpp), then the end, the first that holds of: more than hard_limit
-//      cells, none, one outside the field, the centroid fallen back `patience` steps running, one at
+//   5. an empty colony is set up again, if `recovery` is on
+//   6. rewards (reward.cpp), then the end, the first that holds of: more than hard_limit
+//      cells, none, one outside the field, the centroid fallen back in `patience` consecutive steps, one at
 //      the success line
 //
-// Cells keep their order and close ranks when one goes. As they never move, much need not be stored:
+// Cells keep their order and close the gap when one is deleted. As they never move, much need not be stored:
 // the field under a cell is known when it is born, standing still is a matter of age, and the cells of
 // the state delta_time = 3 steps before the action are those that are old enough.
 //
@@ -50,7 +50,7 @@ struct DurotaxisReward {
   DurotaxisReward& operator+=(const DurotaxisReward& other);
 };
 
-// What cannot be worked out again: this is saved, with the cells.
+// What cannot be recomputed: this is saved, with the cells.
 struct DurotaxisState {
   DurotaxisField field{};
   DurotaxisReward latest{};
@@ -59,8 +59,8 @@ struct DurotaxisState {
   std::int32_t steps = 0;
   std::int32_t count = 0;
   std::int32_t spawned = 0;     // in the latest step: the last cells
-  std::int32_t falls = 0;       // steps running in which the centroid fell back
-  std::int32_t calm = 0;        // steps running with a total of -5 at least
+  std::int32_t falls = 0;       // consecutive steps in which the centroid fell back
+  std::int32_t calm = 0;        // consecutive steps with a total of at least -5
   std::int32_t milestones = 0;  // reached
   std::int32_t recoveries = 0;
   bool succeeded = false;
@@ -86,13 +86,13 @@ struct DurotaxisShape {
   float low_x = 0, low_y = 0, high_x = 0, high_y = 0;
   double hull_area = 0;
   double intensity_sum = 0;
-  double most_intensity = 0;
+  double max_intensity = 0;
   int edges = 0;
-  int most_degree = 0;
+  int max_degree = 0;
 };
 
 // What is gone after a step: the cells before it, by index.
-using DurotaxisFlags = std::array<std::uint8_t, 2 * kDurotaxisMostCells>;
+using DurotaxisFlags = std::array<std::uint8_t, 2 * kDurotaxisMaxCells>;
 
 struct DurotaxisWorld : DurotaxisState {
   void clear();

@@ -1,4 +1,4 @@
-// Who is next: points, the candidate of an allocation, ways through the network, masks.
+// Which request is next: points, the candidate of an allocation, routes through the network, masks.
 //
 //   points = (e - L) + P2 + P3   with age e, limit L, time left r = L - e
 //   P2 = 10 if the centre has a function of the request, -5 if only others have one, 0 if none has
@@ -79,8 +79,8 @@ SfcRoute SfcWorld::route(int from, int to, int kbps) const {
     return way;
   }
   constexpr double kFar = std::numeric_limits<double>::infinity();
-  std::array<double, kSfcMostCentres> distance;
-  std::array<std::uint8_t, kSfcMostCentres> before{};
+  std::array<double, kSfcMaxCentres> distance;
+  std::array<std::uint8_t, kSfcMaxCentres> before{};
   distance.fill(kFar);
   distance[from] = 0;
   unsigned seen = 0;
@@ -114,7 +114,7 @@ SfcRoute SfcWorld::route(int from, int to, int kbps) const {
 }
 
 // An action is allowed if, as things are shown, it would not be answered by -1 or -0.5. (Before the
-// first step there are no requests, so all one can do is wait.)
+// first step there are no requests, so waiting is the only action.)
 void SfcWorld::mask(std::uint8_t* allowed) const {
   const SfcCentre& centre = centres[here()];
   for (int f = 0; f < kSfcFunctions; ++f) {

@@ -1,4 +1,4 @@
-// What is seen and told of an SFC world.
+// Observations and measures of an SFC world.
 //
 //   dc [14]        this centre: installed and idle of each function, storage and CPU left
 //   dc_sfc [6,13]  per type, the first request under way with a function at this centre: 1, a bit per

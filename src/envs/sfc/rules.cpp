@@ -14,10 +14,10 @@ namespace hotloop {
 namespace {
 
 constexpr double kFollows = std::numeric_limits<double>::quiet_NaN();
-constexpr double kMostReward = 1e6;
+constexpr double kMaxReward = 1e6;
 
-constexpr EnvOption following_whole(std::string_view name, int low, int high,
-                                    std::string_view about) {
+constexpr EnvOption following_integer(std::string_view name, int low, int high,
+                                      std::string_view about) {
   return {name, about, kFollows, static_cast<double>(low), static_cast<double>(high), true};
 }
 
@@ -25,25 +25,25 @@ constexpr EnvOption following_whole(std::string_view name, int low, int high,
 constexpr EnvOption kOptions[] = {
     word_option("mode", {"reference", "paper"}, 0,
                 "numbers and quirks of the public trainer, or those of its paper"),
-    following_whole("centres", 2, kSfcMostCentres,
-                    "data centres; drawn anew each episode, fewest to most, unless set"),
-    whole_option("fewest", 2, 2, kSfcMostCentres, "data centres, where centres is not set"),
-    following_whole("most", 2, kSfcMostCentres,
-                    "data centres, where centres is not set; 8 unless set, 4 in paper mode"),
-    following_whole("pending_cap", 1, kSfcMostPending,
-                    "requests that may wait; 50 unless set, 2000 in paper mode"),
-    following_whole("rounds", 1, 1000,
-                    "generations of requests per episode; 1 unless set, 5 in paper mode"),
-    whole_option("interval", 4, 1, 1000, "ms between generations"),
-    number_option("traffic", 1, 0.01, 10, "factor of the size of bundles; each has 1 at least"),
-    number_option("timeout_reward", kFollows, -kMostReward, kMostReward,
+    following_integer("centres", 2, kSfcMaxCentres,
+                      "data centres; drawn for each episode, fewest to most, unless set"),
+    integer_option("fewest", 2, 2, kSfcMaxCentres, "data centres, where centres is not set"),
+    following_integer("most", 2, kSfcMaxCentres,
+                      "data centres, where centres is not set; 8 unless set, 4 in paper mode"),
+    following_integer("pending_cap", 1, kSfcMaxPending,
+                      "requests that may wait; 50 unless set, 2000 in paper mode"),
+    following_integer("rounds", 1, 1000,
+                      "generations of requests per episode; 1 unless set, 5 in paper mode"),
+    integer_option("interval", 4, 1, 1000, "ms between generations"),
+    number_option("traffic", 1, 0.01, 10, "factor of the size of bundles; each has at least 1"),
+    number_option("timeout_reward", kFollows, -kMaxReward, kMaxReward,
                   "per request dropped by time-out; 0 unless set, -1.5 in paper mode"),
-    number_option("placement_reward", 0, -kMostReward, kMostReward,
+    number_option("placement_reward", 0, -kMaxReward, kMaxReward,
                   "for a placement that does not finish a chain"),
     view(word_option("mask", {"off", "on"}, 0, "forbid actions that would cost -1 or -0.5")),
     view(word_option("scale", {"off", "on"}, 0,
-                     "divide observations by what is usual, mostly to within 1")),
-    whole_option("max_steps", 10050, 1, 1000000, "actions after which an episode is cut off"),
+                     "divide observations by typical values, mostly to within 1")),
+    integer_option("max_steps", 10050, 1, 1000000, "actions after which an episode is truncated"),
 };
 
 std::array<SfcType, kSfcTypes> reference_types() {
@@ -92,9 +92,9 @@ SfcRules sfc_rules(std::span<const double> values) {
   SfcRules rules;
   rules.paper = read.is_second("mode");
   const bool paper = rules.paper;
-  const int centres = read.whole("centres");
-  rules.fewest = read.whole("fewest");
-  rules.most = read.whole("most", paper ? 4 : 8);
+  const int centres = read.integer("centres");
+  rules.fewest = read.integer("fewest");
+  rules.most = read.integer("most", paper ? 4 : 8);
   if (centres > 0) {
     rules.fewest = rules.most = centres;
   } else if (rules.fewest > rules.most) {
@@ -103,16 +103,16 @@ SfcRules sfc_rules(std::span<const double> values) {
                     "a larger most",
                     rules.fewest, rules.most, rules.most));
   }
-  rules.pending_cap = read.whole("pending_cap", paper ? 2000 : 50);
-  rules.rounds = read.whole("rounds", paper ? 5 : 1);
-  rules.interval = read.whole("interval");
+  rules.pending_cap = read.integer("pending_cap", paper ? 2000 : 50);
+  rules.rounds = read.integer("rounds", paper ? 5 : 1);
+  rules.interval = read.integer("interval");
   rules.traffic = read.number("traffic");
   rules.timeout_reward = read.number("timeout_reward", paper ? -1.5 : 0);
   rules.placement_reward = read.number("placement_reward");
   rules.mask = read.is_second("mask");
   rules.scale = read.is_second("scale");
-  rules.max_steps = read.whole("max_steps");
-  rules.most_cpu = paper ? 120 : 119;
+  rules.max_steps = read.integer("max_steps");
+  rules.max_cpu = paper ? 120 : 119;
   rules.types = paper ? paper_types() : reference_types();
   for (SfcType& type : rules.types) complete(type);
   return rules;
@@ -137,7 +137,7 @@ std::array<float, 152> sfc_scale(const SfcRules& rules) {
   const float bandwidth = rules.paper ? 1.0f / 100 : 1.0f / 50;
   for (int i = 0; i < 12; ++i) factors[i] = 1.0f / 8;  // instances
   factors[12] = 1.0f / kSfcStorage;
-  factors[13] = 1.0f / static_cast<float>(rules.most_cpu);
+  factors[13] = 1.0f / static_cast<float>(rules.max_cpu);
   for (int type = 0; type < kSfcTypes; ++type) {
     float* row = &factors[92 + 10 * type];  // flag, pending, remaining time, bandwidth, 6 needed
     row[1] = requests;

@@ -1,17 +1,17 @@
-// What can be chosen about SFC provisioning: the options of a spec, and the rules that follow.
+// The options of SFC provisioning, and the rules that follow from them.
 //
 // Chains of network functions (a service function chain: SFC) are placed on the data centres of a
-// network by a planner that acts on one centre at a time. The world follows a public trainer,
+// network by a planner that acts on one centre at a time. The environment follows a public trainer,
 // DRL-NFV; `mode: reference` has its numbers and its quirks, `mode: paper` those of the paper that
 // it builds on (Onsu et al., "Unlocking Reconfigurability for Deep Reinforcement Learning in SFC
 // Provisioning", 2024) as far as they are known:
 //
 //                     reference                          paper
 //   bandwidth         Gbps, MIoT in Mbps; never used up  Mbps; 1000 on a link, reserved while served
-//   MIoT limit        0.005 ms: nobody can make it       5 ms
+//   MIoT limit        0.005 ms: cannot be met            5 ms
 //   VoIP              three functions                    five, two of them twice
 //   clock             0.01 ms per round of the centres   0.01 ms per action
-//   order of centres  anew after each round              anew after each action
+//   order of centres  new after each round               new after each action
 //   requests          once                               every 4 ms, five times
 //   time-out          costs nothing                      -1.5
 // Where the paper is not known to differ, its mode keeps the rule of the reference. One rule is left out
@@ -28,7 +28,7 @@ namespace hotloop {
 
 inline constexpr int kSfcFunctions = 6;  // NAT, FW, VOC, TM, WO, IDPS
 inline constexpr int kSfcTypes = 6;      // CG, AR, VoIP, VS, MIoT, Ind4.0
-inline constexpr int kSfcMostCentres = 8;
+inline constexpr int kSfcMaxCentres = 8;
 inline constexpr int kSfcLongestChain = 5;
 inline constexpr int kSfcRam = 256;  // of a centre
 inline constexpr int kSfcStorage = 2048;
@@ -52,8 +52,8 @@ inline constexpr std::array<SfcFunction, kSfcFunctions> kSfcFunction = {{
     {11, 15, 2, 0.02},  // IDPS
 }};
 inline constexpr int kSfcActivePerCentre = kSfcRam / kSfcFunction[kSfcFirstFunction].ram;
-inline constexpr int kSfcMostPending = 8000;
-inline constexpr int kSfcMostRequests = kSfcMostPending + kSfcActivePerCentre * kSfcMostCentres;
+inline constexpr int kSfcMaxPending = 8000;
+inline constexpr int kSfcMaxRequests = kSfcMaxPending + kSfcActivePerCentre * kSfcMaxCentres;
 
 struct SfcType {
   std::array<std::uint8_t, kSfcLongestChain> chain{};
@@ -83,7 +83,7 @@ struct SfcRules {
   bool mask = false;
   bool scale = false;
   int max_steps = 10050;
-  int most_cpu = 119;  // of a centre, drawn from 12 on
+  int max_cpu = 119;  // of a centre, drawn from 12 on
   std::array<SfcType, kSfcTypes> types{};
 
   // Requests that can be waiting or under way at the same time.

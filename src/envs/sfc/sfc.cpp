@@ -13,7 +13,7 @@ std::unique_ptr<WorldArray> make_sfc(int count, std::span<const double> values) 
 
 const EnvSpec kInitialSpec = sfc_spec(sfc_rules({}));
 
-// There is one implementation here; what is obvious and slow is in reference/.
+// There is one implementation here; its slow twin is in reference/.
 [[maybe_unused]] const bool kRegistered =
     register_env({&kInitialSpec, &make_sfc, &make_sfc, sfc_options()});
 
@@ -38,20 +38,15 @@ void SfcArray::clear() {
   for (SfcWorld& world : worlds_) world.clear();
 }
 
-void SfcArray::step(int begin, int end, std::span<const std::int32_t> actions, std::uint64_t seed,
+void SfcArray::step(int begin, int end, const ActionRows& actions, std::uint64_t seed,
                     Purpose purpose, std::uint64_t step, std::span<float> rewards,
                     std::span<std::uint8_t> terminated) {
   for (int row = begin; row < end; ++row) {
     Rng rng(seed, purpose, static_cast<std::uint32_t>(row), step);
-    const Step result = worlds_[row].step(actions[row], rng);
+    const Step result = worlds_[row].step(actions.discrete[row], rng);
     rewards[row] = result.reward;
     terminated[row] = result.terminated;
   }
-}
-
-void SfcArray::step(int, int, std::span<const float>, std::uint64_t, Purpose, std::uint64_t,
-                    std::span<float>, std::span<std::uint8_t>) {
-  assert(false && "sfc takes numbered actions");
 }
 
 void SfcArray::observe(int begin, int end, std::span<float> obs) const {
@@ -81,12 +76,12 @@ std::size_t SfcWorld::saved_bytes(const SfcRules& rules) {
   return sizeof(SfcState) + sizeof(SfcRequest) * static_cast<std::size_t>(rules.capacity());
 }
 
-// The state, then the requests by rank, then zeros: a function of what is, not of how it came about.
+// The state, then the requests by rank, then zeros: a function of the state, not of its history.
 void SfcWorld::save(std::byte* to) const {
   detail::save_world<SfcState>(*this, to);
   std::byte* end_of_row = to + saved_bytes(*rules);
   to += sizeof(SfcState);
-  std::array<std::uint16_t, kSfcMostRequests> slots;
+  std::array<std::uint16_t, kSfcMaxRequests> slots;
   std::size_t count = 0;
   const auto see = [&](int slot) { slots[count++] = static_cast<std::uint16_t>(slot); };
   for (const List& list : waiting) for_each(list, see);

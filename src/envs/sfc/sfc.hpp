@@ -1,5 +1,5 @@
-// SFC provisioning: N worlds behind the interface of a batch. The rules are in sfc_rules.hpp, one
-// world in sfc_world.hpp; here is what there is once for all rows.
+// SFC provisioning: N worlds behind the interface of a batch. The rules are in rules.hpp, one world in
+// world.hpp; here is what all rows share.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -22,10 +22,7 @@ class SfcArray final : public WorldArray {
   bool has_mask() const override { return rules_.mask; }
   void clear() override;
   void reset(int row, Rng& rng) override { worlds_[row].reset(rng); }
-  void step(int begin, int end, std::span<const std::int32_t> actions, std::uint64_t seed,
-            Purpose purpose, std::uint64_t step, std::span<float> rewards,
-            std::span<std::uint8_t> terminated) override;
-  void step(int begin, int end, std::span<const float> actions, std::uint64_t seed, Purpose purpose,
+  void step(int begin, int end, const ActionRows& actions, std::uint64_t seed, Purpose purpose,
             std::uint64_t step, std::span<float> rewards,
             std::span<std::uint8_t> terminated) override;
   void observe(int begin, int end, std::span<float> obs) const override;

@@ -11,9 +11,9 @@ namespace {
 
 constexpr double kSide = 1000;    // km: centres lie in a square
 constexpr double kKmPerMs = 300;  // of light, as the reference has it
-constexpr int kLeastCpu = 12;
-constexpr int kLeastKbps = 1000;  // drawn where the type has no bandwidth of its own
-constexpr int kMostKbps = 50000;
+constexpr int kMinCpu = 12;
+constexpr int kMinKbps = 1000;  // drawn where the type has no bandwidth of its own
+constexpr int kMaxKbps = 50000;
 constexpr std::uint32_t kUnderWay = 1u << 31;  // ranks from here on
 // What an expiry found by rounding may be early: far more than clocks are off, far less than a tick.
 constexpr double kSlack = 1e-6;
@@ -62,8 +62,8 @@ void SfcWorld::reset(Rng& rng) {
     SfcCentre& centre = centres[i];
     centre.x = rng.uniform(0, kSide);
     centre.y = rng.uniform(0, kSide);
-    const auto choices = static_cast<std::uint32_t>(rules->most_cpu - kLeastCpu + 1);
-    centre.all_cpu = centre.cpu = kLeastCpu + static_cast<int>(rng.below(choices));
+    const auto choices = static_cast<std::uint32_t>(rules->max_cpu - kMinCpu + 1);
+    centre.all_cpu = centre.cpu = kMinCpu + static_cast<int>(rng.below(choices));
   }
   measure_distances();
 }
@@ -81,7 +81,7 @@ void SfcWorld::place(std::span<const SfcCentre> given, std::span<const SfcWaitin
   }
 }
 
-// A round that finds the list full is lost: it counts, but nobody arrives.
+// A round that finds the list full is lost: it counts, but no request arrives.
 void SfcWorld::generate(Rng& rng) {
   --rounds_left;
   next_round += rules->interval * kSfcTicksPerMs;
@@ -100,7 +100,7 @@ void SfcWorld::generate(Rng& rng) {
       const auto other = static_cast<int>(rng.below(centre_count - 1));
       const int kbps = type.bandwidth > 0
                            ? 0  // the type says
-                           : kLeastKbps + static_cast<int>(rng.below(kMostKbps - kLeastKbps + 1));
+                           : kMinKbps + static_cast<int>(rng.below(kMaxKbps - kMinKbps + 1));
       arrive(types[i], source, other + (other >= source), clock, kbps);
     }
   }

@@ -1,11 +1,11 @@
-// One SFC world: data centres, the requests that wait or are under way, and what was counted.
+// One SFC world: data centres, the requests that wait or are under way, and counters.
 //
 // A step is one action on one centre, the one at `position` of `order`:
 //   1. requests arrive, if a round is due
 //   2. the action: uninstall function 0..5, allocate function 0..5, or wait
 //   3. requests older than their limit are dropped
 //   4. the next centre; after the last one (in paper mode: always) the clock ticks and the order is
-//      made anew, the way of the most urgent waiting request first, then the others ascending
+//      made again, the route of the most urgent waiting request first, then the others ascending
 // The request that is allocated to is the one with most points (see `score`), on ties the first one
 // waiting in order of arrival, then the first one under way in order of activation.
 //
@@ -14,7 +14,7 @@
 //   the busy instances are the placements of the requests under way
 //   needed[f] counts the f in what is still to be placed of all requests, waiting or under way
 //   a waiting request is in the list of its type, in order of arrival, and so of creation; one under
-//   way is in the list of its next function, in any order: `rank` tells who came first
+//   way is in the list of its next function, in any order: `rank` says which came first
 //   first_here[c][t] is the request of type t with the least rank that has a function at centre c
 //   in paper mode free_kbps = kSfcLinkKbps - what the requests under way reserve
 #pragma once
@@ -29,7 +29,7 @@
 namespace hotloop {
 
 inline constexpr std::uint16_t kNoSfcRequest = 0xFFFF;
-static_assert(kSfcMostRequests < kNoSfcRequest);
+static_assert(kSfcMaxRequests < kNoSfcRequest);
 
 struct SfcRequest {
   double created = 0;   // ms
@@ -74,10 +74,10 @@ struct SfcRoute {
   double delay = 0;         // ms
   std::uint32_t links = 0;  // a bit per link
   int count = 0;
-  std::array<std::uint8_t, kSfcMostCentres> centres{};  // from the first to the last
+  std::array<std::uint8_t, kSfcMaxCentres> centres{};  // from the first to the last
 };
 
-// What cannot be worked out again: this is saved, with the requests.
+// What cannot be recomputed: this is saved, with the requests.
 struct SfcState {
   double clock = 0;      // ms
   double delay_sum = 0;  // ms, of the satisfied
@@ -90,8 +90,8 @@ struct SfcState {
   std::int32_t active = 0;   // requests under way
   std::int32_t centre_count = 2;
   std::int32_t position = 0;
-  std::array<std::uint8_t, kSfcMostCentres> order = {0, 1, 2, 3, 4, 5, 6, 7};
-  std::array<SfcCentre, kSfcMostCentres> centres{};
+  std::array<std::uint8_t, kSfcMaxCentres> order = {0, 1, 2, 3, 4, 5, 6, 7};
+  std::array<SfcCentre, kSfcMaxCentres> centres{};
   std::array<std::int32_t, 28> free_kbps{};  // of the link between each two centres
   std::array<std::int32_t, kSfcTypes> generated{};
   std::array<std::int32_t, kSfcTypes> satisfied{};
@@ -142,7 +142,7 @@ struct SfcWorld : SfcState {
     std::uint16_t last = kNoSfcRequest;
     std::int32_t size = 0;
   };
-  // Calls `see(slot)` for each of a list; the request seen may leave it meanwhile.
+  // Calls `see(slot)` for each of a list; the request may leave the list in `see`.
   template <class See>
   void for_each(const List& list, See&& see) const {
     for (int slot = list.first; slot != kNoSfcRequest;) {
@@ -161,9 +161,9 @@ struct SfcWorld : SfcState {
   List unused{};
   int used = 0;  // requests from here on were never used in this episode
   std::array<std::int32_t, kSfcFunctions> needed{};
-  std::array<std::array<std::uint16_t, kSfcTypes>, kSfcMostCentres> first_here{};
+  std::array<std::array<std::uint16_t, kSfcTypes>, kSfcMaxCentres> first_here{};
   double earliest_end = 0;  // no request is older than its limit before this
-  std::array<std::array<double, kSfcMostCentres>, kSfcMostCentres> hop{};  // ms
+  std::array<std::array<double, kSfcMaxCentres>, kSfcMaxCentres> hop{};  // ms
 
  private:
   void forget_requests();

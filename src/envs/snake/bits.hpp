@@ -66,7 +66,7 @@ void with_words(int words, Body&& body) {
   }
 }
 
-// The place of the k-th set bit, counted from 0; there must be so many.
+// The index of the k-th set bit, counted from 0; it must exist.
 inline int select_bit(std::uint64_t word, int k) {
   int place = 0;
   for (int half = 32; half > 0; half /= 2) {

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "envs/snake/snake.hpp"
 #include "envs/snake/queue.hpp"
+#include "envs/snake/snake.hpp"
 
 namespace hotloop {
 namespace {
@@ -211,7 +211,7 @@ void SnakeArray::observe_flood(int begin, int end, std::span<float> obs) const {
 
 // What a move leads to, for the cells straight, right and left, with the body as it lies after it:
 //   room        share of the free cells that can be reached from the new head, its own cell included
-//   tail_after  whether the tail can be reached: who follows its tail lives
+//   tail_after  whether the tail can be reached: a snake that follows its tail survives
 //   food_after  whether the food can be reached, or was eaten
 // A deadly move leads to nothing.
 template <int W>

@@ -1,6 +1,6 @@
 // What a snake can reach, counted as Snake-RL counts it: breadth first with a queue, one fill for each
-// direction, board after board. `flood_fill: queue` asks for it; the numbers are those of snake_bits.hpp,
-// which finds them for four boards at once. It is here to show what the bits are worth.
+// direction, board after board. `flood_fill: queue` selects it; the numbers are those of bits.hpp, which
+// finds them for four boards at once. It is here to show what the bits gain.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ inline int queue_fill(QuadBoards<W>& region, const QuadBoards<W>& free, int lane
   return reached;
 }
 
-// As `flood`. `reached` takes a fourth fill and stays empty unless it is asked for.
+// As `flood`. `reached` takes a fourth fill and stays empty unless it is wanted.
 template <int W>
 inline QuadFlood<W> queue_flood(const QuadBoards<W>& free, Quad heads,
                                 const std::array<std::array<int, kSnakeSide>, 3>& looked_at,

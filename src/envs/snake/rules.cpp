@@ -19,18 +19,18 @@ constexpr EnvOption quirk(std::string_view name, std::string_view about) {
 }
 
 constexpr double kFollows = std::numeric_limits<double>::quiet_NaN();
-constexpr double kMostReward = 1e6;
+constexpr double kMaxReward = 1e6;
 
 // The order in which an OptionReader takes them.
 constexpr EnvOption kOptions[] = {
-    whole_option("grid", 10, 4, 32, "cells along a side of the board"),
+    integer_option("grid", 10, 4, 32, "cells along a side of the board"),
     view(
         word_option("obs", {"basic", "flood", "selective", "enhanced", "grid", "lookahead"}, 0,
                     "what is observed: 10, 13, 18 or 23 features, the board with 3 channels, or 20 "
                     "features about what follows each move")),
     view(word_option("actions", {"relative", "absolute"}, 0,
                      "straight, left, right; or up, right, down, left")),
-    whole_option("max_steps", 1000, 1, 1000000, "steps after which an episode is cut off"),
+    integer_option("max_steps", 1000, 1, 1000000, "steps after which an episode is truncated"),
     yes_or_no("faithful", "the original's quirks, where they are not set one by one"),
     quirk(
         "food_under_head",
@@ -41,20 +41,20 @@ constexpr EnvOption kOptions[] = {
     quirk("timeout_ends", "reaching max_steps terminates instead of truncating; auto = faithful"),
     yes_or_no("zero_flood",
               "selective and enhanced observations have zeros for flood; not part of faithful, as "
-              "the original does so only if flood is not asked for"),
-    number_option("food_reward", 10, -kMostReward, kMostReward, "for eating"),
-    number_option("death_reward", -10, -kMostReward, kMostReward, "for dying"),
-    number_option("step_reward", -0.01, -kMostReward, kMostReward, "for any other step"),
+              "the original does so only without flood"),
+    number_option("food_reward", 10, -kMaxReward, kMaxReward, "for eating"),
+    number_option("death_reward", -10, -kMaxReward, kMaxReward, "for dying"),
+    number_option("step_reward", -0.01, -kMaxReward, kMaxReward, "for any other step"),
     number_option(
-        "shaping", 0.5, 0, kMostReward,
+        "shaping", 0.5, 0, kMaxReward,
         "factor of the distance to food gained in a step, in sides of the board; 0 = off"),
-    number_option("timeout_reward", kFollows, -kMostReward, kMostReward,
+    number_option("timeout_reward", kFollows, -kMaxReward, kMaxReward,
                   "added in step number max_steps; 0 unless set, -5 if faithful"),
     yes_or_no("soft_entrapment", "other rewards while all flood values are below soft_threshold"),
     number_option("soft_threshold", 0.3, 0, 1, "share of the free cells that must be reachable"),
-    number_option("soft_step_reward", 0.02, -kMostReward, kMostReward,
+    number_option("soft_step_reward", 0.02, -kMaxReward, kMaxReward,
                   "instead of step_reward while softly entrapped"),
-    number_option("soft_food_reward", -5, -kMostReward, kMostReward,
+    number_option("soft_food_reward", -5, -kMaxReward, kMaxReward,
                   "instead of food_reward while softly entrapped"),
     yes_or_no("entrapped_flag", "one more feature: softly entrapped; needs soft_entrapment"),
     speed(
@@ -87,13 +87,13 @@ std::span<const EnvOption> snake_options() { return kOptions; }
 SnakeRules snake_rules(std::span<const double> values) {
   OptionReader read(kOptions, values);
   SnakeRules rules;
-  rules.grid = read.whole("grid");
-  rules.obs = static_cast<SnakeObs>(read.whole("obs"));
+  rules.grid = read.integer("grid");
+  rules.obs = static_cast<SnakeObs>(read.integer("obs"));
   rules.absolute = read.is_second("actions");
-  rules.max_steps = read.whole("max_steps");
+  rules.max_steps = read.integer("max_steps");
   const bool faithful = read.is_second("faithful");
   const auto has_quirk = [&](std::string_view name) {
-    const int word = read.whole(name);  // auto, false, true
+    const int word = read.integer(name);  // auto, false, true
     return word == 0 ? faithful : word == 2;
   };
   rules.food_under_head = has_quirk("food_under_head");

@@ -1,4 +1,4 @@
-// What can be chosen about Snake: the options of a spec, and the rules that follow from them.
+// The options of Snake, and the rules that follow from them.
 //
 // The game follows Snake-RL, a public trainer whose environment has five quirks. They are off unless
 // `faithful` or their own option turns them on:

@@ -56,7 +56,7 @@ void SnakeArray::play(int script, int begin, int end, std::uint64_t, Purpose, st
   }
 }
 
-// `direction` is not the opposite of the present one.
+// `direction` is not the opposite of the current one.
 std::int32_t SnakeArray::action_for(int row, int direction) const {
   if (rules_.absolute) return direction;
   const int turn = (direction - direction_[row]) & 3;

@@ -16,7 +16,7 @@ std::unique_ptr<WorldArray> make_snakes(int count, std::span<const double> value
 
 const EnvSpec kInitialSpec = snake_spec(snake_rules({}));
 
-// There is one implementation here; what is obvious and slow is in reference/.
+// There is one implementation here; its slow twin is in reference/.
 [[maybe_unused]] const bool kRegistered =
     register_env({&kInitialSpec, &make_snakes, &make_snakes, snake_options()});
 
@@ -184,9 +184,10 @@ inline float SnakeArray::move(int row, int direction, int cell) {
   return moved_[entrapped_[row]][closer];
 }
 
-void SnakeArray::step(int begin, int end, std::span<const std::int32_t> actions, std::uint64_t seed,
+void SnakeArray::step(int begin, int end, const ActionRows& rows, std::uint64_t seed,
                       Purpose purpose, std::uint64_t step, std::span<float> rewards,
                       std::span<std::uint8_t> terminated) {
+  const std::span<const std::int32_t> actions = rows.discrete;
   if (rules_.soft_entrapment) find_entrapped(begin, end, actions);
   for (int row = begin; row < end; ++row) {
     const int direction = turned_[actions[row] * 4 + direction_[row]];
@@ -211,18 +212,13 @@ void SnakeArray::step(int begin, int end, std::span<const std::int32_t> actions,
   }
 }
 
-void SnakeArray::step(int, int, std::span<const float>, std::uint64_t, Purpose, std::uint64_t,
-                      std::span<float>, std::span<std::uint8_t>) {
-  assert(false && "snake takes numbered actions");
-}
-
 void SnakeArray::measure(int row, std::span<float> values) const {
   std::fill_n(values.begin(), spec_.measure_count(), 0.0f);
   values[0] = score_[row];
   if (end_[row] != SnakeEnd::none) values[static_cast<std::size_t>(end_[row])] = 1;
 }
 
-// A cell is two by two pixels with a gap around it, which the body fills where it goes on.
+// A cell is two by two pixels with a gap around it, which the body fills where it continues.
 Picture SnakeArray::picture(int row) const {
   constexpr int kCell = 3;
   const int side = grid_.size * kCell + 1;
@@ -255,7 +251,7 @@ Picture SnakeArray::picture(int row) const {
   return picture;
 }
 
-// What a saved row begins with; G * G cells follow, the body head first, then zeros.
+// The beginning of a saved row; G * G cells follow, the body head first, then zeros.
 struct SnakeArray::Saved {
   std::int32_t steps;
   std::uint16_t length;

@@ -2,11 +2,11 @@
 //
 // x grows to the right, y down; headings are 0 up, 1 right, 2 down, 3 left. A snake starts with three
 // cells, (c, c), (c - 1, c), (c - 2, c) for c = G / 2, heading right. Relative actions are 0 straight,
-// 1 left, 2 right; an absolute action is a heading, and the opposite of the present one is ignored.
+// 1 left, 2 right; an absolute action is a heading, and the opposite of the current one is ignored.
 //
 // A step turns, looks at the next cell, and either dies there (the body stays), eats (the body grows
 // at the head) or moves (head forward, tail off). Filling the board wins. What differs from the
-// original game, and how to get it back, is in snake_rules.hpp.
+// original game, and how to get it back, is in rules.hpp.
 //
 // Invariant: `free_` has the bits of exactly those cells that are on the board and not on the body;
 // the body is head_at_, head_at_ - 1, ... of the row's ring, `length_` cells, head first.
@@ -40,14 +40,10 @@ class SnakeArray final : public WorldArray {
   bool has_mask() const override { return false; }
   void clear() override;
   void reset(int row, Rng& rng) override;
-  void step(int begin, int end, std::span<const std::int32_t> actions, std::uint64_t seed,
-            Purpose purpose, std::uint64_t step, std::span<float> rewards,
-            std::span<std::uint8_t> terminated) override;
-  void step(int begin, int end, std::span<const float> actions, std::uint64_t seed, Purpose purpose,
+  void step(int begin, int end, const ActionRows& actions, std::uint64_t seed, Purpose purpose,
             std::uint64_t step, std::span<float> rewards,
             std::span<std::uint8_t> terminated) override;
   void observe(int begin, int end, std::span<float> obs) const override;
-  void mask(int, int, std::span<std::uint8_t>) const override {}
   void measure(int row, std::span<float> values) const override;
   Picture picture(int row) const override;
   std::span<const std::string_view> scripts() const override;
@@ -97,7 +93,7 @@ class SnakeArray final : public WorldArray {
   bool deadly(int row, int cell) const { return !(free_bit(row, cell) | (cell == leaving(row))); }
   bool trapped(int row, int direction) const;  // ahead, left and right are deadly
   // Bits 0 to 3: the cell lies up, right, down, left of the head. Signs instead of comparisons, which
-  // nobody could predict.
+  // the CPU could not predict.
   unsigned bearing(int row, int cell) const {
     const int head = head_[row];
     const int right = grid_.x[cell] - grid_.x[head];
@@ -160,7 +156,7 @@ class SnakeArray final : public WorldArray {
   std::span<std::uint16_t> score_;     // [N]
   std::span<std::int32_t> steps_;      // [N] of the episode so far
   std::span<std::uint8_t> direction_;  // [N]
-  std::span<std::uint8_t> entrapped_;  // [N] softly, after the turn; 0 if nobody asks
+  std::span<std::uint8_t> entrapped_;  // [N] softly, after the turn; 0 without soft_entrapment
   std::span<SnakeEnd> end_;            // [N]
 };
 

@@ -71,7 +71,7 @@ TEST(BatteryPlay, EveryFieldIsCompared) {
             "row 1: part cost of the reward: expected -0.5, found 0");
 }
 
-// A row that goes on has no last state: what stands there is of an episode before.
+// A row that continues has no final observation: what stands there is from an earlier episode.
 TEST(BatteryPlay, OnlyRowsThatEndedHaveALastState) {
   EXPECT_EQ(difference([](Shown& s) {
               s.final_obs[0] = 9;

@@ -171,34 +171,34 @@ struct BatchNeedsTheFirstRow : BatchDiffers {
 };
 
 // A batch that plays right, but forgets what rewards were made of and how episodes are measured.
-struct BatchForgetsWhatIsTold : BatchDiffers {
-  static constexpr EnvSpec spec{.name = "batch forgets what is told",
+struct BatchForgetsReports : BatchDiffers {
+  static constexpr EnvSpec spec{.name = "batch forgets what is reported",
                                 .obs = 1,
                                 .actions = 2,
                                 .max_steps = 10,
-                                .measures = {"told"},
-                                .reward_parts = {"told"}};
-  float told = 0;
+                                .measures = {"reported"},
+                                .reward_parts = {"reported"}};
+  float reported = 0;
   void reset(Rng&) { *this = {}; }
   Step step(int, Rng&) {
-    told = static_cast<float>(++steps);
-    return {told, false};
+    reported = static_cast<float>(++steps);
+    return {reported, false};
   }
-  void measure(std::span<float> values) const { values[0] = steps == 10 ? told : 0; }
-  void reward_parts(std::span<float> parts) const { parts[0] = steps < 10 ? told : 0; }
+  void measure(std::span<float> values) const { values[0] = steps == 10 ? reported : 0; }
+  void reward_parts(std::span<float> parts) const { parts[0] = steps < 10 ? reported : 0; }
 
   template <bool kKeepsParts>
   struct BatchOf {
-    std::vector<BatchForgetsWhatIsTold> worlds;
+    std::vector<BatchForgetsReports> worlds;
     void resize(int count) { worlds.resize(count); }
-    BatchForgetsWhatIsTold get(int row) const { return worlds[row]; }
-    void set(int row, const BatchForgetsWhatIsTold& world) { worlds[row] = world; }
+    BatchForgetsReports get(int row) const { return worlds[row]; }
+    void set(int row, const BatchForgetsReports& world) { worlds[row] = world; }
     void step(int begin, int end, std::span<const std::int32_t>, std::span<float> rewards,
               std::span<std::uint8_t> terminated) {
       for (int row = begin; row < end; ++row) {
         rewards[row] = static_cast<float>(++worlds[row].steps);
-        const bool tells = kKeepsParts && worlds[row].steps < 10;
-        worlds[row].told = tells ? rewards[row] : 0;
+        const bool reports = kKeepsParts && worlds[row].steps < 10;
+        worlds[row].reported = reports ? rewards[row] : 0;
         terminated[row] = 0;
       }
     }
@@ -208,7 +208,7 @@ struct BatchForgetsWhatIsTold : BatchDiffers {
   };
   using Batch = BatchOf<false>;
 };
-struct BatchForgetsMeasures : BatchForgetsWhatIsTold {
+struct BatchForgetsMeasures : BatchForgetsReports {
   struct Batch : BatchOf<true> {
     BatchForgetsMeasures get(int row) const { return {BatchOf::get(row)}; }
     void set(int row, const BatchForgetsMeasures& world) { BatchOf::set(row, world); }
@@ -272,27 +272,27 @@ struct ForgetsToReset : Sound {
 // Keeps what only its measure and its mask tell.
 struct KeepsMeasure : Sound {
   static constexpr EnvSpec spec{
-      .name = "keeps measure", .obs = 3, .actions = 2, .max_steps = 50, .measures = {"told"}};
-  int told = 0;
+      .name = "keeps measure", .obs = 3, .actions = 2, .max_steps = 50, .measures = {"reported"}};
+  int reported = 0;
   Step step(int action, Rng& rng) {
-    ++told;
+    ++reported;
     return Sound::step(action, rng);
   }
-  void measure(std::span<float> values) const { values[0] = static_cast<float>(told); }
+  void measure(std::span<float> values) const { values[0] = static_cast<float>(reported); }
 };
 struct KeepsMask : Sound {
-  int told = 0;
+  int reported = 0;
   Step step(int action, Rng& rng) {
-    told = 1;
+    reported = 1;
     return Sound::step(action, rng);
   }
   void mask(std::span<std::uint8_t> allowed) const {
     allowed[0] = 1;
-    allowed[1] = steps == 0 && told == 1 ? 0 : 1;
+    allowed[1] = steps == 0 && reported == 1 ? 0 : 1;
   }
 };
 
-// Keeps what nobody sees: the numbers of its steps may go on.
+// Keeps something that no observation shows: the step count may continue over a reset.
 struct KeepsSecret : Sound {
   int secret = 0;
   Step step(int action, Rng& rng) {
@@ -301,7 +301,7 @@ struct KeepsSecret : Sound {
   }
 };
 
-// A sound world with a box, which notes when an action leaves it.
+// A sound world with continuous actions, which notes when an action is out of bounds.
 struct SoundBox {
   static constexpr EnvSpec spec{.name = "sound box",
                                 .obs = 2,
@@ -461,7 +461,7 @@ TEST(Battery, MemberWithoutInitialValue) {
 TEST(Battery, MemberThatIsNotReset) {
   expect_failure<ForgetsToReset>(1, "sound: reset: step 1, row 0: reward: expected 1, found ",
                                  "; after reset, bytes 8 to 11 of its 12 bytes of state are not");
-  expect_failure<KeepsMeasure>(1, "keeps measure: reset: step ", ": told: expected ");
+  expect_failure<KeepsMeasure>(1, "keeps measure: reset: step ", ": reported: expected ");
   expect_failure<KeepsMask>(1, "sound: reset: step 0, row 0: mask[1]: expected 1, found 0", "");
   EXPECT_EQ(all(check_env(env_entry<KeepsSecret>())), "");
 }
@@ -493,10 +493,10 @@ TEST(Battery, BatchThatForgetsWhatIsTold) {
     const std::string failures = all(check_env(entry));
     EXPECT_NE(failures.find(text), std::string::npos) << failures;
   };
-  expect_said(env_entry<BatchForgetsWhatIsTold>(),
-              "step 1, row 0: part told of the reward: expected 1, found 0");
+  expect_said(env_entry<BatchForgetsReports>(),
+              "step 1, row 0: part reported of the reward: expected 1, found 0");
   expect_said(env_entry<BatchForgetsMeasures>(),
-              "step 10, finished episode 0: told: expected 10, found 0");
+              "step 10, finished episode 0: reported: expected 10, found 0");
 }
 
 TEST(Battery, BatchThatForgetsTheCut) {

@@ -148,7 +148,7 @@ TEST(Plugin, AFailureSaysWhereAndWhat) {
     worlds->step(0, 4, actions, 1, Purpose::test, 17, rewards, flags);
     FAIL() << "nothing was thrown";
   } catch (const RunError& error) {
-    EXPECT_STREQ(error.what(), "world counter: step failed, row 2, step 17: row gone");
+    EXPECT_STREQ(error.what(), "environment counter: step failed, row 2, step 17: row gone");
   }
   breaks_at = -1;
   const Counter large{1000};
@@ -157,7 +157,7 @@ TEST(Plugin, AFailureSaysWhereAndWhat) {
     worlds->observe(0, 4, obs);
     FAIL() << "nothing was thrown";
   } catch (const RunError& error) {
-    EXPECT_STREQ(error.what(), "world counter: observe failed, row 3: too large to show");
+    EXPECT_STREQ(error.what(), "environment counter: observe failed, row 3: too large to show");
   }
 }
 
@@ -180,7 +180,7 @@ TEST(Plugin, FactsThatMakeNoSenseAreRefused) {
     return library.refusal();
   };
   EXPECT_EQ(refusal([](hotloop_world&) {}), "");
-  EXPECT_HAS(refusal([](hotloop_world& w) { w.obs = 0; }), "lib.so: world counter: obs is 0");
+  EXPECT_HAS(refusal([](hotloop_world& w) { w.obs = 0; }), "lib.so: environment counter: obs is 0");
   EXPECT_HAS(refusal([](hotloop_world& w) { w.actions = 0; }), "action_size is 0; allowed: 1 to 8");
   EXPECT_HAS(refusal([](hotloop_world& w) { w.action_size = 2; }), "action_size is 2");
   EXPECT_HAS(refusal([](hotloop_world& w) { w.measure_count = 21; }), "measure_count is 21");

@@ -14,7 +14,7 @@
 namespace hotloop {
 namespace {
 
-constexpr Action5 kGrow = {0, 7.75f, 2.25f, 0.275f, 0};  // nobody is deleted
+constexpr Action5 kGrow = {0, 7.75f, 2.25f, 0.275f, 0};  // no cell is deleted
 
 std::vector<int> sizes(OneColony& colony, float ratio, int steps) {
   std::vector<int> found;
@@ -280,7 +280,7 @@ TEST(Durotaxis, Endings) {
   EXPECT_TRUE(outside.step(kGrow).terminated);
   EXPECT_EQ(outside.reward().termination, -100);
 
-  // Growing moves the centroid to the right. Set up anew it may come to lie to the left.
+  // Growing moves the centroid to the right. Set up again it may lie to the left.
   OneColony restless(EnvOptions{
       {"ratio", "1"}, {"recovery", "on"}, {"recovery_attempts", "1000"}, {"patience", "3"}});
   restless.reset(2);

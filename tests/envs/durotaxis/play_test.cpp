@@ -112,10 +112,10 @@ Outcome outcome(const EnvOptions& options, int script, int episodes) {
       }
       array.step(row, row + 1, actions, 9, Purpose::test, t, rewards, terminated);
     } while (!terminated[row] && t < array.spec().max_steps);
-    std::array<float, kMaxMeasures> told{};
-    array.measure(row, told);
-    sum.success += told[0];
-    sum.centroid += told[2] / episodes;
+    std::array<float, kMaxMeasures> measures{};
+    array.measure(row, measures);
+    sum.success += measures[0];
+    sum.centroid += measures[2] / episodes;
     sum.steps += static_cast<double>(t) / episodes;
   }
   return sum;

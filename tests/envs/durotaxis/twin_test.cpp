@@ -13,7 +13,7 @@
 namespace hotloop {
 namespace {
 
-// Every cell has a parent or none, and nobody is his own ancestor.
+// Every cell has a parent or none, and no cell is its own ancestor.
 void expect_forest(const DurotaxisWorld& world, const std::string& where) {
   int edges = 0;
   for (int i = 0; i < world.count; ++i) {

@@ -13,7 +13,7 @@ A file is a list of episodes:
     <action> | <state after it> | <observation> | <reward> | <terminated>
 
 Everything is written with the digits that read back exactly: state and reward as float64, the
-observation and the actions of a box as float32. Episodes start from chosen states rather
+observation and continuous actions as float32. Episodes start from chosen states rather
 than from a seed, and run until they terminate or their actions are used up.
 """
 

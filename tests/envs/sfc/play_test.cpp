@@ -41,7 +41,7 @@ TEST(SfcPlay, ContinuesFromSavedBytes) {
     OneSfc played(options), restored(options);
     played.reset(4);
     std::vector<std::byte> bytes(played.array.row_bytes()), again(played.array.row_bytes());
-    int most_active = 0;
+    int max_active = 0;
     for (int t = 1; t <= 3000; ++t) {
       played.array.save_row(0, bytes.data());
       if (t % 7 == 0) restored.array.restore_row(0, bytes.data());
@@ -56,9 +56,9 @@ TEST(SfcPlay, ContinuesFromSavedBytes) {
       while (!played.mask()[action]) action = static_cast<int>(rng.below(13));
       const Step one = played.step(action), two = restored.step(action);
       ASSERT_EQ(one.reward, two.reward) << t;
-      most_active = std::max(most_active, played.world().active);
+      max_active = std::max(max_active, played.world().active);
     }
-    EXPECT_GT(most_active, 5);
+    EXPECT_GT(max_active, 5);
   }
 }
 
@@ -100,9 +100,9 @@ double acceptance(const EnvOptions& options, int script, int episodes) {
       array.step(row, row + 1, actions, 9, Purpose::test, t, rewards, terminated);
       over = terminated[row];
     }
-    std::array<float, kMaxMeasures> told{};
-    array.measure(row, told);
-    sum += told[0];
+    std::array<float, kMaxMeasures> measures{};
+    array.measure(row, measures);
+    sum += measures[0];
   }
   return sum / episodes;
 }

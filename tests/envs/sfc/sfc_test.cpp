@@ -283,7 +283,7 @@ TEST(Sfc, RewardsOfUninstalling) {
   sfc.step(kAllocate + kNat);  // the VS has the idle NAT now
   EXPECT_EQ(sfc.world().centres[0].installed[kNat], 1);
   sfc.go_to(0);
-  EXPECT_EQ(sfc.step(kUninstall + kNat).reward, -1);    // nobody needs another, but it is busy
+  EXPECT_EQ(sfc.step(kUninstall + kNat).reward, -1);    // no request needs another, but it is busy
   EXPECT_EQ(sfc.step(kUninstall + kFw).reward, -0.5f);  // at centre 1
   EXPECT_EQ(sfc.world().centres[0].cpu, 119 - 10);
 }

@@ -1,5 +1,5 @@
 // The array against its slow twin, to the bit: who is chosen, rewards, ends, observations, masks and
-// measures; and the invariants of sfc_world.hpp, with the tables of the original that break them.
+// measures; and the invariants of envs/sfc/world.hpp, with the tables of the original that break them.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -73,10 +73,10 @@ struct Follower {
       const auto request = slow.candidate(f);
       ASSERT_EQ(fast.chosen(f), request ? request->id : -1) << where << "function " << f;
     }
-    std::array<float, kMaxMeasures> told{};
-    fast.array.measure(0, told);
+    std::array<float, kMaxMeasures> found{};
+    fast.array.measure(0, found);
     const std::vector<float> measures = slow.measure();
-    ASSERT_EQ(std::memcmp(told.data(), measures.data(), measures.size() * sizeof(float)), 0)
+    ASSERT_EQ(std::memcmp(found.data(), measures.data(), measures.size() * sizeof(float)), 0)
         << where;
     ASSERT_NO_FATAL_FAILURE(expect_sound(fast.world(), where));
   }
@@ -234,7 +234,7 @@ TEST(SfcLegacyTables, FinishAChainWithoutItsLastFunction) {
   EXPECT_EQ(sfc.centres[0].installed[kIdps], 0);
   EXPECT_EQ(busy_instances(sfc), placements(sfc));
 
-  // A finished request is given one more function, which nobody will ever release.
+  // A finished request is given one more function, which is never released.
   EXPECT_EQ(sfc.apply(kAllocate + kNat), 0);
   EXPECT_TRUE(sfc.active.empty());
   EXPECT_NE(busy_instances(sfc), placements(sfc));

@@ -13,7 +13,7 @@
 namespace hotloop {
 namespace {
 
-int script_number(const WorldArray& worlds, std::string_view name) {
+int script_number(const Worlds& worlds, std::string_view name) {
   const auto names = worlds.scripts();
   return static_cast<int>(std::find(names.begin(), names.end(), name) - names.begin());
 }

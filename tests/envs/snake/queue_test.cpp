@@ -12,7 +12,7 @@ namespace {
 constexpr int kRows = 11;  // not a multiple of the boards in a register
 
 // Observations, rewards and ends of boards that play a shortest way to the food, and now and then
-// anywhere, are equal in every step; that of a death is compared before the board starts anew.
+// anywhere, are equal in every step; that of a death is compared before the board is reset.
 void expect_equal_play(EnvOptions options, int vector_steps) {
   const SnakeRules rules = snake_rules_of(options);
   options.emplace_back("flood_fill", "queue");

@@ -290,7 +290,7 @@ TEST(Snake, FillingTheBoardWins) {
   EXPECT_EQ(snake.measure("won"), 1);
   for (const float value : snake.observe()) EXPECT_TRUE(std::isfinite(value));
 
-  OneSnake original(faithful({{"grid", "4"}}));  // goes on, the food in its fixed cell
+  OneSnake original(faithful({{"grid", "4"}}));  // continues, the food in its fixed cell
   original.place(body, 3, {0, 0});
   EXPECT_FALSE(original.step(0).terminated);
   EXPECT_EQ(original.array.food(0), (Cell{0, 0}));  // free on the board before the move

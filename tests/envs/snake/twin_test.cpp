@@ -40,8 +40,8 @@ void expect_row(std::span<const float> obs, const SnakeArray& array, int row,
   }
   std::array<float, kMaxMeasures> measures{};
   array.measure(row, measures);
-  const std::vector<float> told = twin.measure();
-  for (std::size_t i = 0; i < told.size(); ++i) ASSERT_EQ(measures[i], told[i]) << where;
+  const std::vector<float> found = twin.measure();
+  for (std::size_t i = 0; i < found.size(); ++i) ASSERT_EQ(measures[i], found[i]) << where;
 }
 
 // `vector_steps` steps of all rows in one call, each row's episode ending on its own.
