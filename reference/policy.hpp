@@ -30,7 +30,7 @@ struct Policy {
   }
   double deviation(int i) const {
     return std::exp(
-        std::clamp<double>(outputs[head.actions + i], kLeastLogDeviation, kMostLogDeviation));
+        std::clamp<double>(outputs[head.actions + i], kMinLogStd, kMaxLogStd));
   }
 
   double log_probability(const std::vector<double>& raw) const {

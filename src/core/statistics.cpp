@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "train/progress.hpp"
 
 namespace hotloop {
 namespace {

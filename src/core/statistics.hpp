@@ -5,10 +5,14 @@
 // from one fixed stream: the same numbers in the same order give the same interval.
 #pragma once
 
+#include <limits>
 #include <span>
 #include <vector>
 
 namespace hotloop {
+
+// A number that was never measured, or does not apply.
+inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 struct Summary {
   double mean = 0;

@@ -6,16 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "core/phase_clock.hpp"
+#include "core/statistics.hpp"
 
 namespace hotloop {
-
-inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 // The watch over the signs of health (health.hpp).
 struct HealthRecord {

@@ -6,7 +6,7 @@
 //
 // A truncated episode bootstraps from its final observation. Two forward passes per update, one more
 // with Double or with Munchausen, which replaces y (munchausen.hpp). Without a target network Q_target
-// is Q. Distributional heads replace y and L (q_loss.hpp); dueling, noisy and normalising layers are the
+// is Q. Distributional heads replace y and L (common/q/loss.hpp); dueling, noisy and normalising layers are the
 // network's business (src/net).
 #pragma once
 
