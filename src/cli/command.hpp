@@ -65,7 +65,7 @@ inline const CLI::Validator kSeed(
       const char* end = text.data() + text.size();
       const auto [parsed, error] = std::from_chars(text.data(), end, seed);
       if (error == std::errc() && parsed == end) return "";
-      return fmt::format("{}: expected a integer, 0 to {}", text,
+      return fmt::format("{}: expected an integer, 0 to {}", text,
                          std::numeric_limits<std::uint64_t>::max());
     },
     "");

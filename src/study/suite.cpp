@@ -145,7 +145,7 @@ Suite load_suite(const std::string& name_or_path) {
     Suite suite;
     suite.name = fs::path(path).stem().string();
     suite.about = root["about"].as<std::string>("");
-    if (root["seeds"]) suite.seeds = value_of<int>(root, "seeds", "a whole number", path);
+    if (root["seeds"]) suite.seeds = value_of<int>(root, "seeds", "an integer", path);
     if (suite.seeds < 1) throw UsageError(fmt::format("{}: seeds: must be at least 1", path));
     if (!root["rows"].IsDefined() || !root["rows"].IsSequence() || root["rows"].size() == 0) {
       throw UsageError(fmt::format("{}: rows: missing, empty or not a list", path));

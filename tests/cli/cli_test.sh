@@ -30,9 +30,12 @@ expect 2 "did you mean algo.batch?" "$hotloop" train cartpole_dqn --set algo.bac
 expect 2 "algo.gamma" "$hotloop" train cartpole_dqn --set algo.gamma=1.5
 expect 2 "algo.batch" "$hotloop" train cartpole_dqn --set algo.batch=many
 expect 2 "did you mean cartpole?" "$hotloop" train cartpole_dqn --set env.name=cartpol
-expect 2 "takes actions from a box" "$hotloop" train cartpole_dqn --set env.name=pendulum
+expect 2 "pendulum takes 1 continuous action; dqn chooses among discrete ones" "$hotloop" train cartpole_dqn --set env.name=pendulum
 expect 2 "needs a target network" "$hotloop" train cartpole_dqn --set algo.double=true --set algo.target.every=0
-expect 2 "belongs to algo.name: dqn" "$hotloop" train cartpole_pqn --set algo.n_step=3
+expect 2 "belongs to algo.name: dqn; algo.name is pqn here" "$hotloop" train cartpole_pqn --set algo.n_step=3
+expect 2 "belongs to algo.name: dqn; algo.name is ppo here" "$hotloop" train cartpole_ppo --set replay.capacity=5000
+expect 2 "did you mean optimiser.learning_rate?" "$hotloop" train cartpole_dqn --set lr=0.001
+expect 2 "did you mean algo.clip_range?" "$hotloop" train cartpole_ppo --set algo.clip_coef=0.1
 expect 2 "did you mean classic?" "$hotloop" suite clasic
 memory=$(awk '/MemTotal/ { printf "%d", $2 * 1024 }' /proc/meminfo)
 if [ "$memory" -lt 90000000000 ]; then
@@ -261,8 +264,8 @@ expect 2 "does not exist" "$hotloop" inspect nothing
 expect 2 "not a run folder" "$hotloop" resume .
 expect 2 "ends in .gif" "$hotloop" watch "$run" --gif game.txt
 expect 2 "nowhere" "$hotloop" watch "$run" --gif nowhere/game.gif
-expect 2 "expected a whole number, 0 to" "$hotloop" train cartpole_dqn --seed -1
-expect 2 "expected a whole number, 0 to" "$hotloop" eval "$run" --seed 18446744073709551616
+expect 2 "expected an integer, 0 to" "$hotloop" train cartpole_dqn --seed -1
+expect 2 "expected an integer, 0 to" "$hotloop" eval "$run" --seed 18446744073709551616
 expect 0 "cartpole" "$hotloop" train cartpole --steps 3000 --out plain --quiet
 expect 2 "fewer than the" "$hotloop" resume "$run" --steps 2000
 "$hotloop" train cartpole_dqn --steps 3001 --set env.count=7 --set algo.train_every=7 --out beyond >/dev/null 2>&1
@@ -319,7 +322,7 @@ for signal in INT TERM HUP; do
     echo "FAILED: SIG$signal gave exit $code and: $(cat out)"
     failures=$((failures + 1))
   fi
-  steps=$("$hotloop" inspect stopped$signal/cartpole_dqn-1 --json | grep -o '"counters":\[[0-9]*' | tail -n 1 | cut -d'[' -f2)
+  steps=$("$hotloop" inspect stopped$signal/cartpole_dqn-1 --json | grep -o '"counters":{"env_steps":[0-9]*' | tail -n 1 | grep -o '[0-9]*$')
   expect 0 "env steps" "$hotloop" resume stopped$signal/cartpole_dqn-1 --steps $((steps + 1000)) --quiet
 done
 

@@ -66,7 +66,7 @@ TEST_F(SuiteTest, BadSuitesAreNamed) {
             std::string::npos);
   EXPECT_NE(complaint("seeds: 0\nrows: [{spec: cartpole_dqn}]").find("seeds"), std::string::npos);
   const std::string row = "rows: [{spec: cartpole_dqn";
-  EXPECT_NE(complaint("seeds: ten\n" + row + "}]").find("seeds: expected a whole number"),
+  EXPECT_NE(complaint("seeds: ten\n" + row + "}]").find("seeds: expected an integer"),
             std::string::npos);
   EXPECT_NE(complaint(row + ", set: run.steps=5}]").find("set: expected a list"),
             std::string::npos);
