@@ -36,30 +36,31 @@ std::vector<Case> cases() {
 struct RandomPlay {
   BatchEnv env;
   ThreadTeam team{1};
-  std::vector<std::int32_t> numbers;  // [N]
-  std::vector<float> box;             // [N, K], for worlds that take one
+  std::vector<std::int32_t> discrete;  // [N]
+  std::vector<float> continuous;       // [N, K]; of the kind that the environment takes
 
   RandomPlay(const EnvChoice& choice, int count)
       : env(make_worlds(choice, count), count, 1, Purpose::world),
-        numbers(count),
-        box(static_cast<std::size_t>(count) * env.spec().action_size) {
+        discrete(count),
+        continuous(static_cast<std::size_t>(count) * env.spec().action_size) {
     env.reset();
   }
   void step() {
     Rng rng(1, Purpose::exploration, 0, env.steps());
     const EnvSpec& spec = env.spec();
     if (spec.action_size > 0) {
-      for (std::size_t i = 0; i < box.size(); i += spec.action_size) {
+      for (std::size_t i = 0; i < continuous.size(); i += spec.action_size) {
         for (int k = 0; k < spec.action_size; ++k) {
-          box[i + k] = static_cast<float>(rng.uniform(spec.action_low[k], spec.action_high[k]));
+          continuous[i + k] =
+              static_cast<float>(rng.uniform(spec.action_low[k], spec.action_high[k]));
         }
       }
-      env.step(box, team);
+      env.step(continuous, team);
       return;
     }
     const auto choices = static_cast<std::uint32_t>(spec.actions);
-    for (auto& action : numbers) action = static_cast<std::int32_t>(rng.below(choices));
-    env.step(numbers, team);
+    for (auto& action : discrete) action = static_cast<std::int32_t>(rng.below(choices));
+    env.step(discrete, team);
   }
 };
 

@@ -45,21 +45,21 @@ typedef struct hotloop_part {
 } hotloop_part;
 
 typedef struct hotloop_step_call {
-  int32_t begin, end;       /* rows to step */
-  const int32_t* numbers;   /* [N], if the actions are discrete, else NULL */
-  const float* boxes;       /* [N, action_size], if they are continuous, else NULL */
-  uint64_t seed, step;      /* row i draws from the stream {seed, step, purpose, i, 0} */
+  int32_t begin, end;     /* rows to step */
+  const int32_t* numbers; /* [N], if the actions are discrete, else NULL */
+  const float* boxes;     /* [N, action_size], if they are continuous, else NULL */
+  uint64_t seed, step;    /* row i draws from the stream {seed, step, purpose, i, 0} */
   uint32_t purpose;
-  float* rewards;           /* [N], to be written */
-  uint8_t* terminated;      /* [N], to be written: 1 if the world ended; the time limit is the engine's */
-  int32_t failed_row;       /* to be written if the call fails; -1 = unknown */
+  float* rewards;      /* [N], to be written */
+  uint8_t* terminated; /* [N], to be written: 1 if the world ended, but not by the time limit */
+  int32_t failed_row;  /* to be written if the call fails; -1 = unknown */
 } hotloop_step_call;
 
 typedef struct hotloop_world {
   const char* name;
   const char* about; /* one line, or NULL */
   int32_t obs;       /* floats in an observation row */
-  int32_t actions;   /* number of discrete actions, or 0: then an action is action_size floats, 1 to 8 */
+  int32_t actions;   /* number of discrete actions; 0 = an action is action_size floats, 1 to 8 */
   int32_t action_size;
   const float* action_low; /* [action_size] */
   const float* action_high;

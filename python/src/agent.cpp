@@ -96,7 +96,7 @@ class Agent {
   int actions() const { return actions_; }
   int inputs() const { return saved_.model.structure.inputs; }
 
-  // Numbered actions [N, 1] or boxes [N, size]; drawn from the policy if there is a seed.
+  // Discrete actions [N, 1] or continuous ones [N, size]; drawn from the policy if there is a seed.
   nb::object act(const Observations& obs, const std::optional<Masks>& mask,
                  std::optional<std::uint64_t> seed) {
     return is_box() ? nb::cast(chosen<float>(obs, mask, seed))
@@ -160,9 +160,9 @@ class Agent {
         obs, mask, seed,
         [&](const GreedyPolicy&, const Actions& actions, std::size_t first, std::size_t rows) {
           if constexpr (std::is_same_v<T, float>) {
-            std::copy_n(actions.boxes.begin(), rows * table.width, table.row(first));
+            std::copy_n(actions.continuous.begin(), rows * table.width, table.row(first));
           } else {
-            std::copy_n(actions.numbers.begin(), rows, table.row(first));
+            std::copy_n(actions.discrete.begin(), rows, table.row(first));
           }
         });
     return table.release();

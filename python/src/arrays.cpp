@@ -43,8 +43,8 @@ void check_mask(std::span<const std::int32_t> actions, int width,
 
 }  // namespace
 
-void read_numbers(const AnyArray& array, int actions, std::span<const std::uint8_t> mask,
-                  std::span<std::int32_t> to) {
+void read_discrete(const AnyArray& array, int actions, std::span<const std::uint8_t> mask,
+                   std::span<std::int32_t> to) {
   if (array.ndim() != 1 || array.size() != to.size()) {
     throw UsageError(
         fmt::format("actions have shape {}; allowed: ({},)", shape_text(array), to.size()));
@@ -61,7 +61,7 @@ void read_numbers(const AnyArray& array, int actions, std::span<const std::uint8
   if (!mask.empty()) check_mask(to, actions, mask);
 }
 
-void read_boxes(const AnyArray& array, int size, std::span<float> to) {
+void read_continuous(const AnyArray& array, int size, std::span<float> to) {
   const std::size_t rows = to.size() / static_cast<std::size_t>(size);
   if (array.ndim() != 2 || array.shape(0) != rows || array.size() != to.size()) {
     throw UsageError(

@@ -54,11 +54,11 @@ bool with_values(const AnyArray& array, Body&& body) {
 
 // Numbered actions [N] of any whole type, into `to`. Throws UsageError naming the first row that is
 // out of range or, where there is a mask [N, actions], forbidden.
-void read_numbers(const AnyArray& array, int actions, std::span<const std::uint8_t> mask,
-                  std::span<std::int32_t> to);
+void read_discrete(const AnyArray& array, int actions, std::span<const std::uint8_t> mask,
+                   std::span<std::int32_t> to);
 
 // Boxes [N, size] of float32 or float64, into `to`. Throws UsageError naming the first row that is not
 // finite.
-void read_boxes(const AnyArray& array, int size, std::span<float> to);
+void read_continuous(const AnyArray& array, int size, std::span<float> to);
 
 }  // namespace hotloop::python

@@ -68,10 +68,10 @@ class PythonWorlds final : public VectorWorlds {
         seeds_(count),
         lengths_(count),
         returns_(count),
-        numbers_(env.spec.actions > 0 ? count : 0),
-        boxes_(static_cast<std::size_t>(count) * env.spec.action_size),
-        taken_numbers_(numbers_.size()),
-        taken_boxes_(boxes_.empty() ? 0 : count) {}
+        discrete_(env.spec.actions > 0 ? count : 0),
+        continuous_(static_cast<std::size_t>(count) * env.spec.action_size),
+        taken_discrete_(discrete_.size()),
+        taken_continuous_(continuous_.empty() ? 0 : count) {}
 
   ~PythonWorlds() override {
     if (!driver_.is_valid()) return;
@@ -101,8 +101,8 @@ class PythonWorlds final : public VectorWorlds {
 
   void step_all(const ActionRows& actions, const VectorResults& to) override {
     if (cut_) return cut(to);
-    std::copy(actions.discrete.begin(), actions.discrete.end(), numbers_.begin());
-    std::copy(actions.continuous.begin(), actions.continuous.end(), boxes_.begin());
+    std::copy(actions.discrete.begin(), actions.discrete.end(), discrete_.begin());
+    std::copy(actions.continuous.begin(), actions.continuous.end(), continuous_.begin());
     for (int row = 0; row < count_; ++row) record(row);
     {
       const nb::gil_scoped_acquire lock;
@@ -125,9 +125,9 @@ class PythonWorlds final : public VectorWorlds {
     append(state, std::span<const std::int64_t>(lengths_));
     append(state, std::span<const float>(shown_.obs));
     append(state, std::span<const std::uint8_t>(shown_.mask));
-    for (const auto& actions : taken_numbers_)
+    for (const auto& actions : taken_discrete_)
       append(state, std::span<const std::int32_t>(actions));
-    for (const auto& actions : taken_boxes_) append(state, std::span<const float>(actions));
+    for (const auto& actions : taken_continuous_) append(state, std::span<const float>(actions));
     append(state, std::span<const double>(returns_));
     return state;
   }
@@ -145,12 +145,12 @@ class PythonWorlds final : public VectorWorlds {
     for (int row = 0; row < count_; ++row) {
       seeds_[row] = seed_of(row, episodes_[row]);
       const auto length = static_cast<std::size_t>(lengths_[row]);
-      if (!numbers_.empty()) {
-        taken_numbers_[row].resize(length);
-        read(from, std::span<std::int32_t>(taken_numbers_[row]));
+      if (!discrete_.empty()) {
+        taken_discrete_[row].resize(length);
+        read(from, std::span<std::int32_t>(taken_discrete_[row]));
       } else {
-        taken_boxes_[row].resize(length * env_.spec.action_size);
-        read(from, std::span<float>(taken_boxes_[row]));
+        taken_continuous_[row].resize(length * env_.spec.action_size);
+        read(from, std::span<float>(taken_continuous_[row]));
       }
     }
     const bool has_returns = !from.empty();  // checkpoints before 0.8 have none
@@ -192,8 +192,8 @@ class PythonWorlds final : public VectorWorlds {
                          column_of(to.rewards), column_of(to.terminated), column_of(to.truncated),
                          view_of(to.mask, count_), view_of(to.final_mask, count_),
                          column_of(std::span<std::int64_t>(seeds_)),
-                         numbers_.empty() ? view_of(std::span<float>(boxes_), count_)
-                                          : column_of(std::span<std::int32_t>(numbers_)));
+                         discrete_.empty() ? view_of(std::span<float>(continuous_), count_)
+                                           : column_of(std::span<std::int32_t>(discrete_)));
     step_ = driver_.attr("step");
   }
 
@@ -223,11 +223,11 @@ class PythonWorlds final : public VectorWorlds {
     driver_.attr("begin")();
     for (int row = 0; row < count_; ++row) {
       const nb::object actions =
-          numbers_.empty()
-              ? (taken_boxes_[row].empty() ? nb::object(nb::list())
-                                           : view_of(std::span<float>(taken_boxes_[row]),
-                                                     static_cast<int>(lengths_[row])))
-              : column_of(std::span<std::int32_t>(taken_numbers_[row]));
+          discrete_.empty()
+              ? (taken_continuous_[row].empty() ? nb::object(nb::list())
+                                                : view_of(std::span<float>(taken_continuous_[row]),
+                                                          static_cast<int>(lengths_[row])))
+              : column_of(std::span<std::int32_t>(taken_discrete_[row]));
       const nb::object rewards = driver_.attr("repeat")(row, actions);
       if (rewards.is_none()) return false;
       if (!has_returns) {
@@ -250,16 +250,16 @@ class PythonWorlds final : public VectorWorlds {
   void begin_record(int row) {
     lengths_[row] = 0;
     returns_[row] = 0;
-    if (!numbers_.empty()) taken_numbers_[row].clear();
-    if (!boxes_.empty()) taken_boxes_[row].clear();
+    if (!discrete_.empty()) taken_discrete_[row].clear();
+    if (!continuous_.empty()) taken_continuous_[row].clear();
   }
   void record(int row) {
     ++lengths_[row];
-    if (!numbers_.empty()) taken_numbers_[row].push_back(numbers_[row]);
+    if (!discrete_.empty()) taken_discrete_[row].push_back(discrete_[row]);
     const auto size = static_cast<std::size_t>(env_.spec.action_size);
     if (size == 0) return;
-    const float* box = boxes_.data() + row * size;
-    taken_boxes_[row].insert(taken_boxes_[row].end(), box, box + size);
+    const float* action = continuous_.data() + row * size;
+    taken_continuous_[row].insert(taken_continuous_[row].end(), action, action + size);
   }
 
   template <class T>
@@ -280,10 +280,10 @@ class PythonWorlds final : public VectorWorlds {
   std::vector<std::int64_t> episodes_, seeds_;  // [N] number of the episode; seed of the next
   std::vector<std::int64_t> lengths_;           // [N] steps of the episode so far
   std::vector<double> returns_;                 // [N] and their rewards
-  std::vector<std::int32_t> numbers_;           // [N] actions of this step,
-  std::vector<float> boxes_;                    // [N, K] of either kind
-  std::vector<std::vector<std::int32_t>> taken_numbers_;  // [N][length] of the episode so far
-  std::vector<std::vector<float>> taken_boxes_;           // [N][length, K]
+  std::vector<std::int32_t> discrete_;          // [N] actions of this step,
+  std::vector<float> continuous_;               // [N, K] of either kind
+  std::vector<std::vector<std::int32_t>> taken_discrete_;  // [N][length] of the episode so far
+  std::vector<std::vector<float>> taken_continuous_;       // [N][length, K]
   nb::object driver_, step_;
 };
 

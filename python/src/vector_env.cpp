@@ -113,9 +113,9 @@ class Batch {
   std::size_t step(const AnyArray& actions, Rows obs, Column rewards, Flags terminated,
                    Flags truncated) {
     if (env_.spec().actions > 0) {
-      read_numbers(actions, env_.spec().actions, env_.mask(), actions_.numbers);
+      read_discrete(actions, env_.spec().actions, env_.mask(), actions_.discrete);
     } else {
-      read_boxes(actions, env_.spec().action_size, actions_.boxes);
+      read_continuous(actions, env_.spec().action_size, actions_.continuous);
     }
     show_in(obs, rewards, terminated, truncated);
     if (env_.count() >= kRowsWorthReleasing) {
@@ -227,9 +227,9 @@ class Single {
     const std::span<float> rewards(&reward, 1);
     const std::span<std::uint8_t> flags(&terminated, 1);
     if (s.actions > 0) {
-      read_numbers(action, s.actions, mask_, actions_.numbers);
+      read_discrete(action, s.actions, mask_, actions_.discrete);
     } else {
-      read_boxes(action, s.action_size, actions_.boxes);
+      read_continuous(action, s.action_size, actions_.continuous);
     }
     worlds_->step(0, 1, actions_, seed_, Purpose::world, ++steps_, rewards, flags);
     observe(obs);

@@ -58,7 +58,7 @@ class Game {
 
   // What is to be seen and told before step() takes these actions.
   void note(const Actions& actions) {
-    actions_.insert(actions_.end(), actions.boxes.begin(), actions.boxes.end());
+    actions_.insert(actions_.end(), actions.continuous.begin(), actions.continuous.end());
   }
 
   // False when the game is over; its last picture and measures are then those of the step before.

@@ -37,17 +37,17 @@ struct Episode {
 
 // One vector step's actions, of the kind that an environment takes; the other kind is empty.
 struct Actions {
-  std::vector<std::int32_t> numbers;  // [N]
-  std::vector<float> boxes;           // [N, spec.action_size]
+  std::vector<std::int32_t> discrete;  // [N]
+  std::vector<float> continuous;       // [N, spec.action_size]
 
   Actions(const EnvSpec& spec, int count)
-      : numbers(spec.actions > 0 ? count : 0),
-        boxes(static_cast<std::size_t>(count) * spec.action_size) {}
+      : discrete(spec.actions > 0 ? count : 0),
+        continuous(static_cast<std::size_t>(count) * spec.action_size) {}
 
   operator ActionRows() const {
     ActionRows rows;
-    rows.discrete = numbers;
-    rows.continuous = boxes;
+    rows.discrete = discrete;
+    rows.continuous = continuous;
     return rows;
   }
 };

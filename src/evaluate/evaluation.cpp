@@ -19,12 +19,12 @@ void choose_randomly(const BatchEnv& env, Actions& chosen) {
   for (int row = 0; spec.actions == 0 && row < env.count(); ++row) {
     Rng rng(env.seed(), Purpose::exploration, static_cast<std::uint32_t>(row), env.steps());
     for (int i = 0; i < spec.action_size; ++i) {
-      chosen.boxes[static_cast<std::size_t>(row) * spec.action_size + i] =
+      chosen.continuous[static_cast<std::size_t>(row) * spec.action_size + i] =
           static_cast<float>(rng.uniform(static_cast<double>(spec.action_low[i]),
                                          static_cast<double>(spec.action_high[i])));
     }
   }
-  const std::span<std::int32_t> actions = chosen.numbers;
+  const std::span<std::int32_t> actions = chosen.discrete;
   const auto width = static_cast<std::size_t>(env.spec().actions);
   for (std::size_t row = 0; row < actions.size(); ++row) {
     Rng rng(env.seed(), Purpose::exploration, static_cast<std::uint32_t>(row), env.steps());
@@ -170,9 +170,9 @@ void choose_by_script(int script, const BatchEnv& env, Actions& actions) {
                       std::span(rows));
   };
   if (env.spec().actions > 0) {
-    play(actions.numbers);
+    play(actions.discrete);
   } else {
-    play(actions.boxes);
+    play(actions.continuous);
   }
 }
 

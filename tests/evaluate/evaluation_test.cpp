@@ -118,7 +118,7 @@ TEST(Evaluation, NoTwoRowsDrawAlike) {
   for (std::uint64_t step = 0; step < 60; ++step) {
     const Draws draws{5, step};
     policy.choose(parameters, nullptr, obs, {}, team, actions, &draws);
-    for (int row = 0; row < kRows; ++row) taken[row].push_back(actions.numbers[row]);
+    for (int row = 0; row < kRows; ++row) taken[row].push_back(actions.discrete[row]);
   }
   std::sort(taken.begin(), taken.end());
   EXPECT_EQ(std::unique(taken.begin(), taken.end()), taken.end());

@@ -93,7 +93,8 @@ TEST(SpecEnvOptions, MistakesAreNamed) {
 
 TEST(EnvOptions, MistakesAreNamed) {
   static constexpr std::array<EnvOption, 3> kOptions = {
-      integer_option("grid", 10, 4, 32, "cells"), number_option("reward", -1, -100, 100, "each step"),
+      integer_option("grid", 10, 4, 32, "cells"),
+      number_option("reward", -1, -100, 100, "each step"),
       word_option("obs", {"basic", "flood"}, 0, "what is seen")};
   static constexpr EnvSpec kSpec{.name = "maze"};
   const EnvEntry entry{.spec = &kSpec, .options = kOptions};

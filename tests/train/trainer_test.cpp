@@ -106,7 +106,7 @@ std::vector<float> pipelined_slowly(const TrainSpec& spec) {
       c.episodes += static_cast<std::int64_t>(env.finished().size());
       const Transitions t = latest_transitions(env, actions);
       const auto copy = [](auto values) { return std::vector(values.begin(), values.end()); };
-      round.push_back({copy(actions.numbers), copy(t.rewards), copy(t.next_obs), copy(t.final_obs),
+      round.push_back({copy(actions.discrete), copy(t.rewards), copy(t.next_obs), copy(t.final_obs),
                        copy(t.terminated), copy(t.truncated), copy(t.next_mask), copy(t.final_mask),
                        c.env_steps, c.episodes});
     }

@@ -21,7 +21,7 @@ const float* GreedyHead::prefer(const PolicyLanes& lanes, float* scratch) const 
 
 void GreedyHead::choose(const PolicyLanes& lanes, const float* preferences, std::size_t first,
                         const Draws*, Actions& actions) const {
-  choose_greedily(lanes, preferences, head_.actions, &actions.numbers[first]);
+  choose_greedily(lanes, preferences, head_.actions, &actions.discrete[first]);
 }
 
 const float* PolicyActionHead::prefer(const PolicyLanes& lanes, float* scratch) const {
@@ -32,7 +32,7 @@ const float* PolicyActionHead::prefer(const PolicyLanes& lanes, float* scratch) 
 void PolicyActionHead::choose(const PolicyLanes& lanes, const float* preferences, std::size_t first,
                               const Draws* draws, Actions& actions) const {
   if (draws == nullptr && !head_.is_box()) {
-    return choose_greedily(lanes, preferences, head_.actions, &actions.numbers[first]);
+    return choose_greedily(lanes, preferences, head_.actions, &actions.discrete[first]);
   }
   for (int row = 0; row < lanes.rows; ++row) {
     const float* raw = preferences + row;  // means come first
@@ -44,9 +44,9 @@ void PolicyActionHead::choose(const PolicyLanes& lanes, const float* preferences
       raw = drawn.data();
     }
     if (head_.is_box()) {
-      squash(head_, raw, kLanes, &actions.boxes[place * head_.actions]);
+      squash(head_, raw, kLanes, &actions.continuous[place * head_.actions]);
     } else {
-      actions.numbers[place] = static_cast<std::int32_t>(*raw);
+      actions.discrete[place] = static_cast<std::int32_t>(*raw);
     }
   }
 }

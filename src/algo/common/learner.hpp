@@ -114,7 +114,7 @@ class Learner {
 
 // What followed the actions that `env` took last.
 inline Transitions latest_transitions(const BatchEnv& env, const Actions& actions) {
-  return {.actions = actions.numbers,
+  return {.actions = actions.discrete,
           .rewards = env.rewards(),
           .terminated = env.terminated(),
           .truncated = env.truncated(),

@@ -68,7 +68,7 @@ void DqnLearner::act(std::span<const float> obs, std::span<const std::uint8_t> m
                         Actions& actions) {
   Counters seen = counters;
   if (frozen_updates_ >= 0) seen.updates = frozen_updates_;
-  acting().act(obs, mask, exploration_at(options_.explore, seen.progress()), vector_step, team, actions.numbers);
+  acting().act(obs, mask, exploration_at(options_.explore, seen.progress()), vector_step, team, actions.discrete);
 }
 
 void DqnLearner::freeze_policy(const Counters& counters) {

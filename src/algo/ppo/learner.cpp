@@ -55,7 +55,7 @@ void PpoLearner::act(std::span<const float> obs, std::span<const std::uint8_t> m
                      std::uint64_t vector_step, const Counters&, ThreadTeam& team,
                      Actions& actions) {
   const std::size_t first = static_cast<std::size_t>(rollout_.filled()) * spec_.envs;
-  ppo_.act(obs, mask, vector_step, team, first, acted_, actions.numbers, actions.boxes);
+  ppo_.act(obs, mask, vector_step, team, first, acted_, actions.discrete, actions.continuous);
 }
 
 void PpoLearner::push(const Transitions& step, Counters&) {

@@ -79,13 +79,13 @@ Ppo::Ppo(const Structure& structure, const ActorCriticHead& head, const AgentSpe
 }
 
 void Ppo::act(std::span<const float> obs, std::span<const std::uint8_t> mask, std::uint64_t step,
-              ThreadTeam& team, std::size_t first, Acted& acted, std::span<std::int32_t> numbers,
-              std::span<float> boxes) {
+              ThreadTeam& team, std::size_t first, Acted& acted, std::span<std::int32_t> discrete,
+              std::span<float> continuous) {
   const int envs = static_cast<int>(obs.size() / structure().inputs);
   team.run(block_count(envs), [&](int begin, int end, int) {
     const FlushDenormals flush;
     for (int block = begin; block < end; ++block) {
-      act_block(block, envs, obs, mask, step, first, acted, numbers, boxes);
+      act_block(block, envs, obs, mask, step, first, acted, discrete, continuous);
     }
   });
   for (int env = 0; env < envs; ++env) {
@@ -99,7 +99,7 @@ void Ppo::act(std::span<const float> obs, std::span<const std::uint8_t> mask, st
 
 void Ppo::act_block(int block, int envs, std::span<const float> obs,
                     std::span<const std::uint8_t> mask, std::uint64_t step, std::size_t first,
-                    Acted& acted, std::span<std::int32_t> numbers, std::span<float> boxes) {
+                    Acted& acted, std::span<std::int32_t> discrete, std::span<float> continuous) {
   const PolicyHead& policy = head_.policy;
   const int begin = block * kLanes, rows = std::min(envs - begin, kLanes);
   const std::size_t place = first + begin;
@@ -129,9 +129,9 @@ void Ppo::act_block(int block, int envs, std::span<const float> obs,
       acted.distribution[(place + row) * policy.outputs() + i] = d[i * kLanes + row];
     if (policy.is_box()) {
       squash(policy, raw + row, kLanes,
-             &boxes[static_cast<std::size_t>(begin + row) * policy.actions]);
+             &continuous[static_cast<std::size_t>(begin + row) * policy.actions]);
     } else {
-      numbers[begin + row] = static_cast<std::int32_t>(raw[row]);
+      discrete[begin + row] = static_cast<std::int32_t>(raw[row]);
     }
   }
   for (int h = 0; !values_apart_ && h < head_.values; ++h) {

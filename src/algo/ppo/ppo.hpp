@@ -70,12 +70,12 @@ class Ppo : public LearntNetwork {
       std::uint64_t seed, const InputScale* scale = nullptr);
 
   // Chooses for rows obs [N, D]; each environment draws from (seed, exploration, row, step). Fills
-  // places [first, first + N) of `acted`, and the actions: numbers [N] or boxes [N, size]. Throws
+  // places [first, first + N) of `acted`, and the actions: discrete [N] or continuous [N, size]. Throws
   // RunError if the policy is not finite. If values
   // share nothing with the policy, they are left for later, when there are many to compute at once.
   void act(std::span<const float> obs, std::span<const std::uint8_t> mask, std::uint64_t step,
-           ThreadTeam& team, std::size_t first, Acted& acted, std::span<std::int32_t> numbers,
-           std::span<float> boxes);
+           ThreadTeam& team, std::size_t first, Acted& acted, std::span<std::int32_t> discrete,
+           std::span<float> continuous);
 
   bool values_apart() const { return values_apart_; }
   // Values of up to kValueRows rows [count, D]: to values[h * stride + i].
@@ -106,7 +106,7 @@ class Ppo : public LearntNetwork {
 
   void act_block(int block, int envs, std::span<const float> obs,
                  std::span<const std::uint8_t> mask, std::uint64_t step, std::size_t first,
-                 Acted& acted, std::span<std::int32_t> numbers, std::span<float> boxes);
+                 Acted& acted, std::span<std::int32_t> discrete, std::span<float> continuous);
   Moments advantage_moments(const Lesson& lesson, std::span<const std::int32_t> places) const;
   void learn(const Lesson& lesson, std::span<const std::int32_t> places, const Moments& moments,
              Shard& shard) const;

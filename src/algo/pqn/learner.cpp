@@ -32,11 +32,11 @@ void PqnLearner::act(std::span<const float> obs, std::span<const std::uint8_t> m
                          std::uint64_t vector_step, const Counters& counters, ThreadTeam& team,
                          Actions& actions) {
   if (is_sarsa() && rollout_.filled() == 0 && counters.train_events > 0) {
-    std::copy(next_action_.begin(), next_action_.end(), actions.numbers.begin());
+    std::copy(next_action_.begin(), next_action_.end(), actions.discrete.begin());
   } else {
     const std::size_t lanes = spec_.envs;
     const std::size_t row = lanes * rollout_.filled();
-    acting().act(obs, mask, exploration_at(options_.explore, counters.progress()), vector_step, team, actions.numbers,
+    acting().act(obs, mask, exploration_at(options_.explore, counters.progress()), vector_step, team, actions.discrete,
                   {best_.subspan(row, lanes), taken_.subspan(row, lanes)});
   }
   vector_step_[0] = static_cast<std::int64_t>(vector_step) + 1;

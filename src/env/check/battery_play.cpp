@@ -144,16 +144,16 @@ float choose_float(float low, float high, Rng& rng) {
 
 int choose_actions(const EnvSpec& spec, std::span<const std::uint8_t> mask, std::uint64_t seed,
                    std::uint64_t t, Actions& actions) {
-  for (std::size_t i = 0; i < actions.boxes.size(); i += spec.action_size) {
+  for (std::size_t i = 0; i < actions.continuous.size(); i += spec.action_size) {
     Rng rng = action_stream(seed, static_cast<int>(i) / spec.action_size, t);
     for (int k = 0; k < spec.action_size; ++k) {
-      actions.boxes[i + k] = choose_float(spec.action_low[k], spec.action_high[k], rng);
+      actions.continuous[i + k] = choose_float(spec.action_low[k], spec.action_high[k], rng);
     }
   }
   int stuck = -1;
-  for (int row = 0; row < static_cast<int>(actions.numbers.size()); ++row) {
+  for (int row = 0; row < static_cast<int>(actions.discrete.size()); ++row) {
     Rng rng = action_stream(seed, row, t);
-    std::int32_t& chosen = actions.numbers[row];
+    std::int32_t& chosen = actions.discrete[row];
     chosen = 0;
     if (mask.empty()) {
       chosen = static_cast<std::int32_t>(rng.below(static_cast<std::uint32_t>(spec.actions)));

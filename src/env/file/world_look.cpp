@@ -138,10 +138,10 @@ class Effects {
   Actions choice(int number) const {
     Actions action(spec_, 1);
     if (spec_.actions > 0) {
-      action.numbers[0] = number;
+      action.discrete[0] = number;
     } else {
       const auto& bounds = number == 0 ? spec_.action_low : spec_.action_high;
-      std::copy_n(bounds.begin(), spec_.action_size, action.boxes.begin());
+      std::copy_n(bounds.begin(), spec_.action_size, action.continuous.begin());
     }
     return action;
   }

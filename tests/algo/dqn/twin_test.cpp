@@ -60,9 +60,9 @@ TEST_P(DqnTwin, EqualsAPlainLoop) {
   for (std::uint64_t step = 0; step < 80; ++step) {
     learner.act(life.obs, life.mask, step, c, team, actions);
     dqn.network().act(life.obs, life.mask, exploration_of(o.explore, c), step, team, expected);
-    ASSERT_EQ(actions.numbers, expected) << "step " << step;
+    ASSERT_EQ(actions.discrete, expected) << "step " << step;
 
-    Transitions t = life.step(actions.numbers);
+    Transitions t = life.step(actions.discrete);
     c.env_steps += kEnvs;
     c.episodes += life.ended();
     learner.push(t, c);

@@ -83,8 +83,8 @@ class Scene {
   void collect() {
     std::vector<float> obs(kEnvs * obs_size_), rewards(kEnvs);
     std::vector<std::uint8_t> mask(case_.masked ? kEnvs * 3 : 0), none(kEnvs);
-    std::vector<std::int32_t> numbers(kEnvs);
-    std::vector<float> boxes(kEnvs * 3);
+    std::vector<std::int32_t> discrete(kEnvs);
+    std::vector<float> continuous(kEnvs * 3);
     const auto look = [&] {
       for (float& x : obs) x = static_cast<float>(rng_.normal());
       for (int env = 0; case_.is_forest && env < kEnvs; ++env) make_forest(&obs[env * obs_size_]);
@@ -93,9 +93,10 @@ class Scene {
     look();
     rollout_.begin(obs, mask);
     for (int t = 0; t < kSteps; ++t) {
-      ppo_.act(obs, mask, t, team_, static_cast<std::size_t>(t) * kEnvs, acted_, numbers, boxes);
+      ppo_.act(obs, mask, t, team_, static_cast<std::size_t>(t) * kEnvs, acted_, discrete,
+               continuous);
       look();
-      rollout_.push({numbers, rewards, none, none, obs, mask, obs, mask});
+      rollout_.push({discrete, rewards, none, none, obs, mask, obs, mask});
     }
   }
   void move(double size) {
@@ -362,11 +363,11 @@ TEST(Ppo, NoTwoEnvironmentsDrawAlike) {
   const std::vector<float> obs(kMany * 2, 0.5f);
   std::vector<float> raw(kMany), log_probability(kMany), distribution(kMany * 3), values(kMany);
   Acted acted{raw, log_probability, distribution, values, kMany};
-  std::vector<std::int32_t> numbers(kMany);
+  std::vector<std::int32_t> discrete(kMany);
   std::vector<std::vector<std::int32_t>> taken(kMany);
   for (int t = 0; t < 60; ++t) {
-    ppo.act(obs, {}, t, team, 0, acted, numbers, {});
-    for (int i = 0; i < kMany; ++i) taken[i].push_back(numbers[i]);
+    ppo.act(obs, {}, t, team, 0, acted, discrete, {});
+    for (int i = 0; i < kMany; ++i) taken[i].push_back(discrete[i]);
   }
   std::sort(taken.begin(), taken.end());
   EXPECT_EQ(std::unique(taken.begin(), taken.end()), taken.end());

@@ -28,7 +28,7 @@ TEST_P(PpoTwin, EqualsAPlainLoop) {
           l.normalise_obs ? normaliser.scale() : nullptr);
   Rollout rollout = make_rollout(o.rollout);
   std::vector<float> raw(places), log_probability(places), distribution(places * kActions),
-      values(places + kEnvs), boxes;
+      values(places + kEnvs), continuous;
   Acted acted{raw, log_probability, distribution, values, values.size()};
   ThreadTeam team(1);
   Counters c;
@@ -47,9 +47,9 @@ TEST_P(PpoTwin, EqualsAPlainLoop) {
   rollout.begin(life.obs, life.mask);
   for (std::uint64_t step = 0; step < 60; ++step) {
     learner.act(life.obs, life.mask, step, c, team, actions);
-    ppo.act(life.obs, life.mask, step, team, step % steps * kEnvs, acted, expected, boxes);
-    ASSERT_EQ(actions.numbers, expected) << "step " << step;
-    const Transitions t = life.step(actions.numbers);
+    ppo.act(life.obs, life.mask, step, team, step % steps * kEnvs, acted, expected, continuous);
+    ASSERT_EQ(actions.discrete, expected) << "step " << step;
+    const Transitions t = life.step(actions.discrete);
     c.env_steps += kEnvs;
     c.episodes += life.ended();
     learner.push(t, c);

@@ -112,8 +112,8 @@ TEST(PqnLearner, SarsaTakesTheActionItChoseBeforeLearning) {
   EXPECT_GT(scene.q(2, 0), scene.q(2, 1)) << "learning changed the greedy action of state 2";
   scene.learner.act(Scene::one_hot(2, 5), {}, scene.vector_step, scene.counters, scene.team,
                     scene.actions);
-  EXPECT_EQ(scene.actions.numbers[0], 1) << "chosen with the values before learning";
-  EXPECT_EQ(scene.actions.numbers[1], 0);
+  EXPECT_EQ(scene.actions.discrete[0], 1) << "chosen with the values before learning";
+  EXPECT_EQ(scene.actions.discrete[1], 0);
 }
 
 // SARSA's V is Q(s', a') of the action taken next, not the maximum: with epsilon 1 actions are random,
@@ -145,7 +145,7 @@ TEST(PqnLearner, SarsaBootstrapsFromTheActionTaken) {
       learner.act(Scene::one_hot(t, 3 + t), {}, t, counters, team, chosen[t]);
       const std::vector<float> next = Scene::one_hot((t + 1) % 3, 3 + (t + 1) % 3);
       counters.env_steps += 2;
-      learner.push({chosen[t].numbers, rewards, no, no, next, {}, next, {}}, counters);
+      learner.push({chosen[t].discrete, rewards, no, no, next, {}, next, {}}, counters);
     }
     ++counters.train_events;
     learner.learn({counters, window, team});
@@ -153,9 +153,9 @@ TEST(PqnLearner, SarsaBootstrapsFromTheActionTaken) {
     for (int lane = 0; lane < 2; ++lane) {
       for (int t = 0; t < 3; ++t) {
         const int s = 3 * lane + t, next = 3 * lane + (t + 1) % 3;
-        const float old = Scene::table[chosen[t].numbers[lane]][s];
-        const float target = kGamma * Scene::table[chosen[t + 1].numbers[lane]][next];
-        EXPECT_NEAR(at(s, chosen[t].numbers[lane]), old + (target - old) / 3, 1e-5)
+        const float old = Scene::table[chosen[t].discrete[lane]][s];
+        const float target = kGamma * Scene::table[chosen[t + 1].discrete[lane]][next];
+        EXPECT_NEAR(at(s, chosen[t].discrete[lane]), old + (target - old) / 3, 1e-5)
             << "seed " << seed << ", lane " << lane << ", step " << t;
       }
     }

@@ -58,13 +58,13 @@ TEST_P(PqnTwin, EqualsAPlainLoop) {
   for (std::uint64_t step = 0; step < 60; ++step) {
     learner.act(life.obs, life.mask, step, c, team, actions);
     pqn.network().act(life.obs, life.mask, exploration_of(o.explore, c), step, team, expected);
-    ASSERT_EQ(actions.numbers, expected) << "step " << step;
+    ASSERT_EQ(actions.discrete, expected) << "step " << step;
     const QNetwork& network = pqn.network();
     // A state is valued when something is done there, by the statistics of that moment.
     for (int env = 0; env < kEnvs && step % o.rollout.n_steps > 0; ++env)
       next_values.push_back(best_value(network, &life.obs[env * kObs], &life.mask[env * kActions]));
 
-    const Transitions t = life.step(actions.numbers);
+    const Transitions t = life.step(actions.discrete);
     c.env_steps += kEnvs;
     c.episodes += life.ended();
     learner.push(t, c);
