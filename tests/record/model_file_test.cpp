@@ -9,8 +9,8 @@
 
 #include "record/env_facts.hpp"
 #include "record/safetensors.hpp"
-#include "train/trainer.hpp"
 #include "tests/train/small_spec.hpp"
+#include "train/trainer.hpp"
 
 namespace hotloop {
 namespace {
@@ -118,6 +118,21 @@ TEST(ModelFile, FactsKeepBoundsPartsAndNotes) {
   EXPECT_EQ(back.parts[0].shape, spec.parts[0].shape);
   EXPECT_EQ(back.parts[1].size(), 1);
   EXPECT_TRUE(std::isnan(back.solved_return));
+}
+
+TEST(ModelFile, FactsOfTooWideABoxAreRefused) {
+  EnvSpec spec{.name = "box", .obs = 1, .action_size = kMaxActionSize};
+  std::string facts = env_facts(Boxes(spec));
+  const std::string size = R"("action_size":64)";
+  facts.replace(facts.find(size), size.size(), R"("action_size":65)");
+  try {
+    remember_env("too_wide", facts);
+    FAIL() << "nothing was thrown";
+  } catch (const RunError& error) {
+    EXPECT_STREQ(error.what(),
+                 "the model's facts about too_wide make no sense: action_size is 65; allowed: 0 to "
+                 "64");
+  }
 }
 
 }  // namespace

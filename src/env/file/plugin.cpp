@@ -174,7 +174,8 @@ EnvSpec read_spec(const hotloop_world& w, Refuse&& refuse) {
   constexpr int kMany = 1 << 24;
   in_range("obs", w.obs, 1, kMany);
   in_range("actions", w.actions, 0, kMany);
-  in_range("action_size", w.action_size, w.actions == 0 ? 1 : 0, w.actions == 0 ? 8 : 0);
+  const bool is_box = w.actions == 0;
+  in_range("action_size", w.action_size, is_box ? 1 : 0, is_box ? kMaxActionSize : 0);
   in_range("max_steps", w.max_steps, 0, std::numeric_limits<int>::max());
   in_range("part_count", w.part_count, 0, static_cast<int>(spec.parts.size()));
   in_range("measure_count", w.measure_count, 0, kMaxMeasures);
