@@ -21,7 +21,7 @@ struct ObsPart {
   }
 };
 
-inline constexpr int kMaxActionSize = 8;
+inline constexpr int kMaxActionSize = 64;
 inline constexpr int kMaxMeasures = 20;
 inline constexpr int kMaxRewardParts = 8;
 

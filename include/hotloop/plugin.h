@@ -59,7 +59,7 @@ typedef struct hotloop_world {
   const char* name;
   const char* about; /* one line, or NULL */
   int32_t obs;       /* floats in an observation row */
-  int32_t actions;   /* number of discrete actions; 0 = an action is action_size floats, 1 to 8 */
+  int32_t actions;   /* number of discrete actions; 0 = an action is action_size floats, 1 to 64 */
   int32_t action_size;
   const float* action_low; /* [action_size] */
   const float* action_high;

@@ -10,9 +10,9 @@ import numpy as np
 
 from . import _encoding
 from ._errors import UsageError
+from ._hotloop import MAX_ACTION_SIZE
 
 MOST_PARTS = 8  # of an observation with names
-MOST_DIMENSIONS = 8  # of a continuous action
 MOST_COMBINATIONS = 4096  # of several choices at a time
 
 
@@ -169,8 +169,8 @@ def action_facts(space: Any) -> dict[str, Any]:
             "Discrete, for many a Box of floats that a wrapper rounds"
         )
     low, high = space.low.reshape(-1), space.high.reshape(-1)
-    if low.size > MOST_DIMENSIONS:
-        raise UsageError(f"action: a box of {low.size} numbers; allowed: up to {MOST_DIMENSIONS}")
+    if low.size > MAX_ACTION_SIZE:
+        raise UsageError(f"action: a box of {low.size} numbers; allowed: up to {MAX_ACTION_SIZE}")
     if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high)) and np.all(low < high)):
         raise UsageError(f"action: a box from {low} to {high}; bounds must be finite, the lower one below")
     return {"actions": 0, "action_low": low.tolist(), "action_high": high.tolist()}

@@ -2,6 +2,7 @@
 // users see is python/hotloop; nothing here is promised to stay.
 #include <nanobind/stl/string.h>
 
+#include <hotloop/env.hpp>
 #include <hotloop/error.hpp>
 
 #include "bindings.hpp"
@@ -13,6 +14,7 @@ NB_MODULE(_hotloop, m) {
   nb::exception<hotloop::UsageError>(m, "UsageError", PyExc_ValueError);
   nb::exception<hotloop::RunError>(m, "RunError", PyExc_RuntimeError);
   m.attr("version") = hotloop::version();
+  m.attr("MAX_ACTION_SIZE") = hotloop::kMaxActionSize;
   hotloop::python::bind_agent(m);
   hotloop::python::bind_envs(m);
   hotloop::python::bind_lists(m);

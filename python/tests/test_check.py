@@ -87,7 +87,7 @@ BYTES = change(
             stepping(lambda self, obs, reward, *rest: (obs, np.random.random(), *rest)),
             "the same seed and actions gave another reward after 1 steps, in the same environment",
         ),
-        (change(action_space=spaces.Box(0, 1, (20,))), "a box of 20 numbers; allowed: up to 8"),
+        (change(action_space=spaces.Box(0, 1, (80,))), "a box of 80 numbers; allowed: up to 64"),
         (stepping(lambda self, *told: 1 // 0), "at step 0: ZeroDivisionError"),
     ],
 )

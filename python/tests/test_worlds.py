@@ -290,7 +290,7 @@ def test_observations_of_every_kind(space, value, row):
         ({"action_space": spaces.MultiBinary(3)}, "action: a space of the kind MultiBinary"),
         ({"action_space": spaces.MultiDiscrete([99, 99])}, "2 choices at a time with 9801 combinations"),
         ({"action_space": spaces.Box(-np.inf, np.inf, (1,))}, "bounds must be finite"),
-        ({"action_space": spaces.Box(-1, 1, (9,))}, "a box of 9 numbers; allowed: up to 8"),
+        ({"action_space": spaces.Box(-1, 1, (65,))}, "a box of 65 numbers; allowed: up to 64"),
     ],
 )
 def test_spaces_that_do_not_fit_are_refused(change, message):

@@ -9,14 +9,15 @@ namespace {
 using Colour = std::array<std::uint8_t, 3>;
 constexpr Colour kGround = {24, 26, 30};
 constexpr Colour kLine = {70, 74, 82};
-constexpr std::array<Colour, kMaxActionSize> kStripColours = {{{235, 110, 90},
-                                                               {90, 190, 240},
-                                                               {120, 215, 130},
-                                                               {240, 200, 60},
-                                                               {200, 140, 230},
-                                                               {240, 160, 190},
-                                                               {170, 200, 80},
-                                                               {210, 210, 210}}};
+// Of the first eight numbers; then they come round again.
+constexpr std::array<Colour, 8> kStripColours = {{{235, 110, 90},
+                                                  {90, 190, 240},
+                                                  {120, 215, 130},
+                                                  {240, 200, 60},
+                                                  {200, 140, 230},
+                                                  {240, 160, 190},
+                                                  {170, 200, 80},
+                                                  {210, 210, 210}}};
 
 void dot(Picture& picture, int x, int y, const Colour& colour) {
   const auto at = (static_cast<std::ptrdiff_t>(y) * picture.width + x) * 3;
@@ -31,7 +32,7 @@ int level(float value, float low, float high) {
 
 }  // namespace
 
-std::array<std::uint8_t, 3> strip_colour(int i) { return kStripColours[i]; }
+std::array<std::uint8_t, 3> strip_colour(int i) { return kStripColours[i % kStripColours.size()]; }
 
 Picture with_action_strips(Picture world, const EnvSpec& spec, std::span<const float> actions) {
   const int size = spec.action_size;
@@ -55,7 +56,7 @@ Picture with_action_strips(Picture world, const EnvSpec& spec, std::span<const f
         most = std::max(most, now);
       }
       for (int up = least; up <= most; ++up) {
-        dot(world, begin / per_column, lower - up, kStripColours[i]);
+        dot(world, begin / per_column, lower - up, strip_colour(i));
       }
     }
   }

@@ -50,6 +50,10 @@ Facts read_facts(const std::string& name, const std::string& text) {
   spec.obs = json.at("obs");
   spec.actions = json.at("actions");
   spec.action_size = json.at("action_size");
+  if (spec.action_size < 0 || spec.action_size > kMaxActionSize) {
+    throw RunError(
+        fmt::format("action_size is {}; allowed: 0 to {}", spec.action_size, kMaxActionSize));
+  }
   spec.max_steps = json.at("max_steps");
   facts.has_mask = json.at("mask");
   if (json.contains("solved_return")) spec.solved_return = json["solved_return"];

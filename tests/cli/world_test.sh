@@ -174,6 +174,8 @@ world lacks.cpp "" "" "" && sed -i '/hotloop::Step step/d' lacks.cpp
 expect 1 "lacks.cpp:12: the world lacks 'hotloop::Step step(int action, hotloop::Rng& rng)'" "$hotloop" check lacks.cpp
 expect 2 "lacks.cpp:12: the world lacks" "$hotloop" train lacks.cpp
 [ "$(wc -l <<<"$output")" -le 3 ] || fail "too many words: $output"
+world wide.cpp "" "" "" && sed -i 's/\.actions = 2/.action_size = 65/; s/step(int a,/step(std::span<const float>,/; s/x += a ? 1 : -1/++x/' wide.cpp
+expect 1 "wide.cpp:13: 'step' takes floats: spec.action_size must be 1 to 64" "$hotloop" check wide.cpp
 world typo.cpp "" "" "y += 1;"
 expect 1 "typo.cpp:11: " "$hotloop" check typo.cpp
 also "'y' was not declared"

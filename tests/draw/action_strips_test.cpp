@@ -84,8 +84,13 @@ TEST(ActionStrips, FramesHaveOneSizeAndFewColours) {
       actions.push_back(static_cast<float>((step * 7 + i * 3) % 11) / 10);
     }
   }
-  EXPECT_EQ(colours.size(),
-            1u + 2u + kMaxActionSize);  // the world, ground and lines, one per number
+  EXPECT_EQ(colours.size(), 1u + 2u + 8u);  // the world, ground and lines, eight for the numbers
+}
+
+TEST(ActionStrips, NeighboursHaveDifferentColours) {
+  for (int i = 0; i < kMaxActionSize; ++i) {
+    for (int j = std::max(0, i - 7); j < i; ++j) EXPECT_NE(strip_colour(i), strip_colour(j));
+  }
 }
 
 TEST(ActionStrips, NumberedActionsHaveNone) {

@@ -120,5 +120,20 @@ TEST(ModelFile, FactsKeepBoundsPartsAndNotes) {
   EXPECT_TRUE(std::isnan(back.solved_return));
 }
 
+TEST(ModelFile, FactsOfTooWideABoxAreRefused) {
+  EnvSpec spec{.name = "box", .obs = 1, .action_size = kMaxActionSize};
+  std::string facts = env_facts(Boxes(spec));
+  const std::string size = R"("action_size":64)";
+  facts.replace(facts.find(size), size.size(), R"("action_size":65)");
+  try {
+    remember_env("too_wide", facts);
+    FAIL() << "nothing was thrown";
+  } catch (const RunError& error) {
+    EXPECT_STREQ(error.what(),
+                 "the model's facts about too_wide make no sense: action_size is 65; allowed: 0 to "
+                 "64");
+  }
+}
+
 }  // namespace
 }  // namespace hotloop
