@@ -93,12 +93,6 @@ void check_feasible(const TrainSpec& spec) {
         spec.env, env.action_size, env.action_size == 1 ? "" : "s",
         kAlgorithmNames[static_cast<std::size_t>(spec.algorithm)]));
   }
-  if (spec.q.prioritised && env.actions > Replay::kMostActionsByPriority) {
-    throw UsageError(fmt::format(
-        "replay.prioritised: {} has {} actions, but a transition stored by priority has room for "
-        "the number of one among {} at most; uniform replay takes any",
-        spec.env, env.actions, Replay::kMostActionsByPriority));
-  }
   check_reward_parts(spec, env);
   check_box_keys(spec, env);
   if (spec.evaluation.stop_when_solved && std::isnan(solved_threshold(spec.evaluation, env))) {
@@ -138,7 +132,7 @@ MemoryNeed memory_need(const TrainSpec& spec) {
   if (spec.algorithm == Algorithm::dqn) {
     const ReplayShape shape = replay_shape(spec);
     const double staged = spec.q.pipelined ? StagedSteps::bytes_per_transition(
-                                                 shape.obs, shape.masks ? shape.actions : 0)
+                                                 shape.obs, shape.masks ? shape.actions : 0, shape.action_size)
                                            : 0;
     return {
         .experience = Replay::bytes_per_transition(shape) * static_cast<double>(shape.capacity) +
@@ -164,7 +158,8 @@ struct Trainer::Pipeline {
   Pipeline(const TrainSpec& spec, const EnvSpec& env, bool masks)
       : pair(std::min(2, spec.run.threads)),
         learners(std::max(1, spec.run.threads - 1)),
-        staged(static_cast<int>(round_length(spec)), spec.envs, env.obs, masks ? env.actions : 0) {
+        staged(static_cast<int>(round_length(spec)), spec.envs, env.obs, masks ? env.actions : 0,
+               env.action_size) {
     counters.reserve(round_length(spec));
   }
 

@@ -21,7 +21,8 @@ Transitions latest_transitions(const BatchEnv& env, const Actions& actions) {
           .next_mask = env.mask(),
           .final_obs = env.final_obs(),
           .final_mask = env.final_mask(),
-          .reward_parts = env.reward_parts()};
+          .reward_parts = env.reward_parts(),
+          .continuous_actions = actions.boxes};
 }
 
 std::unique_ptr<Learner> make_learner(const TrainSpec& spec) {
@@ -36,6 +37,7 @@ ReplayShape replay_shape(const TrainSpec& spec) {
   return {.lanes = spec.envs,
           .obs = world->spec().obs,
           .actions = world->spec().actions,
+          .action_size = world->spec().action_size,
           .masks = world->has_mask(),
           .max_steps = q.truncation_ends ? 0 : steps_between_truncations(*world),
           .capacity = q.replay_capacity,
