@@ -243,10 +243,9 @@ constexpr void check_contract() {
       constexpr bool kSizeIsSound =
           W::spec.action_size > 0 && W::spec.action_size <= kMaxActionSize && W::spec.actions == 0;
       static_assert(kMaxActionSize == 64, "the next sentence says 64");
-      static_assert(
-          kSizeIsSound,
-          "`step` takes floats: spec.action_size must be 1 to 64, and "
-          "spec.actions, which is for discrete actions, left out");
+      static_assert(kSizeIsSound,
+                    "`step` takes floats: spec.action_size must be 1 to 64, and "
+                    "spec.actions, which is for discrete actions, left out");
       static_assert(!kSizeIsSound || bounds_are_sound(W::spec),
                     "spec.action_low must be below spec.action_high, both finite, in each of the "
                     "spec.action_size dimensions");

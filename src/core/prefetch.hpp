@@ -1,13 +1,13 @@
-// Asks for cache lines that will be needed.
+// Prefetches cache lines that will be needed.
 //
-// To GCC a function that only calls __builtin_prefetch does nothing, so that it drops calls of it:
-// instructions of our own are kept.
+// To GCC a function that only calls __builtin_prefetch does nothing, so that it drops calls of it;
+// inline assembly is kept.
 #pragma once
 
 namespace hotloop {
 
-// Soon: into the first cache.
-inline void ask_for_line(const void* address) {
+// Into the first-level cache: for lines that are needed soon.
+inline void prefetch(const void* address) {
 #if defined(__x86_64__)
   asm volatile("prefetcht0 %0" : : "m"(*static_cast<const char*>(address)));
 #else
@@ -15,9 +15,9 @@ inline void ask_for_line(const void* address) {
 #endif
 }
 
-// One of many, early: into the second cache, on whose way a CPU can have more lines than on that to
-// the first.
-inline void ask_for_line_early(const void* address) {
+// Into the second-level cache: for many lines at once. A CPU can have more requests under way to that
+// cache than to the first.
+inline void prefetch_l2(const void* address) {
 #if defined(__x86_64__)
   asm volatile("prefetcht1 %0" : : "m"(*static_cast<const char*>(address)));
 #else

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "core/vec.hpp"
+
 namespace hotloop {
 namespace {
 
@@ -21,33 +23,34 @@ double Replay::bytes_per_transition(const ReplayShape& s) {
 }
 
 std::size_t Replay::bytes_needed(const ReplayShape& s, std::int64_t draws) {
-  const std::size_t small = sizeof(std::uint64_t);  // the outcome
+  const std::size_t continuous = s.action_size * sizeof(float);
+  const std::size_t outcome = sizeof(std::uint64_t) + continuous;
   const std::size_t stored =
-      (slots_of(s) + 1) * (small + obs_bytes(s)) + aside_of(s) * obs_bytes(s);
-  std::size_t gathered =
-      2 * obs_bytes(s) + sizeof(std::int32_t) + 2 * sizeof(float) + sizeof(std::int64_t);
-  std::size_t sums = 0;
+      (slots_of(s) + 1) * (outcome + obs_bytes(s)) + aside_of(s) * obs_bytes(s);
+  std::size_t gathered = 2 * obs_bytes(s) + sizeof(std::int32_t) + continuous +
+                         2 * sizeof(float) + sizeof(std::int64_t);
+  std::size_t tree = 0;
   if (s.prioritised) {
-    sums = PriorityTree::bytes_needed((slots_of(s) + 1) * s.lanes);
+    tree = PriorityTree::bytes_needed((slots_of(s) + 1) * s.lanes);
     gathered += 2 * sizeof(float) + sizeof(std::uint64_t);
   }
-  return stored * s.lanes + sums + gathered * draws;
+  return stored * s.lanes + tree + gathered * draws;
 }
 
 Replay::Replay(const ReplayShape& shape, std::int64_t draws)
     : shape_(shape),
       slots_(slots_of(shape)),
       ring_(slots_ + 1),
-      aside_(aside_of(shape)),
-      action_and_end_((4u << std::bit_width(static_cast<unsigned>(shape.actions) - 1)) - 1) {
-  assert(slots_ > 0 && shape.steps > 0 && shape.actions > 0);
-  assert(!shape.prioritised || shape.actions <= kMostActionsByPriority);
+      aside_(aside_of(shape)) {
+  assert(slots_ > 0 && shape.steps > 0);
+  assert((shape.actions > 0) != (shape.action_size > 0));
   const std::size_t n = shape.lanes;
   const std::size_t d = shape.obs;
   const std::size_t a = shape.masks ? shape.actions : 0;
   obs_ = arena_.take<float>(ring_ * n * d);
   mask_ = arena_.take<std::uint8_t>(ring_ * n * a);
   outcomes_ = arena_.take<std::uint64_t>(ring_ * n);
+  continuous_actions_ = arena_.take<float>(ring_ * n * shape.action_size);
   final_obs_ = arena_.take<float>(aside_ * n * d);
   final_mask_ = arena_.take<std::uint8_t>(aside_ * n * a);
   places_ = arena_.take<std::int64_t>(draws);
@@ -56,16 +59,16 @@ Replay::Replay(const ReplayShape& shape, std::int64_t draws)
   batch_rewards_ = arena_.take<float>(draws);
   batch_discounts_ = arena_.take<float>(draws);
   batch_actions_ = arena_.take<std::int32_t>(draws);
+  batch_continuous_actions_ = arena_.take<float>(draws * shape.action_size);
   batch_mask_ = arena_.take<std::uint8_t>(draws * a);
   batch_next_mask_ = arena_.take<std::uint8_t>(draws * a);
   powers_ = arena_.take<double>(shape.steps + 1);
   powers_[0] = 1;
   for (int k = 1; k <= shape.steps; ++k) powers_[k] = powers_[k - 1] * shape.gamma;
   if (!shape.prioritised) return;
-  tree_ = PriorityTree(arena_, outcomes_, std::bit_width(action_and_end_));
+  tree_ = PriorityTree(arena_, ring_ * shape.lanes);
   random_ = arena_.take<std::uint64_t>(draws);
-  constexpr std::int64_t kVector = 16;  // the widest that any file is compiled for
-  const std::int64_t padded = (draws + kVector - 1) / kVector * kVector;
+  const std::int64_t padded = (draws + kVec - 1) / kVec * kVec;
   priorities_ = arena_.take<float>(padded);
   batch_weights_ = arena_.take<float>(padded);
 }
@@ -92,11 +95,22 @@ void Replay::push(const Transitions& t) {
   const std::int64_t slot = head();
   std::uint64_t* outcomes = outcomes_.data() + slot * n;
   std::uint8_t any_truncated = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    assert(t.actions[i] >= 0 && t.actions[i] < shape_.actions);
-    const std::uint32_t end = t.terminated[i] * kTerminated + t.truncated[i] * kTruncated;
-    outcomes[i] = pack({t.rewards[i], static_cast<std::uint32_t>(t.actions[i]), end});
-    any_truncated |= t.truncated[i];
+  const auto store_outcomes = [&](auto&& action_of) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::uint32_t end = t.terminated[i] * kTerminated + t.truncated[i] * kTruncated;
+      outcomes[i] = pack({t.rewards[i], action_of(i), end});
+      any_truncated |= t.truncated[i];
+    }
+  };
+  if (const std::int64_t size = shape_.action_size; size > 0) {
+    assert(std::ssize(t.continuous_actions) == n * size);
+    store_outcomes([](std::int64_t) { return std::uint32_t{0}; });
+    std::copy_n(t.continuous_actions.data(), n * size, &continuous_actions_[slot * n * size]);
+  } else {
+    store_outcomes([&](std::int64_t i) {
+      assert(t.actions[i] >= 0 && t.actions[i] < shape_.actions);
+      return static_cast<std::uint32_t>(t.actions[i]);
+    });
   }
   std::uint32_t terminated = 0;
   for (std::int64_t i = 0; i < n; ++i) terminated += t.terminated[i];
@@ -128,15 +142,18 @@ void Replay::forget(std::int64_t slot) {
 
 Batch Replay::batch(int index) const {
   const std::int64_t first = std::int64_t{index} * batch_size_;
+  const bool continuous = shape_.action_size > 0;
   return {.size = batch_size_,
           .obs = batch_obs_.data() + first * shape_.obs,
           .next_obs = batch_next_obs_.data() + first * shape_.obs,
-          .actions = batch_actions_.data() + first,
+          .actions = continuous ? nullptr : batch_actions_.data() + first,
           .rewards = batch_rewards_.data() + first,
           .discounts = batch_discounts_.data() + first,
           .weights = shape_.prioritised ? batch_weights_.data() + first : nullptr,
           .mask = shape_.masks ? batch_mask_.data() + first * shape_.actions : nullptr,
-          .next_mask = shape_.masks ? batch_next_mask_.data() + first * shape_.actions : nullptr};
+          .next_mask = shape_.masks ? batch_next_mask_.data() + first * shape_.actions : nullptr,
+          .continuous_actions =
+              continuous ? batch_continuous_actions_.data() + first * shape_.action_size : nullptr};
 }
 
 }  // namespace hotloop

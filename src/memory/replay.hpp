@@ -1,6 +1,6 @@
-// Replay memory as a structure of arrays: whole vector steps in, whole batches out. Observations have
-// a ring of their own; reward, action, end and priority share a word, because a random draw costs as much
-// as the cache lines it touches.
+// Replay memory as a structure of arrays: whole vector steps in, whole batches out. Each field has its
+// own ring, except that reward, discrete action and end of episode share a word: a random draw costs as
+// much as the cache lines it touches. Continuous actions are rows of floats in a ring of their own.
 //
 // Lane n is environment n. A slot holds one vector step: slot t of every field is contiguous over
 // lanes, so a push is one copy per field. s' of slot t is the observation of slot t + 1: it is
@@ -18,9 +18,7 @@
 // Prioritised replay (Schaul et al. 2016, proportional): transition i is drawn with probability
 // P_i = p_i / sum p, p = (|error| + epsilon)^alpha, and weighs w_i = (size * P_i)^-beta, divided by
 // the largest w of its batch. New transitions enter with the largest priority given so far. The leaves
-// of the tree are the places of the ring; those of the head have priority 0. A priority has as many bits
-// as action and end leave of a float, 21 where there are two actions: it is drawn and weighed by what it is
-// rounded to.
+// of the sum tree are the places of the ring; those of the head have priority 0.
 //
 // Combined experience replay (Zhang and Sutton 2017): the newest vector step is in every batch.
 #pragma once
@@ -42,15 +40,16 @@ namespace hotloop {
 struct ReplayShape {
   int lanes = 1;
   int obs = 0;  // floats per observation
-  int actions = 0;
-  bool masks = false;         // whether action masks are stored
-  int max_steps = 0;          // that two truncations are apart, at the least; 0 = there are none
+  int actions = 0;      // discrete ones to choose from
+  int action_size = 0;  // floats per continuous action; 0 = actions are discrete
+  bool masks = false;   // whether action masks are stored
+  int max_steps = 0;    // the fewest steps between two truncations; 0 = there are none
   std::int64_t capacity = 0;  // transitions; rounded down to whole vector steps
   int steps = 1;              // n of n-step returns
   double gamma = 0.99;        // the discount, inside the window and of the bootstrap
   bool newest = false;        // whether the newest vector step is in every batch
   bool prioritised = false;
-  double alpha = 0.6;  // 0 = all alike, 1 = in proportion to the error
+  double alpha = 0.6;  // 0 = all equal, 1 = in proportion to the error
   double priority_epsilon = 1e-4;
 };
 
@@ -58,9 +57,6 @@ class Replay {
  public:
   // `draws` is the largest number of transitions that one `sample` gathers.
   Replay(const ReplayShape& shape, std::int64_t draws);
-
-  // With more of them, too little of a priority would be left.
-  static constexpr int kMostActionsByPriority = 1 << 14;
 
   static double bytes_per_transition(const ReplayShape& shape);
   static std::size_t bytes_needed(const ReplayShape& shape, std::int64_t draws);
@@ -100,21 +96,24 @@ class Replay {
     v("obs", obs_.first(obs_.size() / ring_ * slots));
     v("mask", mask_.first(mask_.size() / ring_ * slots));
     v("outcomes", outcomes_.first(outcomes_.size() / ring_ * slots));
+    if (shape_.action_size > 0) {
+      v("continuous_actions",
+        continuous_actions_.first(continuous_actions_.size() / ring_ * slots));
+    }
     v("final_obs", final_obs_);
     v("final_mask", final_mask_);
     if (!shape_.prioritised) return;
+    v("priorities", tree_.leaves().first(tree_.leaves().size() / ring_ * slots));
     v("largest_priority", std::span<float>(&largest_priority_, 1));
   }
-  // After restoring: what is not visited follows from what is.
-  void restored() {
-    if (shape_.prioritised) tree_.rebuild();
-  }
+  // After restoring: computes what is not visited. Throws RunError if the priorities are none.
+  void restored();
 
  private:
   enum End : std::uint32_t { kRunning = 0, kTerminated = 1, kTruncated = 2 };
 
-  // What followed an action, in a word: the reward's bits; the priority's, or 0; the action, and two bits
-  // for the end.
+  // A discrete action (0 if actions are continuous) and what followed it, in a word: 32 bits of reward,
+  // 30 of action, 2 of end.
   struct Outcome {
     float reward;
     std::uint32_t action;
@@ -123,10 +122,9 @@ class Replay {
   static std::uint64_t pack(const Outcome& o) {
     return std::uint64_t{std::bit_cast<std::uint32_t>(o.reward)} << 32 | o.action << 2 | o.end;
   }
-  Outcome unpack(std::uint64_t word) const {
+  static Outcome unpack(std::uint64_t word) {
     const auto low = static_cast<std::uint32_t>(word);
-    return {std::bit_cast<float>(static_cast<std::uint32_t>(word >> 32)),
-            (low & action_and_end_) >> 2, low & 3};
+    return {std::bit_cast<float>(static_cast<std::uint32_t>(word >> 32)), low >> 2, low & 3};
   }
 
   std::int64_t stored_slots() const { return pushed_ < slots_ ? pushed_ : slots_; }
@@ -143,12 +141,13 @@ class Replay {
   // For one step the compiler drops the walk along the window.
   template <bool kOneStep>
   void sample_windows(int batches, int size, std::uint64_t seed, std::uint64_t first, double beta);
-  template <bool kOneStep, class Ask>
-  void each_line(std::int64_t place, Ask&& ask) const;
+  template <bool kOneStep, class Prefetch>
+  void prefetch_window(std::int64_t place, Prefetch&& prefetch) const;
   template <bool kOneStep>
   void draw_uniformly(Rng rng, std::span<std::int64_t> places) const;
   template <bool kOneStep>
   void gather(std::int64_t draws);
+  template <bool kOneStep>
   void draw_by_priority(std::uint64_t seed, std::uint64_t stream, std::int64_t drawn);
   void weigh(double beta);
 
@@ -160,23 +159,24 @@ class Replay {
   std::int64_t terminals_ = 0;                   // stored transitions that terminated
   float largest_priority_ = PriorityTree::kOne;  // given so far, in units of the tree
   int batch_size_ = 0;
-  std::int64_t sampled_at_ = 0;   // `pushed_` at the last sample
-  std::uint32_t action_and_end_;  // the bits that they have of an outcome
+  std::int64_t sampled_at_ = 0;  // `pushed_` at the last sample
   Arena arena_;
-  PriorityTree tree_;                   // over the outcomes, if prioritised
-  std::span<float> obs_;                // [ring, N, D]
-  std::span<std::uint8_t> mask_;        // [ring, N, A]
-  std::span<std::uint64_t> outcomes_;   // [ring, N]
-  std::span<float> final_obs_;          // [aside, N, D]
-  std::span<std::uint8_t> final_mask_;  // [aside, N, A]
-  std::span<double> powers_;            // [steps + 1] of gamma
+  PriorityTree tree_;                    // [ring, N] leaves, if prioritised
+  std::span<float> obs_;                 // [ring, N, D]
+  std::span<std::uint8_t> mask_;         // [ring, N, A]
+  std::span<std::uint64_t> outcomes_;    // [ring, N]
+  std::span<float> continuous_actions_;  // [ring, N, action_size]
+  std::span<float> final_obs_;           // [aside, N, D]
+  std::span<std::uint8_t> final_mask_;   // [aside, N, A]
+  std::span<double> powers_;             // [steps + 1] of gamma
   // What `sample` gathered, [draws, ...].
   std::span<std::int64_t> places_;  // slot * N + lane
-  std::span<float> batch_obs_, batch_next_obs_, batch_rewards_, batch_discounts_;
+  std::span<float> batch_obs_, batch_next_obs_, batch_rewards_, batch_discounts_,
+      batch_continuous_actions_;
   std::span<std::int32_t> batch_actions_;
   std::span<std::uint8_t> batch_mask_, batch_next_mask_;
   // Only if prioritised, [draws]. Floats are padded to whole vectors, so that no number is computed
-  // by another instruction, with other last bits, because of its place in the batch.
+  // by a different instruction, with different last bits, because of its place in the batch.
   std::span<std::uint64_t> random_;
   std::span<float> priorities_;  // in units of the tree
   std::span<float> batch_weights_;

@@ -1,6 +1,6 @@
-// Replay::sample: places first, whose cache lines are asked for early, into the second cache; then the
-// gather, which asks for them again shortly before it needs them. A processor drops requests when it has
-// more than a few dozen under way; one for a line that is there costs next to nothing.
+// Replay::sample: draws the places first and prefetches their cache lines into the second-level cache;
+// then gathers them, prefetching each again shortly before it is needed. A processor drops prefetches
+// when more than a few dozen are under way; one for a line that is there costs next to nothing.
 #include <algorithm>
 #include <cassert>
 #include <cstring>
@@ -13,7 +13,7 @@
 namespace hotloop {
 namespace {
 
-constexpr std::int64_t kAhead = 8;  // transitions between asking again and gathering
+constexpr std::int64_t kAhead = 8;  // transitions between the second prefetch and the gather
 
 // Rows are short: four floats at a time beats a call of memcpy.
 inline void copy_row(const float* from, std::int64_t count, float* to) {
@@ -24,17 +24,18 @@ inline void copy_row(const float* from, std::int64_t count, float* to) {
 
 }  // namespace
 
-// Calls ask(address) for the cache lines that the window of a transition will touch.
-template <bool kOneStep, class Ask>
-inline void Replay::each_line(std::int64_t place, Ask&& ask) const {
+// Prefetches the cache lines that the window of a transition will touch.
+template <bool kOneStep, class Prefetch>
+inline void Replay::prefetch_window(std::int64_t place, Prefetch&& prefetch) const {
   const std::int64_t n = shape_.lanes;
   const std::int64_t d = shape_.obs;
   const int steps = kOneStep ? 1 : shape_.steps;
   const float* row = obs_.data() + place * d;
-  ask(row);
-  ask(row + steps * n * d);
+  prefetch(row);
+  prefetch(row + steps * n * d);
   // A long window is read in order; its first words are enough to set it going.
-  for (int k = 0; k < std::min(steps, 8); ++k) ask(outcomes_.data() + place + k * n);
+  for (int k = 0; k < std::min(steps, 8); ++k) prefetch(outcomes_.data() + place + k * n);
+  if (shape_.action_size > 0) prefetch(continuous_actions_.data() + place * shape_.action_size);
 }
 
 template <bool kOneStep>
@@ -45,19 +46,18 @@ void Replay::draw_uniformly(Rng rng, std::span<std::int64_t> places) const {
   for (std::int64_t& place : places) {
     const std::int64_t at = first + rng.below(stored);
     place = at >= end ? at - end : at;
-    each_line<kOneStep>(place, ask_for_line_early);
+    prefetch_window<kOneStep>(place, prefetch_l2);
   }
 }
 
-// Fills the first `drawn` places; the others stand already.
+// Fills the first `drawn` places; the others are there already.
+template <bool kOneStep>
 void Replay::draw_by_priority(std::uint64_t seed, std::uint64_t stream, std::int64_t drawn) {
   for (std::int64_t i = drawn; i < batch_size_; ++i) priorities_[i] = tree_[places_[i]];
   const std::span<std::uint64_t> random = random_.first(drawn);
   random_words(seed, Purpose::replay, 0, stream, random);
-  const std::int64_t row = shape_.obs;
-  const std::int64_t bytes = row * static_cast<std::int64_t>(sizeof(float));
-  tree_.draw(random, places_, priorities_,
-             {{{obs_.data(), bytes}, {obs_.data() + shape_.steps * shape_.lanes * row, bytes}}});
+  tree_.draw(random, places_, priorities_);
+  for (std::int64_t i = 0; i < drawn; ++i) prefetch_window<kOneStep>(places_[i], prefetch_l2);
 }
 
 template <bool kOneStep>
@@ -65,6 +65,7 @@ void Replay::gather(std::int64_t draws) {
   const std::int64_t n = shape_.lanes;
   const std::int64_t d = shape_.obs;
   const std::int64_t a = shape_.actions;
+  const std::int64_t size = shape_.action_size;
   const std::int64_t oldest = pushed_ - stored_slots();
   const std::int64_t first = first_place();
   const std::int64_t end = ring_ * n;
@@ -73,7 +74,7 @@ void Replay::gather(std::int64_t draws) {
   const auto gamma = static_cast<float>(shape_.gamma);
 
   for (std::int64_t i = 0; i < draws; ++i) {
-    if (i + kAhead < draws) each_line<kOneStep>(places_[i + kAhead], ask_for_line);
+    if (i + kAhead < draws) prefetch_window<kOneStep>(places_[i + kAhead], prefetch);
     const std::int64_t start = places_[i];
     const Outcome taken = unpack(outcomes_[start]);
     Outcome last = taken;  // of the window
@@ -105,6 +106,9 @@ void Replay::gather(std::int64_t draws) {
     copy_row(obs_.data() + start * d, d, &batch_obs_[i * d]);
     copy_row(next_obs + next * d, d, &batch_next_obs_[i * d]);
     batch_actions_[i] = static_cast<std::int32_t>(taken.action);
+    if (size > 0) {
+      copy_row(&continuous_actions_[start * size], size, &batch_continuous_actions_[i * size]);
+    }
     batch_rewards_[i] = reward;
     batch_discounts_[i] = last.end == kTerminated ? 0.0f : discount;
     if (!shape_.masks) continue;
@@ -123,7 +127,7 @@ void Replay::sample_windows(int batches, int size, std::uint64_t seed, std::uint
     const std::span<std::int64_t> places = places_.subspan(std::int64_t{k} * size, size);
     for (std::int64_t i = drawn; i < size; ++i) places[i] = newest + i - drawn;
     if (shape_.prioritised) {
-      draw_by_priority(seed, first + k, drawn);
+      draw_by_priority<kOneStep>(seed, first + k, drawn);
       weigh(beta);
     } else {
       draw_uniformly<kOneStep>(Rng(seed, Purpose::replay, 0, first + k), places.first(drawn));

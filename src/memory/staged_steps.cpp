@@ -5,9 +5,11 @@
 
 namespace hotloop {
 
-StagedSteps::StagedSteps(int steps, int lanes, int obs, int mask) : most_(steps) {
+StagedSteps::StagedSteps(int steps, int lanes, int obs, int mask, int action_size)
+    : capacity_(steps) {
   const auto n = static_cast<std::size_t>(lanes);
-  actions_ = take<std::int32_t>(steps, n);
+  actions_ = take<std::int32_t>(steps, action_size > 0 ? 0 : n);
+  continuous_actions_ = take<float>(steps, n * action_size);
   rewards_ = take<float>(steps, n);
   terminated_ = take<std::uint8_t>(steps, n);
   truncated_ = take<std::uint8_t>(steps, n);
@@ -17,8 +19,9 @@ StagedSteps::StagedSteps(int steps, int lanes, int obs, int mask) : most_(steps)
   final_mask_ = take<std::uint8_t>(steps, n * mask);
 }
 
-double StagedSteps::bytes_per_transition(int obs, int mask) {
-  return sizeof(std::int32_t) + (1 + 2.0 * obs) * sizeof(float) + 2 + 2.0 * mask;
+double StagedSteps::bytes_per_transition(int obs, int mask, int action_size) {
+  const double action = action_size > 0 ? action_size * sizeof(float) : sizeof(std::int32_t);
+  return action + (1 + 2.0 * obs) * sizeof(float) + 2 + 2.0 * mask;
 }
 
 template <class T>
@@ -28,15 +31,16 @@ void StagedSteps::Field<T>::set(int step, std::span<const T> values) const {
 }
 
 void StagedSteps::add(const Transitions& t) {
-  assert(size_ < most_);
+  assert(size_ < capacity_);
   actions_.set(size_, t.actions);
+  continuous_actions_.set(size_, t.continuous_actions);
   rewards_.set(size_, t.rewards);
   terminated_.set(size_, t.terminated);
   truncated_.set(size_, t.truncated);
   next_obs_.set(size_, t.next_obs);
   next_mask_.set(size_, t.next_mask);
-  const bool is_cut = std::any_of(t.truncated.begin(), t.truncated.end(), [](auto x) { return x; });
-  if (is_cut) {  // only then are they read
+  const bool any_truncated = std::any_of(t.truncated.begin(), t.truncated.end(), [](auto x) { return x; });
+  if (any_truncated) {  // only then are they read
     final_obs_.set(size_, t.final_obs);
     final_mask_.set(size_, t.final_mask);
   }
@@ -51,7 +55,8 @@ Transitions StagedSteps::operator[](int step) const {
           .next_obs = next_obs_.at(step),
           .next_mask = next_mask_.at(step),
           .final_obs = final_obs_.at(step),
-          .final_mask = final_mask_.at(step)};
+          .final_mask = final_mask_.at(step),
+          .continuous_actions = continuous_actions_.at(step)};
 }
 
 }  // namespace hotloop

@@ -1,5 +1,5 @@
-// Vector steps that wait to be remembered: copies of what the environments gave, in their order, for
-// training that collects while it learns from a memory that must not change meanwhile.
+// Vector steps that wait to be stored: copies of what the environments gave, in order, for training that
+// collects while it learns from a memory that must not change meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,12 @@ namespace hotloop {
 
 class StagedSteps {
  public:
-  StagedSteps(int steps, int lanes, int obs, int mask);  // mask = actions per row of masks, or 0
-  static double bytes_per_transition(int obs, int mask);
+  // mask = actions per row of masks, or 0; action_size = floats per continuous action, 0 = discrete
+  StagedSteps(int steps, int lanes, int obs, int mask, int action_size);
+  static double bytes_per_transition(int obs, int mask, int action_size);
 
   void clear() { size_ = 0; }
-  void add(const Transitions& step);  // its actions are numbered; parts of rewards are left out
+  void add(const Transitions& step);  // parts of rewards are left out
   int size() const { return size_; }
   Transitions operator[](int step) const;
 
@@ -25,7 +26,7 @@ class StagedSteps {
   template <class T>
   struct Field {
     std::span<T> all;       // [steps, width]
-    std::size_t width = 0;  // of a vector step; 0 = there is no such field
+    std::size_t width = 0;  // per vector step; 0 = there is no such field
     std::span<T> at(int step) const { return all.subspan(step * width, width); }
     void set(int step, std::span<const T> values) const;
   };
@@ -36,9 +37,9 @@ class StagedSteps {
 
   Arena arena_;
   Field<std::int32_t> actions_;
-  Field<float> rewards_, next_obs_, final_obs_;
+  Field<float> continuous_actions_, rewards_, next_obs_, final_obs_;
   Field<std::uint8_t> terminated_, truncated_, next_mask_, final_mask_;
-  int most_;
+  int capacity_;
   int size_ = 0;
 };
 

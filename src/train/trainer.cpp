@@ -32,7 +32,8 @@ struct Trainer::Pipeline {
   Pipeline(const TrainSpec& spec, const EnvSpec& env, bool masks)
       : pair(std::min(2, spec.run.threads)),
         learners(std::max(1, spec.run.threads - 1)),
-        staged(static_cast<int>(round_length(spec)), spec.envs, env.obs, masks ? env.actions : 0) {
+        staged(static_cast<int>(round_length(spec)), spec.envs, env.obs, masks ? env.actions : 0,
+               env.action_size) {
     counters.reserve(round_length(spec));
   }
 

@@ -122,7 +122,8 @@ inline Transitions latest_transitions(const BatchEnv& env, const Actions& action
           .next_mask = env.mask(),
           .final_obs = env.final_obs(),
           .final_mask = env.final_mask(),
-          .reward_parts = env.reward_parts()};
+          .reward_parts = env.reward_parts(),
+          .continuous_actions = actions.continuous};
 }
 
 }  // namespace hotloop

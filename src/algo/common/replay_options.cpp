@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <hotloop/error.hpp>
 
 #include "algo/common/algorithm.hpp"
 #include "memory/staged_steps.hpp"
@@ -128,19 +127,12 @@ void check_replay(const ReplayOptions& r, int n_step, const AgentSpec& spec,
   violations.check_schedule("replay.beta", r.beta);
 }
 
-void check_priorities(const ReplayOptions& r, std::string_view env, const EnvSpec& spec) {
-  if (!r.prioritised || spec.actions <= Replay::kMostActionsByPriority) return;
-  throw UsageError(fmt::format(
-      "replay.prioritised: {} has {} actions, but a transition stored by priority has room for the "
-      "number of one among {} at most; uniform replay takes any",
-      env, spec.actions, Replay::kMostActionsByPriority));
-}
-
 ReplayShape replay_shape(const ReplayOptions& r, int n_step, bool truncation_ends,
                          const AgentSpec& spec, const WorldFacts& world) {
   return {.lanes = spec.envs,
           .obs = world.spec.obs,
           .actions = world.spec.actions,
+          .action_size = world.spec.action_size,
           .masks = world.masks,
           .max_steps = truncation_ends ? 0 : world.steps_between_truncations,
           .capacity = r.capacity,
@@ -155,7 +147,7 @@ ReplayShape replay_shape(const ReplayOptions& r, int n_step, bool truncation_end
 double replay_bytes(const ReplayShape& shape, const AgentSpec& spec) {
   const double staged =
       spec.learn.pipelined
-          ? StagedSteps::bytes_per_transition(shape.obs, shape.masks ? shape.actions : 0)
+          ? StagedSteps::bytes_per_transition(shape.obs, shape.masks ? shape.actions : 0, shape.action_size)
           : 0;
   return Replay::bytes_per_transition(shape) * static_cast<double>(shape.capacity) +
          staged * static_cast<double>(spec.learn.train_every);

@@ -26,8 +26,6 @@ Keys replay_keys(ReplayOptions& options);
 Keys replay_learning_keys(AgentSpec& spec);
 void check_replay(const ReplayOptions& options, int n_step, const AgentSpec& spec,
                   Violations& violations);
-// Throws UsageError if transitions of this environment cannot be stored by priority.
-void check_priorities(const ReplayOptions& options, std::string_view env, const EnvSpec& spec);
 
 ReplayShape replay_shape(const ReplayOptions& options, int n_step, bool truncation_ends,
                          const AgentSpec& spec, const WorldFacts& world);

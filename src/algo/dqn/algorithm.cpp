@@ -183,11 +183,6 @@ class DqnAlgorithm final : public Algorithm {
     check_exploration(o.explore, spec, violations);
   }
 
-  void check_world(const AgentSpec& spec, std::string_view env,
-                   const WorldFacts& world) const override {
-    check_priorities(own(spec).replay, env, world.spec);
-  }
-
   std::string describe(const AgentSpec& spec) const override {
     const DqnOptions& o = own(spec);
     std::string text;

@@ -181,7 +181,7 @@ TEST(Plugin, FactsThatMakeNoSenseAreRefused) {
   };
   EXPECT_EQ(refusal([](hotloop_world&) {}), "");
   EXPECT_HAS(refusal([](hotloop_world& w) { w.obs = 0; }), "lib.so: environment counter: obs is 0");
-  EXPECT_HAS(refusal([](hotloop_world& w) { w.actions = 0; }), 
+  EXPECT_HAS(refusal([](hotloop_world& w) { w.actions = 0; }),
              "action_size is 0; allowed: 1 to 64");
   EXPECT_HAS(refusal([](hotloop_world& w) { w.actions = 0, w.action_size = 65; }),
              "lib.so: environment counter: action_size is 65; allowed: 1 to 64");
