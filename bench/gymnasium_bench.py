@@ -19,9 +19,8 @@ import tempfile
 import time
 
 import gymnasium
-import numpy as np
-
 import hotloop
+import numpy as np
 
 
 def bare(id: str, count: int, vector_steps: int) -> float:

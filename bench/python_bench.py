@@ -17,9 +17,8 @@ import statistics
 import time
 
 import gymnasium
-import numpy as np
-
 import hotloop
+import numpy as np
 
 
 def cpu_name() -> str:

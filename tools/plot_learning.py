@@ -5,12 +5,23 @@ Reads metrics.jsonl; needs nothing but Python. The picture of the README is made
   ./hotloop train cartpole_dqn --seeds 10 --set run.log_every=1000 --out runs/readme
   tools/plot_learning.py runs/readme/cartpole_dqn-* > docs/learning.svg
 """
+
 import json
 import sys
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 340, 58, 16, 40, 48
-COLOURS = ["#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd",
-           "#8c564b", "#e377c2", "#7f7f7f", "#bcbd22", "#17becf"]
+COLOURS = [
+    "#1f77b4",
+    "#ff7f0e",
+    "#2ca02c",
+    "#d62728",
+    "#9467bd",
+    "#8c564b",
+    "#e377c2",
+    "#7f7f7f",
+    "#bcbd22",
+    "#17becf",
+]
 
 
 def read(folder):
@@ -22,7 +33,7 @@ def read(folder):
 
 def ticks(top):
     """About five round numbers from 0 to top."""
-    step = next(m * 10 ** e for e in range(-4, 9) for m in (1, 2, 5) if top / (m * 10 ** e) <= 6)
+    step = next(m * 10**e for e in range(-4, 9) for m in (1, 2, 5) if top / (m * 10**e) <= 6)
     return [i * step for i in range(int(top / step) + 1)]
 
 
@@ -33,18 +44,26 @@ def main(folders):
     x = lambda s: LEFT + s / right * (WIDTH - LEFT - RIGHT)
     y = lambda r: HEIGHT - BOTTOM - r / top * (HEIGHT - TOP - BOTTOM)
     name = folders[0].rstrip("/").split("/")[-1].rsplit("-", 1)[0]
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
-           f'font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>',
-           f'<text x="{LEFT}" y="22" font-size="15">{name}: greedy return over 100 episodes, '
-           f'{len(runs)} seeds, one thread</text>']
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        f'font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>',
+        f'<text x="{LEFT}" y="22" font-size="15">{name}: greedy return over 100 episodes, '
+        f"{len(runs)} seeds, one thread</text>",
+    ]
     for s in ticks(right):
-        out.append(f'<line x1="{x(s):.1f}" x2="{x(s):.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}" stroke="#eee"/>'
-                   f'<text x="{x(s):.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{s:g}</text>')
+        out.append(
+            f'<line x1="{x(s):.1f}" x2="{x(s):.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}" stroke="#eee"/>'
+            f'<text x="{x(s):.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{s:g}</text>'
+        )
     for r in ticks(top):
-        out.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(r):.1f}" y2="{y(r):.1f}" stroke="#eee"/>'
-                   f'<text x="{LEFT - 8}" y="{y(r) + 4:.1f}" text-anchor="end">{r:g}</text>')
-    out.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 10}" text-anchor="middle">'
-               'seconds of wall time, evaluation included</text>')
+        out.append(
+            f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(r):.1f}" y2="{y(r):.1f}" stroke="#eee"/>'
+            f'<text x="{LEFT - 8}" y="{y(r) + 4:.1f}" text-anchor="end">{r:g}</text>'
+        )
+    out.append(
+        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 10}" text-anchor="middle">'
+        "seconds of wall time, evaluation included</text>"
+    )
     for i, run in enumerate(runs):
         line = " ".join(f"{x(s):.1f},{y(r):.1f}" for s, r in run)
         colour = COLOURS[i % len(COLOURS)]

@@ -105,7 +105,12 @@ def hotloop(task: str, seed: int, env=None) -> dict:
     own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cartpole_ppo_zoo.yaml")
     with tempfile.TemporaryDirectory() as out:
         run = engine.train(
-            SPECS.get(task, own), env=env, seed=seed, steps=STEPS[task], out=out, progress=False,
+            SPECS.get(task, own),
+            env=env,
+            seed=seed,
+            steps=STEPS[task],
+            out=out,
+            progress=False,
             evaluation={"every": 0, "episodes": 1},
         )
         shares = run.result["time"]

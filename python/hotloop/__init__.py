@@ -1,9 +1,9 @@
 """hotloop: a reinforcement-learning trainer whose hot loop contains nothing but the maths.
 
-    import hotloop
-    run = hotloop.train("cartpole_dqn", seed=1)
-    print(run.evaluate(100).mean)
-    action = run.agent.act(observation)
+import hotloop
+run = hotloop.train("cartpole_dqn", seed=1)
+print(run.evaluate(100).mean)
+action = run.agent.act(observation)
 """
 
 import importlib.util

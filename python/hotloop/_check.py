@@ -44,7 +44,13 @@ def check(env: Any, steps: int = 1000) -> Report:
         warnings.simplefilter("ignore")  # they were heard already
         play = _Play(make, steps)
     problems = list(dict.fromkeys([*_ask_training(make, name), *play.problems()]))
-    values = {"env": name, "problems": problems, "gymnasium": said, "steps": play.steps, "episodes": len(play.lengths)}
+    values = {
+        "env": name,
+        "problems": problems,
+        "gymnasium": said,
+        "steps": play.steps,
+        "episodes": len(play.lengths),
+    }
     count = {0: "nothing found", 1: "1 problem"}.get(len(problems), f"{len(problems)} problems")
     lines = [f"{name}: {play.summary()}: {count}", *(f"  - {text}" for text in problems)]
     if said:
@@ -71,7 +77,9 @@ def _sentence(error: Exception) -> str:
 
 def _ask_gymnasium(make: Callable[[], Any]) -> list[str]:
     said = _heard(lambda: check_env(make(), skip_render_check=True))
-    return [text for text in said if "different from the unwrapped version" not in text]  # it plays as it is made
+    return [
+        text for text in said if "different from the unwrapped version" not in text
+    ]  # it plays as it is made
 
 
 def _ask_training(make: Callable[[], Any], name: str) -> list[str]:
@@ -95,8 +103,11 @@ class _Play:
             self._play(env, steps)
             limit = getattr(env.spec, "max_episode_steps", None)
             if not self.lengths and (limit is None or limit <= steps):
-                self._find("ends", f"no episode ended within {steps} steps of random play; give it a limit, such as "
-                           "gymnasium.wrappers.TimeLimit(env, max_episode_steps=...)")
+                self._find(
+                    "ends",
+                    f"no episode ended within {steps} steps of random play; give it a limit, such as "
+                    "gymnasium.wrappers.TimeLimit(env, max_episode_steps=...)",
+                )
             for what, again in (("the same environment", env), ("a new one", make())):
                 self._repeat(again, what)
                 again.close()
@@ -163,14 +174,18 @@ class _Play:
         elif isinstance(space, spaces.Box):
             self._look_at_box(space, np.asarray(value), what)
         elif not space.contains(value):
-            self._find(f"outside:{what}", f"{what}: {value!r} at step {self.steps}, which is not in its {space}")
+            self._find(
+                f"outside:{what}", f"{what}: {value!r} at step {self.steps}, which is not in its {space}"
+            )
 
     def _look_at_box(self, space: Any, array: np.ndarray, what: str) -> None:
         if array.shape != space.shape:
             return self._find(f"shape:{what}", f"{what}: shape {array.shape}; its Box has {space.shape}")
         if not np.can_cast(array.dtype, space.dtype, "same_kind"):
             example = array.reshape(-1)[0] if array.size else array
-            self._find(f"dtype:{what}", f"{what}: {array.dtype}, such as {example}, in a Box of {space.dtype}")
+            self._find(
+                f"dtype:{what}", f"{what}: {array.dtype}, such as {example}, in a Box of {space.dtype}"
+            )
         for kind, bad in (
             ("not finite", ~np.isfinite(array)),
             ("below its low", array < space.low),

@@ -61,9 +61,13 @@ class _Driver:
         told = info.get("action_mask")
         if self._mask is None:
             if self._numbered and told is not None:
-                raise UsageError("info has an action_mask, which the first reset did not have; give one there too")
+                raise UsageError(
+                    "info has an action_mask, which the first reset did not have; give one there too"
+                )
         elif told is None:
-            raise UsageError(f"row {row}: info has no action_mask, which it had before; give one at every step")
+            raise UsageError(
+                f"row {row}: info has no action_mask, which it had before; give one at every step"
+            )
         else:
             self._mask[row] = _mask(told, self._mask.shape[1], row)
 
@@ -122,7 +126,9 @@ def number_of(reward: Any) -> Any:
     if array.ndim == 0 and array.dtype.kind in "fiub":
         return array.item()
     found = f"an array of shape {array.shape}" if isinstance(reward, np.ndarray) else repr(reward)
-    raise UsageError(f"env: step returned the reward {found}; Gymnasium's interface asks for one number, a float")
+    raise UsageError(
+        f"env: step returned the reward {found}; Gymnasium's interface asks for one number, a float"
+    )
 
 
 in_use: Any = weakref.WeakSet()  # environments that a driver steps
@@ -212,7 +218,9 @@ class VectorDriver(_Driver):
             raise UsageError("env: another run is training on this vector environment")
         self.env = env
         if count != env.num_envs:
-            raise UsageError(f"env: a vector environment of {env.num_envs} rows; the spec wants envs: {count}")
+            raise UsageError(
+                f"env: a vector environment of {env.num_envs} rows; the spec wants envs: {count}"
+            )
         super().__init__(env.single_observation_space, env.single_action_space)
         mode = autoreset_mode(env)
         self._same_step = mode == "SAME_STEP"
@@ -264,7 +272,9 @@ class VectorDriver(_Driver):
         for row in np.flatnonzero(ended):
             final = infos["final_obs"][row] if self._same_step else self._row_of(obs, row)
             self._write(self._final_obs[row], final)
-            self._show_final_mask(row, _row_info(infos.get("final_info", {}) if self._same_step else infos, row))
+            self._show_final_mask(
+                row, _row_info(infos.get("final_info", {}) if self._same_step else infos, row)
+            )
         self._show(obs, infos, range(len(self._obs)) if self._same_step else np.flatnonzero(~ended))
         if not self._same_step:
             seeds = [int(seed) if over else None for seed, over in zip(self._seeds, ended)]
@@ -295,7 +305,12 @@ def _row_info(infos: dict[str, Any], row: int) -> dict[str, Any]:
 def autoreset_mode(env: Any) -> str:
     """NEXT_STEP, SAME_STEP or DISABLED; NEXT_STEP, by Gymnasium's rules, if the environment does not say."""
     mode = env.metadata.get("autoreset_mode", "NEXT_STEP")
-    return str(getattr(mode, "name", mode)).upper().replace("NEXTSTEP", "NEXT_STEP").replace("SAMESTEP", "SAME_STEP")
+    return (
+        str(getattr(mode, "name", mode))
+        .upper()
+        .replace("NEXTSTEP", "NEXT_STEP")
+        .replace("SAMESTEP", "SAME_STEP")
+    )
 
 
 def takes_reset_mask(env: Any) -> bool:

@@ -50,8 +50,12 @@ def _encode_one_hots(part: Mapping[str, Any], array: np.ndarray, what: str) -> t
     index = array.reshape(-1, n.size) - start.reshape(-1)
     n = n.reshape(-1)
     if index.size and (index.min() < 0 or (index >= n).any()):
-        raise UsageError(f"{what}: a number outside its space, which has {start.tolist()} to {(start + part['n'] - 1).tolist()}")
-    return np.concatenate([np.eye(n[i], dtype=np.float32)[index[:, i]] for i in range(n.size)], axis=1), single
+        raise UsageError(
+            f"{what}: a number outside its space, which has {start.tolist()} to {(start + part['n'] - 1).tolist()}"
+        )
+    return np.concatenate(
+        [np.eye(n[i], dtype=np.float32)[index[:, i]] for i in range(n.size)], axis=1
+    ), single
 
 
 def _encode_part(part: Mapping[str, Any], value: Any, what: str) -> tuple[np.ndarray, bool]:
@@ -63,7 +67,9 @@ def _encode_part(part: Mapping[str, Any], value: Any, what: str) -> tuple[np.nda
         return _encode_one_hots(part, array, what)
     if part["kind"] == "one_hot":
         if array.ndim > 1 or array.dtype.kind not in "iu":
-            raise UsageError(f"{what}: shape {array.shape} of {array.dtype}; allowed: an integer, or [N] of them")
+            raise UsageError(
+                f"{what}: shape {array.shape} of {array.dtype}; allowed: an integer, or [N] of them"
+            )
         index = np.atleast_1d(array) - part["start"]
         if index.size and (index.min() < 0 or index.max() >= part["n"]):
             low = part["start"]

@@ -20,7 +20,9 @@ class Interrupted(KeyboardInterrupt):
 
     def __init__(self, run: Run, again: str = "") -> None:
         """again: further arguments that ``resume`` needs in another process."""
-        super().__init__(f"stopped; everything is saved. Continue with: hotloop.resume({run.folder!r}{again})")
+        super().__init__(
+            f"stopped; everything is saved. Continue with: hotloop.resume({run.folder!r}{again})"
+        )
         self.run, self._again = run, again
 
     def __reduce__(self) -> tuple[type, tuple[Run, str]]:  # for pickle: other than its message is needed

@@ -126,7 +126,9 @@ class Observations:
                 raise UsageError(f"observation: {len(value)} parts; expected {len(writers)}")
             for key, where, write in writers:
                 if is_dict and key not in value:
-                    raise UsageError(f"observation: there is no part {key!r}; found {', '.join(map(str, value))}")
+                    raise UsageError(
+                        f"observation: there is no part {key!r}; found {', '.join(map(str, value))}"
+                    )
                 write(row[where], value[key])
 
         self.write = write_parts

@@ -50,9 +50,7 @@ def train(
     asked = request(spec, env, eval_env, overrides, steps=steps, seed=seed)
     hooks = _Hooks(callback, progress)
     result, stopped = hooks.drive(
-        lambda: _hotloop.train(
-            asked, parent, hooks.progress, hooks.warning, hooks.row, on_main_thread()
-        )
+        lambda: _hotloop.train(asked, parent, hooks.progress, hooks.warning, hooks.row, on_main_thread())
     )
     return _finish(result, stopped)
 

@@ -124,9 +124,7 @@ class HotloopVectorEnv(VectorEnv):
         self._add_masks(infos)
         return buffers[0], infos
 
-    def step(
-        self, actions: Any
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         if not self._begun:
             raise UsageError("step before reset: call reset() first")
         buffers = self._buffers.take()

@@ -30,7 +30,10 @@ def _check_made(env: Any, name: str) -> Any:
     raise UsageError(f"env: {name} made a {type(env).__name__}; expected a gymnasium.Env")
 
 
-_NORMALISERS = {"NormalizeObservation": "obs", "NormalizeReward": "rewards"}  # and their cures: algo.normalise.*
+_NORMALISERS = {
+    "NormalizeObservation": "obs",
+    "NormalizeReward": "rewards",
+}  # and their cures: algo.normalise.*
 
 
 def _warn_of_statistics(*envs: Any) -> None:
@@ -59,7 +62,9 @@ def facts_of(make: Callable[[], Any], name: str, vector: Any = None) -> dict[str
         actions = action_facts(env.action_space)
         told = seeded_reset(env, 0)
         if not (isinstance(told, tuple) and len(told) == 2 and isinstance(told[1], dict)):
-            raise UsageError(f"env: reset of {name} returned a {type(told).__name__}; expected (observation, info)")
+            raise UsageError(
+                f"env: reset of {name} returned a {type(told).__name__}; expected (observation, info)"
+            )
         info = told[1]
         threshold = getattr(env.spec, "reward_threshold", None)
         notes = {
@@ -95,7 +100,9 @@ def maker(env: EnvLike) -> tuple[str, Callable[[], Any]]:
 
         ids = [id for id, world in IDS.items() if world == env]
         instead = f"{ids[0]!r}, the same one in Gymnasium" if ids else "a Gymnasium id or a function"
-        raise UsageError(f"env: {env} is one of hotloop's environments, and a Python environment is needed: {instead}")
+        raise UsageError(
+            f"env: {env} is one of hotloop's environments, and a Python environment is needed: {instead}"
+        )
     if isinstance(env, str):
         module, colon, known_as = env.rpartition(":")
         try:

@@ -222,10 +222,9 @@ void bind_agent(nb::module_& m) {
       .def_prop_ro("path", [](const Agent& a) { return a.saved().path; })
       .def_prop_ro("spec", [](const Agent& a) { return to_yaml(a.saved().model.spec); })
       .def_prop_ro("env", [](const Agent& a) { return a.saved().model.spec.env; })
-      .def_prop_ro("algorithm",
-                   [](const Agent& a) {
-                     return std::string(a.saved().model.spec.algorithm->name());
-                   })
+      .def_prop_ro(
+          "algorithm",
+          [](const Agent& a) { return std::string(a.saved().model.spec.algorithm->name()); })
       .def_prop_ro("env_steps", [](const Agent& a) { return a.saved().model.env_steps; })
       .def_prop_ro("greedy_return", [](const Agent& a) { return a.saved().model.greedy_return; })
       .def_prop_ro("env_facts", [](const Agent& a) { return a.saved().model.env_facts; })

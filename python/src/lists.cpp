@@ -9,8 +9,8 @@
 #include "algo/common/algorithm.hpp"
 #include "bindings.hpp"
 #include "env/registry.hpp"
-#include "spec/spec.hpp"
 #include "spec/keys.hpp"
+#include "spec/spec.hpp"
 
 namespace hotloop::python {
 namespace {

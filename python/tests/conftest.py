@@ -1,9 +1,8 @@
 """What the tests share: a small trained run of each kind of agent."""
 
+import hotloop
 import numpy as np
 import pytest
-
-import hotloop
 
 
 @pytest.fixture(scope="session")
@@ -11,9 +10,7 @@ def value_run(tmp_path_factory):
     """CartPole by dqn, long enough to know something."""
     out = tmp_path_factory.mktemp("runs")
     evaluation = {"every": 2000, "stop_when_solved": False}
-    return hotloop.train(
-        "cartpole_dqn", steps=6000, seed=1, progress=False, out=out, evaluation=evaluation
-    )
+    return hotloop.train("cartpole_dqn", steps=6000, seed=1, progress=False, out=out, evaluation=evaluation)
 
 
 @pytest.fixture(scope="session")

@@ -6,10 +6,9 @@ import threading
 from pathlib import Path
 
 import gymnasium
+import hotloop
 import numpy as np
 import pytest
-
-import hotloop
 
 
 def layers_of(agent):
@@ -97,7 +96,13 @@ def test_masks(value_run, policy_run, rng):
 
 
 def test_agents_of_masked_worlds_ask_for_the_mask(tmp_path):
-    settings = {"steps": 2_048, "progress": False, "out": tmp_path, "env.mask": "on", "evaluation.episodes": 2}
+    settings = {
+        "steps": 2_048,
+        "progress": False,
+        "out": tmp_path,
+        "env.mask": "on",
+        "evaluation.episodes": 2,
+    }
     run = hotloop.train("ppo", env="sfc", **settings)
     obs = np.zeros(run.agent.inputs)
     for ask in (run.agent.act, run.agent.distribution):
@@ -119,9 +124,7 @@ def test_draws_follow_the_distribution(policy_run):
     assert drawn.mean() == pytest.approx(p[1], abs=5 * (0.25 / 20_000) ** 0.5)
     assert np.array_equal(drawn, agent.act(obs, deterministic=False, seed=3))
     assert not np.array_equal(drawn, agent.act(obs, deterministic=False, seed=4))
-    assert not np.array_equal(
-        agent.act(obs, deterministic=False), agent.act(obs, deterministic=False)
-    )
+    assert not np.array_equal(agent.act(obs, deterministic=False), agent.act(obs, deterministic=False))
 
 
 def test_draws_of_a_box(box_run):

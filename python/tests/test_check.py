@@ -66,7 +66,9 @@ def test_gymnasiums_own_checker_is_heard():
 
 
 LOW = spaces.Box(np.array([-20, 0], np.float32), np.array([20, 5], np.float32))
-NAN_LATER = stepping(lambda self, obs, *rest: (np.array([np.nan, 1], np.float32) if self.steps == 3 else obs, *rest))
+NAN_LATER = stepping(
+    lambda self, obs, *rest: (np.array([np.nan, 1], np.float32) if self.steps == 3 else obs, *rest)
+)
 BYTES = change(
     observation_space=spaces.Box(0, 255, (2,), np.uint8), look=lambda self: np.array([0.5, 7 - self.steps])
 )
@@ -78,11 +80,20 @@ BYTES = change(
         (change(observation_space=LOW), r"observation\[1\]: 7.0 at step 0, above its high 5.0"),
         (NAN_LATER, r"observation\[0\]: nan at step 3, not finite"),
         (BYTES, "observation: float64, such as 0.5, in a Box of uint8"),
-        (stepping(lambda self, obs, reward, *rest: (obs, np.inf, *rest)), "reward: inf at step 1, which is no finite"),
-        (stepping(lambda self, obs, reward, *rest: (obs, None, *rest)), "the reward None; .* asks for one number"),
+        (
+            stepping(lambda self, obs, reward, *rest: (obs, np.inf, *rest)),
+            "reward: inf at step 1, which is no finite",
+        ),
+        (
+            stepping(lambda self, obs, reward, *rest: (obs, None, *rest)),
+            "the reward None; .* asks for one number",
+        ),
         (stepping(lambda self, *told: told[:4]), "step returned 4 values; .* asks for five"),
         (change(reset=lambda self: Sound.reset(self)), "reset of Changed takes no seed"),
-        (stepping(lambda self, obs, reward, *ends: (obs, reward, False, False, {})), "no episode ended within 200"),
+        (
+            stepping(lambda self, obs, reward, *ends: (obs, reward, False, False, {})),
+            "no episode ended within 200",
+        ),
         (
             stepping(lambda self, obs, reward, *rest: (obs, np.random.random(), *rest)),
             "the same seed and actions gave another reward after 1 steps, in the same environment",
@@ -120,7 +131,9 @@ def test_masks_are_obeyed():
 def test_what_cannot_be_checked():
     with pytest.raises(hotloop.UsageError, match="a vector environment; check what it is made of"):
         hotloop.check(SyncVectorEnv([Sound]))
-    with pytest.raises(hotloop.UsageError, match="cartpole is one of hotloop's environments.*'hotloop/CartPole-v1'"):
+    with pytest.raises(
+        hotloop.UsageError, match="cartpole is one of hotloop's environments.*'hotloop/CartPole-v1'"
+    ):
         hotloop.check("cartpole")
     with pytest.raises(hotloop.UsageError, match="steps is 0"):
         hotloop.check(Sound, 0)

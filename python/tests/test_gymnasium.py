@@ -1,14 +1,12 @@
 """The engine's environments in Gymnasium."""
 
 import gymnasium
+import hotloop
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-
-import hotloop
 from hotloop._register import IDS
-
 
 
 @pytest.mark.parametrize("id", IDS)

@@ -11,10 +11,9 @@ import threading
 import time
 from pathlib import Path
 
+import hotloop
 import numpy as np
 import pytest
-
-import hotloop
 
 QUICK = {"steps": 3000, "seed": 1, "progress": False}
 
@@ -41,9 +40,7 @@ def test_metrics_are_columns(value_run):
 
 
 def test_the_same_seed_gives_the_same_bits(tmp_path):
-    hashes = {
-        hotloop.train("cartpole_dqn", out=tmp_path, **QUICK).result["params_hash"] for _ in range(2)
-    }
+    hashes = {hotloop.train("cartpole_dqn", out=tmp_path, **QUICK).result["params_hash"] for _ in range(2)}
     assert len(hashes) == 1
     other = hotloop.train("cartpole_dqn", out=tmp_path, **{**QUICK, "seed": 2})
     assert other.result["params_hash"] not in hashes
@@ -67,7 +64,10 @@ def test_overrides_nested_and_dotted(tmp_path):
     assert "batch: 16" in nested.spec
 
 
-BRANCHES = {"p": {"from": "pole", "layers": ["dense 16"]}, "all": {"from": ["p", "cart"], "layers": ["concat"]}}
+BRANCHES = {
+    "p": {"from": "pole", "layers": ["dense 16"]},
+    "all": {"from": ["p", "cart"], "layers": ["concat"]},
+}
 
 
 @pytest.mark.parametrize("given", [{"net": {"branches": BRANCHES}}, {"net.branches": BRANCHES}])
@@ -79,9 +79,13 @@ def test_branches_are_a_value(tmp_path, given):
 
 def test_a_schedule_takes_the_place_of_a_constant(tmp_path):
     rate = {"kind": "linear", "from": 1e-3, "to": 1e-4, "over": 1000}
-    run = hotloop.train("ppo", env="cartpole", steps=4_096, out=tmp_path, progress=False, optimiser={"learning_rate": rate})
+    run = hotloop.train(
+        "ppo", env="cartpole", steps=4_096, out=tmp_path, progress=False, optimiser={"learning_rate": rate}
+    )
     assert run.metrics["learning_rate"][-1] == pytest.approx(1e-4)
-    run = hotloop.train("cartpole_dqn", out=tmp_path, algo={"epsilon": {"to": 0.25}}, **QUICK)  # a part of one
+    run = hotloop.train(
+        "cartpole_dqn", out=tmp_path, algo={"epsilon": {"to": 0.25}}, **QUICK
+    )  # a part of one
     assert "to: 0.25, over: 4000" in run.spec
 
 
@@ -123,11 +127,17 @@ def test_another_environment_of_the_engine(tmp_path):
         ({"seed": -1}, ["run.seed", "-1"]),
         ({"callback": 3}, ["callback", "int"]),
         ({"env": "cartpol"}, ["cartpol", "did you mean cartpole"]),
-        ({"spec": "sac", "env": "pendulum"}, ["sac is unknown\nalgorithms: dqn, pqn, sarsa, ppo\nready-made"]),
+        (
+            {"spec": "sac", "env": "pendulum"},
+            ["sac is unknown\nalgorithms: dqn, pqn, sarsa, ppo\nready-made"],
+        ),
         ({"spec": "a2c"}, ["a2c is unknown", "\nalgorithms: dqn"]),
         (
             {"env": "Pendulum-v1", "env.g": 2.5},
-            ["env.g: a Python environment gets its options where it is made", "env=lambda: gymnasium.make('Pendulum-v1', g=2.5)"],
+            [
+                "env.g: a Python environment gets its options where it is made",
+                "env=lambda: gymnasium.make('Pendulum-v1', g=2.5)",
+            ],
         ),
         ({"env": "Pendulum-v1", "env.options": {"on": True}}, ["env.options.on", "'Pendulum-v1', on=True)"]),
     ],
@@ -237,8 +247,9 @@ def test_the_interpreter_lock_is_released(tmp_path):
     thread.start()
     try:
         before, start = counted[0], time.monotonic()
-        hotloop.train("cartpole_dqn", steps=30_000, progress=False, out=tmp_path,
-                      evaluation={"stop_when_solved": False})
+        hotloop.train(
+            "cartpole_dqn", steps=30_000, progress=False, out=tmp_path, evaluation={"stop_when_solved": False}
+        )
         elapsed, during = time.monotonic() - start, counted[0] - before
     finally:
         done.set()
@@ -270,14 +281,30 @@ def test_progress_is_plain_lines_away_from_a_terminal():
     assert [short_number(v) for v in (12345.6, 0.5, math.nan, 2e6)] == ["12.3k", "0.5", "-", "2M"]
     stream = io.StringIO()
     progress = Progress(stream)
-    state = dict(env_steps=500, updates=100, episodes=3, share=0.25, seconds=2.0,
-                 exploring_return=20.0, greedy_return=math.nan, python_share=0.4)
+    state = dict(
+        env_steps=500,
+        updates=100,
+        episodes=3,
+        share=0.25,
+        seconds=2.0,
+        exploring_return=20.0,
+        greedy_return=math.nan,
+        python_share=0.4,
+    )
     progress._next_line = 0
     progress(state)
     text = stream.getvalue()
     assert text.endswith("\n") and "\r" not in text
-    for word in ("25%", "500 steps", "return 20", "greedy -", "250 steps/s", "50 updates/s",
-                 "6 s left", "40% in Python"):
+    for word in (
+        "25%",
+        "500 steps",
+        "return 20",
+        "greedy -",
+        "250 steps/s",
+        "50 updates/s",
+        "6 s left",
+        "40% in Python",
+    ):
         assert word in text
     assert "Python" not in progress.text({**state, "python_share": 0.005})
 
@@ -290,10 +317,13 @@ def test_progress_is_shown_in_place_on_a_terminal(tmp_path):
     except OSError as error:  # a bare container without /dev/pts
         pytest.skip(f"no terminal to be had: {error}")
     child = subprocess.Popen(
-        [sys.executable, "-c",
-         "import hotloop, sys; hotloop.train('cartpole_dqn', steps=200000, out=sys.argv[1],"
-         "evaluation={'stop_when_solved': False})",
-         str(tmp_path)],
+        [
+            sys.executable,
+            "-c",
+            "import hotloop, sys; hotloop.train('cartpole_dqn', steps=200000, out=sys.argv[1],"
+            "evaluation={'stop_when_solved': False})",
+            str(tmp_path),
+        ],
         stderr=follower,
     )
     os.close(follower)

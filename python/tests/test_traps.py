@@ -221,7 +221,10 @@ def normalised(cls):
             lambda: gymnasium.wrappers.vector.NormalizeObservation(SyncVectorEnv([Walk] * 2)),
             "NormalizeObservation keeps statistics of its own",
         ),
-        (lambda: SyncVectorEnv([normalised("NormalizeReward")] * 2), "NormalizeReward keeps statistics of its own"),
+        (
+            lambda: SyncVectorEnv([normalised("NormalizeReward")] * 2),
+            "NormalizeReward keeps statistics of its own",
+        ),
     ],
     ids=["obs", "rewards", "vector", "rows"],
 )
@@ -246,7 +249,9 @@ class Dies(Walk):
 @pytest.mark.filterwarnings("ignore:.*fork")
 def test_a_worker_that_dies_is_told(tmp_path):
     vector = AsyncVectorEnv([Walk, Dies])
-    with pytest.raises(hotloop.RunError, match="a worker process of AsyncVectorEnv died, row 1 with exit code 3"):
+    with pytest.raises(
+        hotloop.RunError, match="a worker process of AsyncVectorEnv died, row 1 with exit code 3"
+    ):
         hotloop.train("dqn", env=vector, eval_env=Walk, steps=400, out=tmp_path, **small())
     vector.close(terminate=True)
 
@@ -308,7 +313,11 @@ def test_agents_refuse_what_is_no_number(value_run):
 
 @pytest.mark.parametrize("vector", [False, True], ids=["single", "vector"])
 def test_tuples_train(tmp_path, vector):
-    env = gymnasium.make_vec("Blackjack-v1", num_envs=4, vectorization_mode="sync") if vector else "Blackjack-v1"
+    env = (
+        gymnasium.make_vec("Blackjack-v1", num_envs=4, vectorization_mode="sync")
+        if vector
+        else "Blackjack-v1"
+    )
     run = hotloop.train("dqn", env=env, steps=800, out=tmp_path, **small())
     assert run.agent.inputs == 32 + 11 + 2
     assert run.agent.act((14, 10, 0)) in (0, 1)
@@ -328,7 +337,9 @@ def test_several_choices_at_a_time(tmp_path, spec):
             seen = super().step(action[0])
             return seen[0], float(action[0]) + float(action[1] == 6), *seen[2:]
 
-    run = hotloop.train(spec, env=Levers, steps=6_000, out=tmp_path, progress=False, evaluation={"episodes": 4})
+    run = hotloop.train(
+        spec, env=Levers, steps=6_000, out=tmp_path, progress=False, evaluation={"episodes": 4}
+    )
     assert len({tuple(action) for _, action in Levers.taken}) == 6  # all were tried
     Levers.taken.clear()
     assert run.evaluate(2).mean > 13  # by chance 7.5
@@ -336,7 +347,9 @@ def test_several_choices_at_a_time(tmp_path, spec):
         assert run.agent.act(obs).tolist() == action.tolist()
     assert run.agent.act(np.stack([obs for obs, _ in Levers.taken])).shape == (18, 2)
     assert run.agent.actions == 6
-    half = hotloop.train(spec, env=Levers, out=tmp_path, progress=False, steps=3_000, callback=lambda row: False)
+    half = hotloop.train(
+        spec, env=Levers, out=tmp_path, progress=False, steps=3_000, callback=lambda row: False
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # its episodes repeat
         hotloop.resume(half, env=Levers, progress=False)

@@ -87,7 +87,9 @@ def test_an_environment_given_to_resume_is_that_of_the_run(tmp_path):
 def test_the_engines_worlds_are_named_as_gymnasium_knows_them(tmp_path):
     settings = {"steps": 2_048, "out": tmp_path, "progress": False, "evaluation": {"every": 0, "episodes": 2}}
     run = hotloop.train("ppo", env="Pendulum-v1", **settings)
-    with pytest.raises(hotloop.UsageError, match="pendulum is one of hotloop's environments.*: 'hotloop/Pendulum-v1'"):
+    with pytest.raises(
+        hotloop.UsageError, match="pendulum is one of hotloop's environments.*: 'hotloop/Pendulum-v1'"
+    ):
         run.evaluate(2, env="pendulum")
     with pytest.raises(hotloop.UsageError, match="own.cpp is one of hotloop's environments.*a Gymnasium id"):
         run.evaluate(2, env="own.cpp")

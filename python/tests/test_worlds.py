@@ -12,9 +12,9 @@ import pytest
 gymnasium = pytest.importorskip("gymnasium")
 
 import hotloop  # noqa: E402
-from hotloop import _worlds  # noqa: E402
 from gymnasium import spaces  # noqa: E402
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv  # noqa: E402
+from hotloop import _worlds  # noqa: E402
 
 
 class Count(gymnasium.Env):
@@ -58,8 +58,13 @@ def play(env, actions):
         final = infos.get("final_obs", [None] * env.num_envs)
         seen.append(
             [
-                (int(obs[i][0]), rewards[i], bool(terminated[i]), bool(truncated[i]),
-                 None if final[i] is None else int(final[i][0]))
+                (
+                    int(obs[i][0]),
+                    rewards[i],
+                    bool(terminated[i]),
+                    bool(truncated[i]),
+                    None if final[i] is None else int(final[i][0]),
+                )
                 for i in range(env.num_envs)
             ]
         )
@@ -225,7 +230,7 @@ def test_actions_that_an_environment_keeps_are_repeated_to_the_bit(tmp_path, dty
             return self.place.astype(np.float32), -cost, False, self.steps == 60, {}
 
     settings = small(steps=2_400, seed=3, out=tmp_path, run={"log_every": 100})
-    settings["algo"] = {"rollout": 50, "batch": 50}
+    settings["algo"] = {"n_steps": 50, "batch": 50}
     straight = hotloop.train("ppo", env=Smooth, **settings)
     half = hotloop.train("ppo", env=Smooth, callback=lambda row: np.False_, **settings)
     assert half.result["interrupted"]
@@ -262,7 +267,11 @@ class Shown(gymnasium.Env):
         (spaces.MultiBinary(3), np.array([1, 0, 1], np.int8), [1, 0, 1]),
         (spaces.MultiDiscrete([2, 3]), np.array([1, 2]), [0, 1, 0, 0, 1]),
         (spaces.MultiDiscrete([[2], [3]]), np.array([[0], [1]]), [1, 0, 0, 1, 0]),
-        (spaces.Tuple([spaces.Discrete(2), spaces.Box(0, 9, (2,))]), (1, np.array([7, 8], np.float32)), [0, 1, 7, 8]),
+        (
+            spaces.Tuple([spaces.Discrete(2), spaces.Box(0, 9, (2,))]),
+            (1, np.array([7, 8], np.float32)),
+            [0, 1, 7, 8],
+        ),
         (
             spaces.Dict({"a": spaces.Box(0, 9, (2,)), "b": spaces.Discrete(2)}),
             {"a": np.array([7, 8], np.float32), "b": 1},
@@ -283,7 +292,10 @@ def test_observations_of_every_kind(space, value, row):
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"observation_space": spaces.Sequence(spaces.Discrete(2))}, "Sequence; allowed: Box, Discrete, MultiDiscrete"),
+        (
+            {"observation_space": spaces.Sequence(spaces.Discrete(2))},
+            "Sequence; allowed: Box, Discrete, MultiDiscrete",
+        ),
         ({"observation_space": spaces.Tuple([spaces.Tuple([spaces.Discrete(2)])])}, "Tuple; allowed"),
         ({"observation_space": spaces.Dict({"a b": spaces.Discrete(2)})}, "letters, digits and _"),
         ({"observation_space": spaces.Dict({"a": spaces.Text(3)})}, r"observation\['a'\].*Text"),
@@ -375,7 +387,11 @@ def test_cartpole_of_gymnasium_is_learnt(tmp_path):
 
 def test_pendulum_of_gymnasium_trains(tmp_path):
     run = hotloop.train(
-        "ppo", env="Pendulum-v1", steps=2_048, out=tmp_path, progress=False,
+        "ppo",
+        env="Pendulum-v1",
+        steps=2_048,
+        out=tmp_path,
+        progress=False,
         evaluation={"every": 0, "episodes": 2},
     )
     assert run.result["env_steps"] == 2_048
@@ -387,7 +403,7 @@ def test_pendulum_of_gymnasium_trains(tmp_path):
 def test_a_resumed_run_goes_on_to_the_bit(tmp_path, spec, env):
     settings = small(steps=2_000, seed=3, out=tmp_path, run={"log_every": 100})
     if spec == "ppo":
-        settings = {**settings, "algo": {"rollout": 50, "batch": 50}}
+        settings = {**settings, "algo": {"n_steps": 50, "batch": 50}}
     straight = hotloop.train(spec, env=env, **settings)
     half = hotloop.train(spec, env=env, callback=lambda row: row["env_steps"] < 900, **settings)
     assert half.result["interrupted"] and half.result["env_steps"] < 2_000
@@ -446,7 +462,9 @@ def test_a_vector_environment_trains_and_is_evaluated(tmp_path):
 
 
 def test_profile_and_doctor_show_python(tmp_path):
-    profile = hotloop.profile("dqn", env="CartPole-v1", seconds=1, **{k: v for k, v in small().items() if k != "progress"})
+    profile = hotloop.profile(
+        "dqn", env="CartPole-v1", seconds=1, **{k: v for k, v in small().items() if k != "progress"}
+    )
     assert profile["phases"]
     assert "python" in str(profile)
 
@@ -459,7 +477,9 @@ def test_profile_and_doctor_show_python(tmp_path):
         spaces.MultiBinary(4),
         spaces.MultiDiscrete([2, 5, 3]),
         spaces.Tuple([spaces.Discrete(4), spaces.MultiDiscrete([[2, 2]]), spaces.Box(-1, 1, (2,))]),
-        spaces.Dict({"a": spaces.Box(0, 255, (2, 2), np.uint8), "b": spaces.Discrete(3), "c": spaces.Box(-1, 1, (2,))}),
+        spaces.Dict(
+            {"a": spaces.Box(0, 255, (2, 2), np.uint8), "b": spaces.Discrete(3), "c": spaces.Box(-1, 1, (2,))}
+        ),
     ],
 )
 def test_an_agent_takes_what_its_environment_shows(tmp_path, space):
@@ -530,7 +550,9 @@ def test_models_can_be_asked_without_their_environment(tmp_path):
         "except hotloop.UsageError as error:\n"
         "    print(error)\n"
     )
-    out = subprocess.run([sys.executable, "-c", code, str(run.folder)], capture_output=True, text=True, check=True)
+    out = subprocess.run(
+        [sys.executable, "-c", code, str(run.folder)], capture_output=True, text=True, check=True
+    )
     lines = out.stdout.splitlines()
     assert lines[0] == str(run.agent.act(np.zeros((2, 3), np.float32)).tolist())
     assert "env=" in lines[1]

@@ -43,7 +43,7 @@ struct Schedule {
 
   bool operator==(const Schedule&) const = default;
   double at(const Progress& progress) const {
-    const std::int64_t now = std::max<std::int64_t>(0, progress.in(count) - after);
+    const std::int64_t now = std::max<std::int64_t>(0, progress.in(count)-after);
     const double share = std::clamp(static_cast<double>(now) / static_cast<double>(over), 0.0, 1.0);
     switch (kind) {
       case ScheduleKind::constant:

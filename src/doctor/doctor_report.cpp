@@ -119,8 +119,8 @@ std::string diagnosis_text(const Diagnosis& d) {
   std::string text = fmt::format(
       "{}: {} on {}, {} environment{}, {} thread{}, {}\n{} env steps/s, {} "
       "updates/s; throughput {}; {:.1f} minutes{}\n",
-      p.spec.name, p.spec.algorithm->describe(p.spec), p.spec.env, p.spec.envs, p.spec.envs == 1 ? "" : "s",
-      p.spec.run.threads, p.spec.run.threads == 1 ? "" : "s", p.cpu,
+      p.spec.name, p.spec.algorithm->describe(p.spec), p.spec.env, p.spec.envs,
+      p.spec.envs == 1 ? "" : "s", p.spec.run.threads, p.spec.run.threads == 1 ? "" : "s", p.cpu,
       short_number(p.steps_per_second()), short_number(p.updates_per_second()), p.trend.text,
       d.minutes, d.interrupted ? " (interrupted: partial results)" : "");
   text += "\nWhat the profile shows\n";

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "algo/common/algorithm.hpp"
-#include "doctor/rules.hpp"
 #include "core/statistics.hpp"
+#include "doctor/rules.hpp"
 
 namespace hotloop {
 namespace {

@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "core/text.hpp"
+#include "draw/chart.hpp"
 #include "profile/page.hpp"
 #include "profile/report.hpp"
 #include "profile/words.hpp"
-#include "draw/chart.hpp"
 
 namespace hotloop {
 namespace {

@@ -14,8 +14,8 @@
 
 #include "core/phase_clock.hpp"
 #include "profile/trend.hpp"
-#include "train/health.hpp"
 #include "spec/spec.hpp"
+#include "train/health.hpp"
 
 namespace hotloop {
 

@@ -10,8 +10,8 @@
 #include <hotloop/error.hpp>
 
 #include "core/file.hpp"
-#include "train/progress.hpp"
 #include "core/statistics.hpp"
+#include "train/progress.hpp"
 
 namespace hotloop {
 namespace {

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/system.hpp"
-#include "train/health.hpp"
 #include "record/json_number.hpp"
+#include "train/health.hpp"
 
 namespace hotloop {
 namespace {
@@ -60,8 +60,8 @@ std::vector<std::string> MetricsLog::write(Trainer& trainer, RunRecord& record) 
   add(row, "action_gap", health.action_gap);
   add(row, "terminal_share", health.terminal_share);
   add(row, "target_lag", health.target_lag);
-  trainer.learner().settings(
-      c, [&](std::string_view name, double value) { add(row, name, value); });
+  trainer.learner().settings(c,
+                             [&](std::string_view name, double value) { add(row, name, value); });
   std::vector<std::string> warnings = watch(health, trainer.spec(), c.env_steps, record.health);
   fmt::format_to(std::back_inserter(row), ",\"warnings\":{}", nlohmann::json(warnings).dump());
   fmt::format_to(std::back_inserter(row), ",\"resident_bytes\":{},\"time\":{{", resident_bytes());

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "net/structure.hpp"
 #include "evaluate/evaluation.hpp"
+#include "net/structure.hpp"
 #include "spec/spec.hpp"
 
 namespace hotloop {

@@ -7,8 +7,8 @@
 #include <hotloop/error.hpp>
 
 #include "core/text.hpp"
-#include "env/registry.hpp"
 #include "env/file/world_file.hpp"
+#include "env/registry.hpp"
 #include "train/feasible.hpp"
 
 namespace hotloop {

@@ -16,8 +16,8 @@
 #include "record/checkpoint.hpp"
 #include "record/env_facts.hpp"
 #include "record/graph_report.hpp"
-#include "record/model_file.hpp"
 #include "record/json_fields.hpp"
+#include "record/model_file.hpp"
 #include "session/result.hpp"
 #include "train/feasible.hpp"
 
@@ -307,38 +307,37 @@ void Session::snapshot_if_due(std::int64_t before) {
 TrainResult Session::result(bool interrupted) {
   note_time();
   const TrainSpec& spec = trainer_.spec();
-  return {
-      .spec = spec.name,
-      .seed = spec.run.seed,
-      .env_steps = trainer_.counters().env_steps,
-      .updates = trainer_.counters().updates,
-      .declared_updates = declared_updates(
-          spec, spec.run.steps == kNoLimit ? trainer_.counters().env_steps : spec.run.steps),
-      .updates_per_step = spec.learn.updates_per_step,
-      .train_events = trainer_.counters().train_events,
-      .batches = trainer_.counters().batches * spec.learn.accumulate,
-      .target_updates = trainer_.counters().target_updates,
-      .episodes = trainer_.counters().episodes,
-      .threads = spec.run.threads,
-      .wall_seconds = record_.seconds,
-      .eval_return_mean = record_.greedy_return,
-      .eval_return_std = record_.greedy_std,
-      .best_return_mean = record_.best_return,
-      .solved = record_.solved,
-      .solved_env_steps = record_.solved_env_steps,
-      .solved_seconds = record_.solved_seconds,
-      .params_hash = parameters_hash(trainer_.learner()),
-      .run_dir = run_dir_,
-      .cpu = cpu_name(),
-      .interrupted = interrupted,
-      .warnings = record_.health.warnings,
-      .score_last100 = score(&EpisodeLog::mean_of_last),
-      .score_max = score(&EpisodeLog::largest),
-      .score_greedy = score_greedy(),
-      .measures = measure_means(),
-      .time = time_shares(),
-      .episode_return_mean = trainer_.episodes().mean(EpisodeLog::kReturn),
-      .episode_return_last100 = trainer_.episodes().mean_of_last(EpisodeLog::kReturn)};
+  return {.spec = spec.name,
+          .seed = spec.run.seed,
+          .env_steps = trainer_.counters().env_steps,
+          .updates = trainer_.counters().updates,
+          .declared_updates = declared_updates(
+              spec, spec.run.steps == kNoLimit ? trainer_.counters().env_steps : spec.run.steps),
+          .updates_per_step = spec.learn.updates_per_step,
+          .train_events = trainer_.counters().train_events,
+          .batches = trainer_.counters().batches * spec.learn.accumulate,
+          .target_updates = trainer_.counters().target_updates,
+          .episodes = trainer_.counters().episodes,
+          .threads = spec.run.threads,
+          .wall_seconds = record_.seconds,
+          .eval_return_mean = record_.greedy_return,
+          .eval_return_std = record_.greedy_std,
+          .best_return_mean = record_.best_return,
+          .solved = record_.solved,
+          .solved_env_steps = record_.solved_env_steps,
+          .solved_seconds = record_.solved_seconds,
+          .params_hash = parameters_hash(trainer_.learner()),
+          .run_dir = run_dir_,
+          .cpu = cpu_name(),
+          .interrupted = interrupted,
+          .warnings = record_.health.warnings,
+          .score_last100 = score(&EpisodeLog::mean_of_last),
+          .score_max = score(&EpisodeLog::largest),
+          .score_greedy = score_greedy(),
+          .measures = measure_means(),
+          .time = time_shares(),
+          .episode_return_mean = trainer_.episodes().mean(EpisodeLog::kReturn),
+          .episode_return_last100 = trainer_.episodes().mean_of_last(EpisodeLog::kReturn)};
 }
 
 // Where the environment's measures have their score; -1 if nowhere.

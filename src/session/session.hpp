@@ -29,11 +29,11 @@
 
 #include "core/file.hpp"
 #include "evaluate/best_rule.hpp"
-#include "record/episode_file.hpp"
 #include "evaluate/evaluation.hpp"
+#include "record/episode_file.hpp"
 #include "record/metrics.hpp"
-#include "train/progress.hpp"
 #include "spec/spec.hpp"
+#include "train/progress.hpp"
 #include "train/trainer.hpp"
 
 namespace hotloop {

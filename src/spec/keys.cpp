@@ -54,9 +54,7 @@ Keys layer_keys(NetOptions& n, const AlgorithmFacts& facts) {
           "graphs only), which draw them like their weights. Noisy layers start as their paper "
           "says; a graph has `he` for `orthogonal`"}
           .only_if(
-              [&n] {
-                return n.noisy != Noisy::all || !n.channels.empty() || !n.branches.empty();
-              },
+              [&n] { return n.noisy != Noisy::all || !n.channels.empty() || !n.branches.empty(); },
               "noisy layers start as their paper says"),
       Key{"net.layer_norm",
           &n.layer_norm,
@@ -90,17 +88,16 @@ Keys layer_keys(NetOptions& n, const AlgorithmFacts& facts) {
              .only_if(noisy, "net.noisy is none")});
   }
   if (facts.actor_critic) {
-    append(
-        keys,
-        {{"net.separate", &n.separate, {}, "values have hidden layers of their own"},
-         {"net.value_from",
-          &n.value_from,
-          {},
-          "the branch that values read, while the policy reads the last; empty = both the last"},
-         {"net.policy_gain",
-          &n.policy_gain,
-          {0, 1e6},
-          "the policy's last layer starts at this times what `net.init` says; not of graphs"}});
+    append(keys,
+           {{"net.separate", &n.separate, {}, "values have hidden layers of their own"},
+            {"net.value_from",
+             &n.value_from,
+             {},
+             "the branch that values read, while the policy reads the last; empty = both the last"},
+            {"net.policy_gain",
+             &n.policy_gain,
+             {0, 1e6},
+             "the policy's last layer starts at this times what `net.init` says; not of graphs"}});
   }
   return keys;
 }
@@ -123,12 +120,10 @@ Keys graph_keys(GraphOptions& g) {
       {"net.graph.file",
        &g.file,
        {},
-       "a graph to read (.edges, .txt, .json, .graphml); the resolved spec holds its edges instead"},
+       "a graph to read (.edges, .txt, .json, .graphml); the resolved spec holds its edges "
+       "instead"},
       {"net.graph.edges", &g.edges, {}, "kind edges: `I H O: 0>2 1>2 2>3`, every edge once"},
-      {"net.graph.activate_outputs",
-       &g.activate_outputs,
-       {},
-       "the activation follows outputs too"},
+      {"net.graph.activate_outputs", &g.activate_outputs, {}, "the activation follows outputs too"},
       {"net.graph.train_biases", &g.train_biases, {}, "or biases stay as they start"},
   };
   for (Key& key : keys) {
@@ -148,10 +143,7 @@ Keys optimiser_keys(OptimiserOptions& o) {
   };
   constexpr std::string_view kOnlyAdam = "only adam and adamw have it";
   return {
-      {"optimiser.name",
-       choice(o.kind, kOptimiserNames),
-       {},
-       "how gradients become steps"},
+      {"optimiser.name", choice(o.kind, kOptimiserNames), {}, "how gradients become steps"},
       {"optimiser.learning_rate", &o.learning_rate, {0, 10}, "size of a step"},
       {"optimiser.max_grad_norm",
        &o.max_grad_norm,

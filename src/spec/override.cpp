@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "env/registry.hpp"
-#include "spec/spec.hpp"
 #include "spec/keys.hpp"
+#include "spec/spec.hpp"
 
 namespace hotloop {
 

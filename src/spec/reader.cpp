@@ -32,7 +32,7 @@ YAML::Node parse(std::string_view text, const std::string& where, bool lines) {
     return documents.empty() ? YAML::Node() : documents[0];
   } catch (const YAML::ParserException& error) {
     fail_at(lines ? fmt::format("{}:{}", where, error.mark.line + 1) : where, "",
-         "not valid YAML: " + error.msg);
+            "not valid YAML: " + error.msg);
   } catch (const YAML::Exception& error) {
     fail_at(where, "", "not valid YAML: " + error.msg);
   }
@@ -83,7 +83,8 @@ class SpecReader {
 
   void add_file(std::string_view text) {
     const YAML::Node root = parse(text, origin_, true);
-    if (root.IsNull()) fail_at(origin_, "", "the spec is empty; it needs at least env: {name: ...}");
+    if (root.IsNull())
+      fail_at(origin_, "", "the spec is empty; it needs at least env: {name: ...}");
     file(root, "", origin_, true);
   }
 
@@ -109,9 +110,9 @@ class SpecReader {
     const std::string parent = parent_of(path);
     if (entries_.contains(parent)) {
       fail_at(where, path,
-           fmt::format("{} is the constant {} here; give it whole: {}={{kind: linear, "
-                       "from: ..., to: ..., over: ...}}",
-                       parent, found(entries_.at(parent).node), parent));
+              fmt::format("{} is the constant {} here; give it whole: {}={{kind: linear, "
+                          "from: ..., to: ..., over: ...}}",
+                          parent, found(entries_.at(parent).node), parent));
     }
     file(parse(text.substr(equals + 1), where, false), path, where, false);
   }
@@ -189,8 +190,8 @@ class SpecReader {
     if (!node.IsMap()) {
       const auto& known = children_.at(path);
       fail_at(where, path,
-           fmt::format("expected a mapping with keys such as {}, found {}",
-                       known.empty() ? "grid" : known[0], found(node)));
+              fmt::format("expected a mapping with keys such as {}, found {}",
+                          known.empty() ? "grid" : known[0], found(node)));
     }
     std::set<std::string> seen;
     for (const auto& child : node) {
@@ -220,8 +221,8 @@ class SpecReader {
     if (const std::size_t dot = leaf.find('.');
         children_.contains(path) && dot != std::string::npos) {
       fail_at(where, path,
-           fmt::format("in a file keys are nested; write {}: {{{}: ...}}", leaf.substr(0, dot),
-                       leaf.substr(dot + 1)));
+              fmt::format("in a file keys are nested; write {}: {{{}: ...}}", leaf.substr(0, dot),
+                          leaf.substr(dot + 1)));
     }
     if (const std::string others = algorithms_with(path); !others.empty()) {
       const std::string own = key_of_other_library(keys_, leaf);
@@ -241,9 +242,9 @@ class SpecReader {
       if (!option.empty()) near = fmt::format("{}.{}", kEnvOptions, option);
     }
     fail_at(where, shown(path),
-         near.empty()
-             ? fmt::format("unknown key; allowed: {}", join(names))
-             : fmt::format("unknown key; did you mean {}? (allowed: {})", near, join(names)));
+            near.empty()
+                ? fmt::format("unknown key; allowed: {}", join(names))
+                : fmt::format("unknown key; did you mean {}? (allowed: {})", near, join(names)));
   }
 
   void read_options(const Key& key, EnvOptions& to) const {
@@ -278,7 +279,7 @@ class SpecReader {
     for (std::string_view sub : kScheduleKeys) {
       if (!is_given(sub) || schedule_has(to.kind, sub)) continue;
       fail_at(where(prefix + std::string(sub)), prefix + std::string(sub),
-           fmt::format("does not belong here; {}", parts_of(to.kind)));
+              fmt::format("does not belong here; {}", parts_of(to.kind)));
     }
     if (!schedule_has(to.kind, "to") || to.kind == ScheduleKind::step) to.to = Schedule{}.to;
     if (!schedule_has(to.kind, "over")) to.over = Schedule{}.over;

@@ -68,8 +68,9 @@ class Checker {
       const bool forest = std::any_of(branch.layers.begin(), branch.layers.end(),
                                       [](const auto& word) { return word.starts_with("forest"); });
       if (forest && spec_.learn.normalise_obs) {
-        blame("algo.normalise.obs",
-              "cannot be combined with a forest: the parents of nodes are indices, not measurements");
+        blame(
+            "algo.normalise.obs",
+            "cannot be combined with a forest: the parents of nodes are indices, not measurements");
       }
     }
     if (spec_.net.dueling && !spec_.net.dueling_hidden.empty() && spec_.net.layer_norm) {

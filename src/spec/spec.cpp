@@ -12,8 +12,8 @@
 #include "algo/common/algorithm.hpp"
 #include "core/file.hpp"
 #include "core/text.hpp"
-#include "env/registry.hpp"
 #include "env/file/world_file.hpp"
+#include "env/registry.hpp"
 
 namespace hotloop {
 namespace {

@@ -75,8 +75,8 @@ struct Setter {
 
   [[noreturn]] void wrong(std::string_view expected, std::string_view allowed) const {
     fail_at(entry.where, key.path,
-         fmt::format("expected {}, found {}{}{}", expected, found(entry.node),
-                     allowed.empty() ? "" : "; allowed: ", allowed));
+            fmt::format("expected {}, found {}{}{}", expected, found(entry.node),
+                        allowed.empty() ? "" : "; allowed: ", allowed));
   }
   std::string allowed() const { return key.range.text(key.leaf()); }
 
@@ -89,7 +89,7 @@ struct Setter {
   void check_range(const YAML::Node& node, double value, std::string_view name) const {
     if (!std::isfinite(value) || !key.range.contains(value)) {
       fail_at(entry.where, key.path,
-           fmt::format("{} is out of range; allowed: {}", found(node), key.range.text(name)));
+              fmt::format("{} is out of range; allowed: {}", found(node), key.range.text(name)));
     }
   }
 
@@ -151,7 +151,7 @@ struct Setter {
     if (!entry.node.IsSequence()) wrong(expected, "");
     if (entry.node.size() > kMaxHiddenLayers) {
       fail_at(entry.where, key.path,
-           fmt::format("{} items; allowed: up to {}", entry.node.size(), kMaxHiddenLayers));
+              fmt::format("{} items; allowed: up to {}", entry.node.size(), kMaxHiddenLayers));
     }
     to->clear();
     for (const YAML::Node& item : entry.node) {
@@ -162,7 +162,7 @@ struct Setter {
     if (!entry.node.IsSequence()) wrong("a list of numbers such as [0.4, 0.3]", "");
     if (entry.node.size() > kMaxRewardParts) {
       fail_at(entry.where, key.path,
-           fmt::format("{} items; allowed: up to {}", entry.node.size(), kMaxRewardParts));
+              fmt::format("{} items; allowed: up to {}", entry.node.size(), kMaxRewardParts));
     }
     to->clear();
     for (const YAML::Node& item : entry.node) {
@@ -181,7 +181,8 @@ struct Setter {
       const std::string name = item.first.IsScalar() ? item.first.Scalar() : "";
       const YAML::Node& parts = item.second;
       const std::string path = fmt::format("{}.{}", key.path, shown(name));
-      if (!is_made_of(name, "_")) fail_at(entry.where, path, "a name has letters, digits and _ only");
+      if (!is_made_of(name, "_"))
+        fail_at(entry.where, path, "a name has letters, digits and _ only");
       if (std::any_of(to->begin(), to->end(), [&](const Branch& b) { return b.name == name; }))
         fail_at(entry.where, path, "given twice");
       if (!parts.IsMap()) fail_at(entry.where, path, fmt::format("expected {}", kExpected));
@@ -191,7 +192,7 @@ struct Setter {
         const std::string which = part.first.IsScalar() ? part.first.Scalar() : "";
         if (std::find(kParts.begin(), kParts.end(), which) == kParts.end()) {
           fail_at(entry.where, fmt::format("{}.{}", path, shown(which)),
-               fmt::format("unknown key; {}", suggestion(which, kParts)));
+                  fmt::format("unknown key; {}", suggestion(which, kParts)));
         }
         (which == "from" ? branch.from : branch.layers) =
             texts(part.second, fmt::format("{}.{}", path, which));
@@ -200,7 +201,7 @@ struct Setter {
     }
     if (to->size() > kMaxHiddenLayers) {
       fail_at(entry.where, key.path,
-           fmt::format("{} items; allowed: up to {}", to->size(), kMaxHiddenLayers));
+              fmt::format("{} items; allowed: up to {}", to->size(), kMaxHiddenLayers));
     }
   }
   // One text or a list of them: words, numbers, spaces.
@@ -210,7 +211,7 @@ struct Setter {
       std::string words = item.IsScalar() ? item.Scalar() : "";
       if (!is_made_of(words, "_ ")) {
         fail_at(entry.where, path,
-             fmt::format("expected words such as \"dense 64\", found {}", found(item)));
+                fmt::format("expected words such as \"dense 64\", found {}", found(item)));
       }
       list.push_back(std::move(words));
     };
@@ -221,7 +222,7 @@ struct Setter {
     }
     if (list.size() > kMaxHiddenLayers)
       fail_at(entry.where, path,
-           fmt::format("{} items; allowed: up to {}", list.size(), kMaxHiddenLayers));
+              fmt::format("{} items; allowed: up to {}", list.size(), kMaxHiddenLayers));
     return list;
   }
   void operator()(Schedule* to) const {
@@ -250,8 +251,8 @@ struct Setter {
     const auto name = std::find(to.names.begin(), to.names.end(), entry.node.Scalar());
     if (name == to.names.end()) {
       fail_at(entry.where, key.path,
-           fmt::format("\"{}\" is unknown; {}", shown(entry.node.Scalar()),
-                       suggestion(entry.node.Scalar(), to.names)));
+              fmt::format("\"{}\" is unknown; {}", shown(entry.node.Scalar()),
+                          suggestion(entry.node.Scalar(), to.names)));
     }
     to.set(to.field, static_cast<int>(name - to.names.begin()));
   }

@@ -8,8 +8,8 @@
 #include "algo/common/algorithm.hpp"
 #include "core/file.hpp"
 #include "core/text.hpp"
-#include "env/registry.hpp"
 #include "env/file/world_file.hpp"
+#include "env/registry.hpp"
 #include "spec/spec.hpp"
 
 namespace hotloop {
@@ -46,8 +46,7 @@ TrainSpec load_world_spec(const std::string& env, const Algorithm* algorithm,
   std::vector<std::string> all = {"env.name=" + yaml_quoted(env),
                                   "name=" + yaml_quoted(fs::path(env).stem().string())};
   all.insert(all.end(), overrides.begin(), overrides.end());
-  const std::string path = fmt::format("{}/algos/{}.yaml", default_spec_folder(),
-                                       chosen.name());
+  const std::string path = fmt::format("{}/algos/{}.yaml", default_spec_folder(), chosen.name());
   return load_spec_text(read_file(path).text(), path, all);
 }
 

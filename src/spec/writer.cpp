@@ -7,8 +7,8 @@
 
 #include "algo/common/algorithm.hpp"
 #include "core/text.hpp"
-#include "spec/spec.hpp"
 #include "spec/keys.hpp"
+#include "spec/spec.hpp"
 
 namespace hotloop {
 namespace {
@@ -159,8 +159,8 @@ struct Row {
 
   // The default of most, then those of the others.
   std::string default_text() const {
-    const auto common = *std::max_element(
-        defaults.begin(), defaults.end(), [&](const auto& a, const auto& b) {
+    const auto common =
+        *std::max_element(defaults.begin(), defaults.end(), [&](const auto& a, const auto& b) {
           return std::count(defaults.begin(), defaults.end(), a) <
                  std::count(defaults.begin(), defaults.end(), b);
         });

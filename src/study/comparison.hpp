@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "evaluate/evaluation.hpp"
 #include "core/statistics.hpp"
+#include "evaluate/evaluation.hpp"
 
 namespace hotloop {
 

@@ -1,5 +1,5 @@
-#include "train/feasible.hpp"
 #include "study/suite.hpp"
+#include "train/feasible.hpp"
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
@@ -16,8 +16,8 @@
 #include "core/text.hpp"
 #include "env/file/world_file.hpp"
 #include "session/earlier_run.hpp"
-#include "study/jobs.hpp"
 #include "session/session.hpp"
+#include "study/jobs.hpp"
 
 namespace hotloop {
 namespace {

@@ -5,14 +5,14 @@
 #include <cmath>
 #include <map>
 
-#include "train/feasible.hpp"
+#include "core/statistics.hpp"
 #include "core/system.hpp"
 #include "core/text.hpp"
 #include "draw/chart.hpp"
-#include "train/progress.hpp"
-#include "study/suite.hpp"
-#include "core/statistics.hpp"
 #include "draw/table_text.hpp"
+#include "study/suite.hpp"
+#include "train/feasible.hpp"
+#include "train/progress.hpp"
 #include "train/trainer.hpp"
 
 namespace hotloop {

@@ -14,15 +14,15 @@ namespace {
 void check_actions(const TrainSpec& spec, const EnvSpec& env) {
   const Algorithm& algorithm = *spec.algorithm;
   if (env.actions == 0 && !algorithm.facts().continuous) {
-    throw UsageError(fmt::format("env.name: {} takes {} continuous action{}; {} chooses among "
-                                 "discrete ones",
-                                 spec.env, env.action_size, env.action_size == 1 ? "" : "s",
-                                 algorithm.name()));
+    throw UsageError(
+        fmt::format("env.name: {} takes {} continuous action{}; {} chooses among "
+                    "discrete ones",
+                    spec.env, env.action_size, env.action_size == 1 ? "" : "s", algorithm.name()));
   }
   if (env.actions > 0 && !algorithm.facts().discrete) {
-    throw UsageError(fmt::format(
-        "env.name: {} takes one of {} discrete actions; {} is for continuous ones", spec.env,
-        env.actions, algorithm.name()));
+    throw UsageError(
+        fmt::format("env.name: {} takes one of {} discrete actions; {} is for continuous ones",
+                    spec.env, env.actions, algorithm.name()));
   }
 }
 

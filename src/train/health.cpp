@@ -12,7 +12,7 @@ namespace {
 
 // Bounds found on healthy and on failing runs of the classic worlds; docs/algorithms.md has the figures.
 constexpr double kMaxShareOfBound = 1.25;
-constexpr double kMinGap = 2e-5;       // of the largest |Q|
+constexpr double kMinGap = 2e-5;      // of the largest |Q|
 constexpr double kMinEndings = 2e-4;  // one transition in 5,000
 constexpr double kMaxLag = 0.5;
 constexpr double kMaxGradient = 1e4;

@@ -95,7 +95,8 @@ void Trainer::collect_while_learning(std::int64_t until) {
   p.staged.clear();
   p.counters.clear();
   // Not in the middle of one, where a run ended that is now extended.
-  if (is_round_begin(spec_.learn, counters_.env_steps, spec_.envs)) learner_->freeze_policy(counters_);
+  if (is_round_begin(spec_.learn, counters_.env_steps, spec_.envs))
+    learner_->freeze_policy(counters_);
   alignas(kCacheLine) Counters learnt = counters_;  // another core's
   ThreadTeam& team = PhaseClock::splitting() == &clock_ ? p.alone : p.pair;
   team.run(2, [&](int first, int last, int) {

@@ -5,6 +5,7 @@ The second time the run ends at a random step, is extended by `resume`, and uses
 threads; its parameters must be the same to the bit. Anything but success or a proper error message is a
 failure. Not part of ./test: it runs for as long as it is told to.
 """
+
 import json
 import random
 import subprocess
@@ -17,8 +18,11 @@ CHOICES = {
     "algo.updates_per_step": [0.01, 0.1, 0.3, 1, 2.5],
     "algo.loss": ["mse", "huber"],
     "algo.learning_starts": [0, 50, 300],
-    "algo.target": ["{every: 1, count: updates, blend: 0.05}", "{every: 100, count: steps, blend: 1}",
-                    "{every: 7, count: updates, blend: 1}"],
+    "algo.target": [
+        "{every: 1, count: updates, blend: 0.05}",
+        "{every: 100, count: steps, blend: 1}",
+        "{every: 7, count: updates, blend: 1}",
+    ],
     "algo.epsilon": ["0", "1", "{kind: exponential, from: 1, to: 0.01, over: 500}"],
     "net.hidden": ["[]", "[1]", "[3]", "[8, 5]", "[33]", "[64, 64]", "[17, 9, 4]"],
     "net.activation": ["linear", "relu", "leaky_relu", "tanh", "selu", "gelu"],
@@ -44,7 +48,9 @@ def random_settings(rng):
 
 
 def call(hotloop, *arguments):
-    return subprocess.run([hotloop, *map(str, arguments), "--json", "--quiet"], capture_output=True, text=True)
+    return subprocess.run(
+        [hotloop, *map(str, arguments), "--json", "--quiet"], capture_output=True, text=True
+    )
 
 
 def train(hotloop, out, settings):

@@ -8,8 +8,8 @@
 
 #include <hotloop/error.hpp>
 
-#include "train/progress.hpp"
 #include "draw/table_text.hpp"
+#include "train/progress.hpp"
 
 namespace hotloop {
 namespace {

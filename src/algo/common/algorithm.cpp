@@ -32,9 +32,8 @@ std::string Algorithm::advice(Sign, const AgentSpec&) const {
 
 void add_algorithm(std::unique_ptr<Algorithm> algorithm) {
   List& all = list();
-  const auto place = std::find_if(all.begin(), all.end(), [&](const auto& other) {
-    return algorithm->name() < other->name();
-  });
+  const auto place = std::find_if(
+      all.begin(), all.end(), [&](const auto& other) { return algorithm->name() < other->name(); });
   all.insert(place, std::move(algorithm));
 }
 

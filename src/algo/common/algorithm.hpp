@@ -125,10 +125,10 @@ class Algorithm {
 void add_algorithm(std::unique_ptr<Algorithm> algorithm);
 std::vector<const Algorithm*> algorithms();
 std::vector<std::string_view> algorithm_names();
-const Algorithm* look_up_algorithm(std::string_view name);     // null if it is unknown
-const Algorithm& find_algorithm(std::string_view name);        // throws UsageError if it is unknown
-const Algorithm& default_algorithm();                          // where nothing is said
-const Algorithm& default_algorithm(const EnvSpec& env);        // of those that suit it
+const Algorithm* look_up_algorithm(std::string_view name);  // null if it is unknown
+const Algorithm& find_algorithm(std::string_view name);     // throws UsageError if it is unknown
+const Algorithm& default_algorithm();                       // where nothing is said
+const Algorithm& default_algorithm(const EnvSpec& env);     // of those that suit it
 
 // The defaults of an algorithm for all that it decides.
 void use_algorithm(AgentSpec& spec, const Algorithm& algorithm);

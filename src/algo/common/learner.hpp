@@ -56,11 +56,11 @@ struct Training {
 
 // Signs of health, measured when somebody asks; NaN = does not apply. See train/health.hpp.
 struct Signs {
-  double largest_value = std::nan("");   // |Q(s, a)| or |V(s)|
-  double action_gap = std::nan("");      // mean of best minus second best Q(s, a)
-  double best_value = std::nan("");      // mean of max_a Q(s, a)
-  double terminal_share = std::nan("");  // of the stored transitions
-  double target_lag = std::nan("");      // |online - target| / |online|
+  double largest_value = std::nan("");                 // |Q(s, a)| or |V(s)|
+  double action_gap = std::nan("");                    // mean of best minus second best Q(s, a)
+  double best_value = std::nan("");                    // mean of max_a Q(s, a)
+  double terminal_share = std::nan("");                // of the stored transitions
+  double target_lag = std::nan("");                    // |online - target| / |online|
   double value_min = -HUGE_VAL, value_max = HUGE_VAL;  // what the network can say at all
 };
 

@@ -40,7 +40,10 @@ Keys replay_keys(ReplayOptions& r) {
 Keys replay_learning_keys(AgentSpec& spec) {
   LearningOptions& l = spec.learn;
   return {
-      {"algo.learning_starts", &l.learning_starts, {0, kMany}, "env steps of pure collection first"},
+      {"algo.learning_starts",
+       &l.learning_starts,
+       {0, kMany},
+       "env steps of pure collection first"},
       {"algo.updates_per_step",
        &l.updates_per_step,
        {0, 1'000, true},
@@ -91,8 +94,9 @@ void check_replay(const ReplayOptions& r, int n_step, const AgentSpec& spec,
                                  l.accumulate, l.batch, kMaxDraws));
   }
   if (l.pipelined && l.train_every > kMaxDraws) {
-    violations.blame("algo.train_every", fmt::format("{}: a pipelined round has at most {} env steps",
-                                                     l.train_every, kMaxDraws));
+    violations.blame(
+        "algo.train_every",
+        fmt::format("{}: a pipelined round has at most {} env steps", l.train_every, kMaxDraws));
   }
   if (r.newest && envs >= draw) {
     violations.blame(
@@ -145,10 +149,10 @@ ReplayShape replay_shape(const ReplayOptions& r, int n_step, bool truncation_end
 }
 
 double replay_bytes(const ReplayShape& shape, const AgentSpec& spec) {
-  const double staged =
-      spec.learn.pipelined
-          ? StagedSteps::bytes_per_transition(shape.obs, shape.masks ? shape.actions : 0, shape.action_size)
-          : 0;
+  const double staged = spec.learn.pipelined
+                            ? StagedSteps::bytes_per_transition(
+                                  shape.obs, shape.masks ? shape.actions : 0, shape.action_size)
+                            : 0;
   return Replay::bytes_per_transition(shape) * static_cast<double>(shape.capacity) +
          staged * static_cast<double>(spec.learn.train_every);
 }

@@ -22,8 +22,9 @@ Key lambda_key(RolloutOptions& o, std::string_view path) {
 void check_rollout(const RolloutOptions& o, const AgentSpec& spec, Violations& violations) {
   const std::int64_t transitions = std::int64_t{o.n_steps} * spec.envs;
   if (transitions > kMaxDraws) {
-    violations.blame("algo.n_steps", fmt::format("{} times env.count ({}) is more than {} transitions",
-                                                 o.n_steps, spec.envs, kMaxDraws));
+    violations.blame("algo.n_steps",
+                     fmt::format("{} times env.count ({}) is more than {} transitions", o.n_steps,
+                                 spec.envs, kMaxDraws));
   }
   if (transitions % spec.learn.batch != 0) {
     violations.blame("algo.batch",
@@ -76,7 +77,8 @@ std::string rollout_too_large(const RolloutOptions& o, const AgentSpec& spec,
 std::vector<Proposal> rollout_remedies(const RolloutOptions& o, const AgentSpec& spec) {
   std::vector<Proposal> all;
   if (o.n_epochs > 1) {
-    all.push_back({"half the epochs", {fmt::format("algo.n_epochs={}", o.n_epochs / 2)}, {"learn"}});
+    all.push_back(
+        {"half the epochs", {fmt::format("algo.n_epochs={}", o.n_epochs / 2)}, {"learn"}});
   }
   all.push_back({"twice the batch, half the updates",
                  {fmt::format("algo.batch={}", 2 * spec.learn.batch)},
@@ -84,8 +86,7 @@ std::vector<Proposal> rollout_remedies(const RolloutOptions& o, const AgentSpec&
   return all;
 }
 
-std::vector<std::string> shorter_rollout(const RolloutOptions& o, const AgentSpec& spec,
-                                         int envs) {
+std::vector<std::string> shorter_rollout(const RolloutOptions& o, const AgentSpec& spec, int envs) {
   return {fmt::format("algo.n_steps={}", std::max(1, o.n_steps * spec.envs / envs))};
 }
 

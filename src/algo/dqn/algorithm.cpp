@@ -83,8 +83,7 @@ void check_munchausen(const DqnOptions& o, Violations& violations) {
   };
   clashes(o.head.kind != HeadKind::scalar, "is for algo.head: scalar");
   clashes(o.target.every == 0, "needs a target network (algo.target.every above 0)");
-  clashes(o.double_q,
-          "cannot be combined with algo.double: its targets have no maximum to choose");
+  clashes(o.double_q, "cannot be combined with algo.double: its targets have no maximum to choose");
   clashes(o.n_step > 1,
           "cannot be combined with algo.n_step: every reward of a window would need a policy of "
           "its own");
@@ -292,10 +291,10 @@ class DqnAlgorithm final : public Algorithm {
     const bool munchausen = o.munchausen.alpha > 0;  // takes neither Double nor several steps
     switch (sign) {
       case Sign::diverging:
-        return fmt::format("{}a smaller optimiser.learning_rate or {}",
-                           has_target && !o.double_q && !munchausen ? "algo.double, " : "",
-                           has_target ? "a larger algo.target.every"
-                                      : "a target network (algo.target.every)");
+        return fmt::format(
+            "{}a smaller optimiser.learning_rate or {}",
+            has_target && !o.double_q && !munchausen ? "algo.double, " : "",
+            has_target ? "a larger algo.target.every" : "a target network (algo.target.every)");
       case Sign::no_gap:
         return fmt::format("{}a smaller algo.gamma or a larger network",
                            munchausen ? "" : "a larger algo.n_step, ");

@@ -18,8 +18,8 @@ Dqn::Dqn(const Structure& structure, const AgentSpec& spec, std::uint64_t seed,
                spec.net.init, spec.optimiser, seed, spec.envs, scale),
       online_noise_(network_.make_noisy()),
       target_noise_(network_.make_noisy()),
-      errors_(arena_.take<float>(static_cast<std::size_t>(spec.learn.accumulate) *
-                                 spec.learn.batch)) {
+      errors_(
+          arena_.take<float>(static_cast<std::size_t>(spec.learn.accumulate) * spec.learn.batch)) {
   if (has_target()) {
     target_ = arena_.take<float>(structure.storage);
     std::copy(online().begin(), online().end(), target_.begin());
@@ -54,7 +54,7 @@ std::size_t Dqn::bytes_needed(const Structure& structure, const LearningOptions&
 }
 
 QReport Dqn::update(std::span<const Batch> batches, double learning_rate, std::uint64_t index,
-                         ThreadTeam& team, const Hints& hints) {
+                    ThreadTeam& team, const Hints& hints) {
   const bool fixed_targets = has_target() && !options_.double_q && !network_.is_noisy();
   const bool keep_next = hints.again && fixed_targets && batches.size() == 1;
   if (network_.is_noisy()) mark(Phase::learn_noise);

@@ -45,9 +45,9 @@ class Dqn {
   // only if loss and gradient are finite; the caller looks at the report. `index` is the number of
   // the update: noise is drawn from it.
   QReport update(std::span<const Batch> batches, double learning_rate, std::uint64_t index,
-                      ThreadTeam& team, const Hints& hints);
+                 ThreadTeam& team, const Hints& hints);
   QReport update(std::span<const Batch> batches, double learning_rate, std::uint64_t index,
-                      ThreadTeam& team) {
+                 ThreadTeam& team) {
     return update(batches, learning_rate, index, team, {});
   }
   QReport update(const Batch& batch, double learning_rate, ThreadTeam& team) {

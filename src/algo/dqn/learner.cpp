@@ -64,11 +64,12 @@ void DqnLearner::begin(std::span<const float> obs, std::span<const std::uint8_t>
 }
 
 void DqnLearner::act(std::span<const float> obs, std::span<const std::uint8_t> mask,
-                        std::uint64_t vector_step, const Counters& counters, ThreadTeam& team,
-                        Actions& actions) {
+                     std::uint64_t vector_step, const Counters& counters, ThreadTeam& team,
+                     Actions& actions) {
   Counters seen = counters;
   if (frozen_updates_ >= 0) seen.updates = frozen_updates_;
-  acting().act(obs, mask, exploration_at(options_.explore, seen.progress()), vector_step, team, actions.discrete);
+  acting().act(obs, mask, exploration_at(options_.explore, seen.progress()), vector_step, team,
+               actions.discrete);
 }
 
 void DqnLearner::freeze_policy(const Counters& counters) {

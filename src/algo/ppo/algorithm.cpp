@@ -67,8 +67,9 @@ class PpoAlgorithm final : public Algorithm {
         {"algo.gamma", &spec.learn.gamma, kShare, "discount of the next step's value"},
         {"algo.batch", &spec.learn.batch, {1, 65'536}, "transitions per gradient"},
     };
-    append(keys, rollout_keys(o.rollout,
-                              "passes over a rollout, in batches; for ppo 1, in one batch, is A2C"));
+    append(keys,
+           rollout_keys(o.rollout,
+                        "passes over a rollout, in batches; for ppo 1, in one batch, is A2C"));
     append(keys, {lambda_key(o.rollout, "algo.gae_lambda")});
     append(
         keys,

@@ -15,9 +15,9 @@
 #include <span>
 #include <vector>
 
+#include "algo/common/agent_spec.hpp"
 #include "algo/common/learnt_network.hpp"
 #include "algo/common/policy.hpp"
-#include "algo/common/agent_spec.hpp"
 #include "algo/common/report.hpp"
 #include "algo/ppo/options.hpp"
 #include "core/thread_team.hpp"

@@ -65,8 +65,8 @@ std::shared_ptr<const ActionHead> PqnAlgorithm::head(const AgentSpec&,
 }
 
 MemoryNeed PqnAlgorithm::memory_need(const AgentSpec& spec, const WorldFacts& world) const {
-  return rollout_memory_need(rollout_shape(own(spec).rollout, 0, spec, world),
-                             network(spec, world), spec);
+  return rollout_memory_need(rollout_shape(own(spec).rollout, 0, spec, world), network(spec, world),
+                             spec);
 }
 
 std::string PqnAlgorithm::describe_memory(const AgentSpec& spec, const WorldFacts&) const {

@@ -29,15 +29,15 @@ void PqnLearner::begin(std::span<const float> obs, std::span<const std::uint8_t>
 }
 
 void PqnLearner::act(std::span<const float> obs, std::span<const std::uint8_t> mask,
-                         std::uint64_t vector_step, const Counters& counters, ThreadTeam& team,
-                         Actions& actions) {
+                     std::uint64_t vector_step, const Counters& counters, ThreadTeam& team,
+                     Actions& actions) {
   if (is_sarsa() && rollout_.filled() == 0 && counters.train_events > 0) {
     std::copy(next_action_.begin(), next_action_.end(), actions.discrete.begin());
   } else {
     const std::size_t lanes = spec_.envs;
     const std::size_t row = lanes * rollout_.filled();
-    acting().act(obs, mask, exploration_at(options_.explore, counters.progress()), vector_step, team, actions.discrete,
-                  {best_.subspan(row, lanes), taken_.subspan(row, lanes)});
+    acting().act(obs, mask, exploration_at(options_.explore, counters.progress()), vector_step,
+                 team, actions.discrete, {best_.subspan(row, lanes), taken_.subspan(row, lanes)});
   }
   vector_step_[0] = static_cast<std::int64_t>(vector_step) + 1;
 }
@@ -57,8 +57,9 @@ void PqnLearner::value_last_state(const Counters& counters, ThreadTeam& team) {
   const auto mask =
       shape.masks ? rollout_.mask().subspan(row * shape.actions) : std::span<const std::uint8_t>();
   if (is_sarsa()) {
-    acting().act(obs, mask, exploration_at(options_.explore, counters.progress()), static_cast<std::uint64_t>(vector_step_[0]),
-                  team, next_action_, {best_.subspan(row, lanes), taken_.subspan(row, lanes)});
+    acting().act(obs, mask, exploration_at(options_.explore, counters.progress()),
+                 static_cast<std::uint64_t>(vector_step_[0]), team, next_action_,
+                 {best_.subspan(row, lanes), taken_.subspan(row, lanes)});
   } else {
     pqn_.values(obs.data(), shape.masks ? mask.data() : nullptr, spec_.envs,
                 best_.subspan(row, lanes), team);
@@ -76,9 +77,9 @@ void PqnLearner::compute_returns(ThreadTeam& team) {
     pqn_.values(obs, mask, static_cast<int>(places.size()), final_values_, team);
     for (std::size_t i = 0; i < places.size(); ++i) next_values_[places[i]] = final_values_[i];
   });
-  lambda_returns(shape.steps, shape.lanes, spec_.learn.gamma, options_.rollout.lambda, rollout_.rewards(),
-                 reward_factor(), rollout_.terminated(), rollout_.truncated(), next_values_,
-                 returns_);
+  lambda_returns(shape.steps, shape.lanes, spec_.learn.gamma, options_.rollout.lambda,
+                 rollout_.rewards(), reward_factor(), rollout_.terminated(), rollout_.truncated(),
+                 next_values_, returns_);
 }
 
 void PqnLearner::learn(Training training) {

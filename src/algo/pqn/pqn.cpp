@@ -25,8 +25,8 @@ Pqn::Pqn(const Structure& structure, const AgentSpec& spec, std::uint64_t seed,
 }
 
 QReport Pqn::update(const Rollout& rollout, std::span<const std::int32_t> places,
-                         std::span<const float> returns, double learning_rate, std::uint64_t index,
-                         ThreadTeam& team) {
+                    std::span<const float> returns, double learning_rate, std::uint64_t index,
+                    ThreadTeam& team) {
   if (network_.is_noisy()) mark(Phase::learn_noise);
   const std::span<const float> parameters =
       network_.with_noise(network_.online(), 1, index, noise_);

@@ -31,8 +31,8 @@ class Pqn {
 
   // One gradient update on the transitions `places` (indices into [T * N]) towards `returns` [T * N].
   QReport update(const Rollout& rollout, std::span<const std::int32_t> places,
-                      std::span<const float> returns, double learning_rate, std::uint64_t index,
-                      ThreadTeam& team);
+                 std::span<const float> returns, double learning_rate, std::uint64_t index,
+                 ThreadTeam& team);
 
   // max_a Q(s, a) over the allowed actions of rows [count, D], up to `envs` or FinalStates::kRows of them.
   void values(const float* rows, const std::uint8_t* masks, int count, std::span<float> best,

@@ -138,8 +138,7 @@ class CrossEntropy final : public Algorithm {
             {"algo.extra_std", &o.extra_std, {0, 100}, "added to that of the elite"}};
   }
   void derive(AgentSpec& spec) const override {
-    spec.learn.train_every =
-        std::int64_t{options_of<CemOptions>(spec).n_steps} * spec.envs;
+    spec.learn.train_every = std::int64_t{options_of<CemOptions>(spec).n_steps} * spec.envs;
     spec.learn.updates_per_step = 1 / static_cast<double>(spec.learn.train_every);
   }
   void check(const AgentSpec& spec, Violations& violations) const override {

@@ -49,8 +49,7 @@ def play(env, about, start, actions):
         observation, reward, terminated, _, _ = env.step(given)
         shown = floats(given) if box else str(given)
         lines.append(
-            f"{shown} | {doubles(env.state)} | {floats(observation)} | "
-            f"{float(reward)!r} | {int(terminated)}"
+            f"{shown} | {doubles(env.state)} | {floats(observation)} | {float(reward)!r} | {int(terminated)}"
         )
         if terminated:
             break

@@ -12,6 +12,7 @@ number(202, i, f).
 Lines: mean F VALUE, graph F VALUE (feature F of the two rows that the layer writes), mu I VALUE,
 log_sigma I VALUE, value I VALUE.
 """
+
 import math
 
 import numpy as np
@@ -114,7 +115,12 @@ def head(inputs, out):
 
 policy = head(256, 10)(np.concatenate([mean, graph]))
 values = head(128, 6)(graph)
-for name, numbers in (("mean", mean), ("graph", graph), ("mu", policy[:5]),
-                      ("log_sigma", policy[5:]), ("value", values)):
+for name, numbers in (
+    ("mean", mean),
+    ("graph", graph),
+    ("mu", policy[:5]),
+    ("log_sigma", policy[5:]),
+    ("value", values),
+):
     for i, v in enumerate(numbers):
         print(f"{name} {i} {v:.9f}")

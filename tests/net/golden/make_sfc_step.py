@@ -10,6 +10,7 @@ follow |number(201, row, i)|.
 Lines: q I A VALUE (row I, action A), loss VALUE, gradient T R C VALUE, adam T R C VALUE (the parameter
 after one step).
 """
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,8 +18,20 @@ import numpy as np
 jax.config.update("jax_enable_x64", True)
 BATCH, GAMMA, RATE, BETA1, BETA2, EPSILON = 16, 0.99, 1e-4, 0.9, 0.999, 1e-7
 # [out, in] of each dense layer, in the order of the network's tensors
-SHAPES = [(128, 14), (64, 128), (64, 13), (64, 384), (64, 10), (64, 384), (128, 64), (1, 128),
-          (256, 256), (128, 256), (64, 128), (13, 64)]
+SHAPES = [
+    (128, 14),
+    (64, 128),
+    (64, 13),
+    (64, 384),
+    (64, 10),
+    (64, 384),
+    (128, 64),
+    (1, 128),
+    (256, 256),
+    (128, 256),
+    (64, 128),
+    (13, 64),
+]
 
 
 def number(t, r, c):

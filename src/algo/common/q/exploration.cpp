@@ -29,8 +29,7 @@ Keys exploration_keys(ExplorationOptions& e, AgentSpec& spec) {
           .only_if(by_epsilon, "algo.explore is boltzmann")
           .only_if([&e] { return e.epsilon != constant(0); }, "algo.epsilon is 0"),
       Key{"algo.temperature", &e.temperature, {0, 1e9, true}, "boltzmann: flattens the choice"}
-          .only_if([&e] { return e.kind == Explore::boltzmann; },
-                   "algo.explore is not boltzmann"),
+          .only_if([&e] { return e.kind == Explore::boltzmann; }, "algo.explore is not boltzmann"),
   };
 }
 

@@ -45,7 +45,8 @@ void visit_exploration(const Exploration& now, Visitor&& visitor) {
 
 // Their keys, and what is wrong with them.
 Keys exploration_keys(ExplorationOptions& options, AgentSpec& spec);
-void check_exploration(const ExplorationOptions& options, const AgentSpec& spec, Violations& violations);
+void check_exploration(const ExplorationOptions& options, const AgentSpec& spec,
+                       Violations& violations);
 
 // ", boltzmann" and the like, for one line about the algorithm.
 std::string describe_exploration(const ExplorationOptions& options);

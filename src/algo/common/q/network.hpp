@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "algo/common/q/exploration.hpp"
 #include "algo/common/learnt_network.hpp"
+#include "algo/common/q/exploration.hpp"
 #include "algo/common/q/head.hpp"
 #include "core/arena.hpp"
 #include "core/thread_team.hpp"
@@ -73,8 +73,8 @@ class QNetwork : public LearntNetwork {
   QHead head_;
   std::uint64_t seed_;
   Arena arena_;
-  Workspace acting_;       // [envs]
-  Workspace probing_;      // [kProbeRows]
+  Workspace acting_;         // [envs]
+  Workspace probing_;        // [kProbeRows]
   std::span<float> frozen_;  // parameters to act by; empty = the online ones
   Noisy acting_noise_;
   std::span<float> scratch_;  // [blocks of acting_][values_scratch]
