@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -36,17 +37,20 @@ std::vector<std::string> list_algorithms() {
   return {names.begin(), names.end()};
 }
 
-// With what a mapping means as their value: branches, whose names are the user's; a schedule, whose keys
-// are the spec's; or nothing.
+// Those of all algorithms, with what a mapping means as their value: branches, whose names are the
+// user's; a schedule, whose keys are the spec's; or nothing.
 Named list_keys() {
-  Named list;
-  TrainSpec any;
-  for (const Key& key : spec_keys(any)) {
-    const bool branches = std::holds_alternative<std::vector<Branch>*>(key.field);
-    const bool schedule = std::holds_alternative<Schedule*>(key.field);
-    list.emplace_back(key.path, branches ? "branches" : schedule ? "schedule" : "");
+  std::map<std::string, std::string> all;
+  for (const Algorithm* algorithm : algorithms()) {
+    TrainSpec spec;
+    use_algorithm(spec, *algorithm);
+    for (const Key& key : spec_keys(spec)) {
+      const bool branches = std::holds_alternative<std::vector<Branch>*>(key.field);
+      const bool schedule = std::holds_alternative<Schedule*>(key.field);
+      all[std::string(key.path)] = branches ? "branches" : schedule ? "schedule" : "";
+    }
   }
-  return list;
+  return {all.begin(), all.end()};
 }
 
 }  // namespace

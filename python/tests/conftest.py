@@ -22,7 +22,7 @@ def policy_run(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def box_run(tmp_path_factory):
-    """Pendulum by ppo: a policy over a box."""
+    """Pendulum by ppo: a policy over continuous actions."""
     out = tmp_path_factory.mktemp("runs")
     return hotloop.train("pendulum_ppo", steps=4096, seed=1, progress=False, out=out)
 

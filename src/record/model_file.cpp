@@ -18,7 +18,7 @@
 namespace hotloop {
 namespace {
 
-constexpr const char* kFormat = "hotloop-model-1";
+constexpr const char* kFormat = "hotloop-model-2";
 
 // A tensor without the padding of its rows.
 std::vector<float> packed(const TensorInfo& info, std::span<const float> parameters) {
