@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
 #include <vector>
 
 #include "memory/random_words.hpp"
@@ -19,39 +18,21 @@ std::vector<std::uint64_t> words(std::size_t count, std::uint64_t step) {
   return result;
 }
 
-// A tree and its words. All bits that it has lent are 1, and have to stay so.
 struct Wood {
-  static constexpr int kLent = 3;
+  explicit Wood(std::int64_t leaves) : tree(arena, leaves) {}
 
-  explicit Wood(std::int64_t leaves) : words(arena.take<std::uint64_t>(leaves)) {
-    for (std::uint64_t& word : words) word = kOthers;
-    tree = PriorityTree(arena, words, kLent);
-  }
-  ~Wood() {
-    for (const std::uint64_t word : words) {
-      if ((word & kOthers) != kOthers) {
-        ADD_FAILURE() << "a bit that is not a priority's was changed";
-        break;
-      }
-    }
-  }
-
-  static constexpr std::uint64_t kOthers = ~std::uint64_t{0} << 32 | ((1u << kLent) - 1);
   Arena arena;
-  std::span<std::uint64_t> words;
   PriorityTree tree;
 };
 
-// Has as many bits as a leaf of a Wood keeps.
+// Has as many bits as a leaf keeps.
 std::int64_t kept(std::int64_t priority) {
-  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(priority));
-  return static_cast<std::int64_t>(std::bit_cast<float>(bits >> Wood::kLent << Wood::kLent));
+  return static_cast<std::int64_t>(static_cast<float>(priority));
 }
 
-// The numbers are used up, so this takes a copy.
-void draw(const PriorityTree& tree, std::vector<std::uint64_t> random,
+void draw(const PriorityTree& tree, const std::vector<std::uint64_t>& random,
           std::vector<std::int64_t>& drawn, std::vector<float>& priorities) {
-  tree.draw(random, drawn, priorities, {});
+  tree.draw(random, drawn, priorities);
 }
 
 // Random batches of changes, fills of neighbours and draws; priorities from 0 to `largest`.
@@ -183,7 +164,7 @@ TEST(PriorityTree, IsRebuiltFromItsLeaves) {
       tree.fill(leaf, 1, static_cast<float>(kept(rng.below(1 << 24))));
     tree.fill(0, 1, 1);
     rebuilt.fill(0, count, 7);
-    std::ranges::copy(wood.words, other.words.begin());
+    std::ranges::copy(tree.leaves(), rebuilt.leaves().begin());
     rebuilt.rebuild();
     expect_same_draws(tree, rebuilt);
     const std::vector<std::int64_t> changed = {count / 2};
@@ -223,14 +204,11 @@ TEST(PriorityTree, FrequenciesFollowPriorities) {
 TEST(PriorityTree, BytesAreWhatItTakes) {
   for (const std::int64_t leaves : {1, 8, 9, 1000, 4096, 5000}) {
     Arena arena;
-    const std::span<std::uint64_t> words = arena.take<std::uint64_t>(leaves);
-    const std::size_t before = arena.bytes();
-    const PriorityTree tree(arena, words, 0);
-    EXPECT_EQ(arena.bytes() - before, PriorityTree::bytes_needed(leaves));
+    const PriorityTree tree(arena, leaves);
+    EXPECT_EQ(arena.bytes(), PriorityTree::bytes_needed(leaves));
   }
-  // 8 for 8 leaves, for 64, and for 512; and 16 for each of the root's 245 children.
-  EXPECT_NEAR(PriorityTree::bytes_needed(1'000'000) / 1e6, 1 + 1 / 8.0 + 1 / 64.0 + 16 * 245 / 1e6,
-              0.001);
+  // 4 for each leaf; 8 for each 8 leaves, each 64, each 512, and so on.
+  EXPECT_NEAR(PriorityTree::bytes_needed(1'000'000) / 1e6, 4 + 8 / 7.0, 0.001);
 }
 
 TEST(PriorityTree, AllocatesNothing) {
@@ -242,7 +220,7 @@ TEST(PriorityTree, AllocatesNothing) {
   std::vector<float> priorities(32);
   const std::int64_t before = allocations();
   tree.fill(0, 1000, 5);
-  tree.draw(random, drawn, priorities, {});
+  tree.draw(random, drawn, priorities);
   tree.set(drawn, priorities);
   EXPECT_EQ(allocations() - before, 0);
 }

@@ -8,6 +8,7 @@
 
 #include "algo/dqn/dqn.hpp"
 #include "reference/network.hpp"
+#include "tests/algo/agent_specs.hpp"
 #include "tests/net/sfc_network.hpp"
 
 namespace hotloop {
@@ -42,7 +43,11 @@ struct LearningStep {
   ThreadTeam team{1};
 
   explicit LearningStep(const OptimiserOptions& optimiser)
-      : dqn(net, Initialiser::glorot, {.loss = Loss::mse, .batch = kBatch}, optimiser, 1, 1) {
+      : dqn(net,
+            agent(
+                DqnOptions{.loss = Loss::mse},
+                {.learn = {.batch = kBatch}, .optimiser = optimiser, .init = Initialiser::glorot}),
+            1) {
     set_parameters(net, 0, dqn.online());
     set_parameters(net, 100, dqn.target());
     for (int i = 0; i < kBatch; ++i) {
@@ -56,7 +61,7 @@ struct LearningStep {
     }
   }
 
-  UpdateReport run(double rate) {
+  QReport run(double rate) {
     const Batch batch{.size = kBatch,
                       .obs = obs.data(),
                       .next_obs = next.data(),
