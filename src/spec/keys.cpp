@@ -253,11 +253,8 @@ std::string algorithms_with(std::string_view path) {
     use_algorithm(spec, *algorithm);
     const Keys keys = spec_keys(spec);
     const bool has = std::any_of(keys.begin(), keys.end(), [&](const Key& key) {
-      return key.path == path ||
-             (path.size() > key.path.size() && path.starts_with(key.path) &&
-              path[key.path.size()] == '.' && std::holds_alternative<Schedule*>(key.field)) ||
-             (key.path.size() > path.size() && key.path.starts_with(path) &&
-              key.path[path.size()] == '.');
+      return key.path.starts_with(path) &&
+             (key.path.size() == path.size() || key.path[path.size()] == '.');
     });
     if (has) names += fmt::format("{}{}", names.empty() ? "" : ", ", algorithm->name());
   }

@@ -14,7 +14,7 @@ namespace hotloop {
 // The keys of the spec's algorithm in the order in which they are written, pointing into `spec`.
 Keys spec_keys(TrainSpec& spec);
 
-// The algorithms that have a key of this path, by name: "dqn, sac"; empty if none has.
+// The algorithms that have a key or a group of this path, by name: "dqn, sac"; empty if none has.
 std::string algorithms_with(std::string_view path);
 
 // The path of the key that is meant by `leaf` if it is the right one in the wrong place, two parts

@@ -16,8 +16,10 @@ QHead q_head(const WorldFacts& world) { return {.actions = world.spec.actions}; 
 }  // namespace
 
 void PqnAlgorithm::set_defaults(AgentSpec& spec) const {
-  spec.options = PqnOptions{};
-  spec.net.layer_norm = true;  // what it has instead of a target network
+  const PqnOptions options;
+  spec.options = options;
+  spec.learn.batch = options.rollout.n_steps;  // divides the rollouts of any number of environments
+  spec.net.layer_norm = true;                  // what it has instead of a target network
 }
 
 Keys PqnAlgorithm::keys(AgentSpec& spec) const {

@@ -17,6 +17,8 @@ class SarsaAlgorithm final : public PqnAlgorithm {
     options.backup = Backup::taken;
     options.rollout.lambda = 0;
     spec.options = options;
+    spec.learn.batch =
+        options.rollout.n_steps;  // divides the rollouts of any number of environments
   }
 };
 
