@@ -1,11 +1,11 @@
 // What a kind of layer is made of. Each kind has two files of its own in this folder:
 //
 //   dense.hpp  a plain struct: its shape, where its tensors lie, inputs(), outputs(), ==
-//   dense.cpp  the six functions of the concept LayerKind below
+//   dense.cpp  the five functions of the concept LayerKind below
 //
 // To add a kind: these two files; its name in `Layer` (structure.hpp); a word for it in branches.cpp;
 // its slow twin in reference/network.hpp. All other code (plans, workspaces, tensor names, initial
-// values, counts of arithmetic) visits the list and calls the six functions.
+// values, counts of arithmetic) visits the list and calls the five functions.
 #pragma once
 
 #include <concepts>
