@@ -1,4 +1,4 @@
-// The slow twin of src/net/layers/dag: a graph of neurons as one writes it first, with dictionaries from
+// The slow twin of src/net/layers/dag: a graph of neurons written the obvious way, with dictionaries from
 // (source, target) to weights and from neurons to biases and activations, one sample at a time, in any
 // precision. Tests and benchmarks only.
 #pragma once

@@ -119,13 +119,13 @@ std::vector<T> backward(const StreamsLayer& layer, std::span<const T> p, const s
 
 template <class T>
 struct Moments {
-  T mean = 0, deviation = 0;  // deviation = sqrt(variance + 1e-5)
+  T mean = 0, sigma = 0;  // sigma = sqrt(variance + 1e-5)
 
   explicit Moments(const std::vector<T>& x) {
     T variance = 0;
     for (T value : x) mean += value / T(x.size());
     for (T value : x) variance += (value - mean) * (value - mean) / T(x.size());
-    deviation = std::sqrt(variance + T(kNormEpsilon));
+    sigma = std::sqrt(variance + T(kNormEpsilon));
   }
 };
 
@@ -135,22 +135,22 @@ std::vector<T> preactivation(const NormLayer& layer, std::span<const T> p,
   const Moments<T> m(x);
   std::vector<T> z(layer.width);
   for (int i = 0; i < layer.width; ++i)
-    z[i] = p[layer.scale + i] * (x[i] - m.mean) / m.deviation + p[layer.shift + i];
+    z[i] = p[layer.scale + i] * (x[i] - m.mean) / m.sigma + p[layer.shift + i];
   return z;
 }
 
-// n_i = (x_i - mean) / deviation has dn_i/dx_j = ([i = j] - 1/N - n_i n_j / N) / deviation.
+// n_i = (x_i - mean) / sigma has dn_i/dx_j = ([i = j] - 1/N - n_i n_j / N) / sigma.
 template <class T>
 std::vector<T> backward(const NormLayer& layer, std::span<const T> p, const std::vector<T>& x,
                         const std::vector<T>& dz, std::span<T> gradient) {
   const Moments<T> m(x);
-  const auto n = [&](int i) { return (x[i] - m.mean) / m.deviation; };
+  const auto n = [&](int i) { return (x[i] - m.mean) / m.sigma; };
   std::vector<T> dx(layer.width, T(0));
   for (int i = 0; i < layer.width; ++i) {
     gradient[layer.scale + i] += dz[i] * n(i);
     gradient[layer.shift + i] += dz[i];
     for (int j = 0; j < layer.width; ++j) {
-      const T slope = (T(i == j) - (1 + n(i) * n(j)) / T(layer.width)) / m.deviation;
+      const T slope = (T(i == j) - (1 + n(i) * n(j)) / T(layer.width)) / m.sigma;
       dx[j] += dz[i] * p[layer.scale + i] * slope;
     }
   }

@@ -19,8 +19,8 @@ namespace {
 }
 
 void check_edge_count(std::int64_t edges) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-  if (edges > kMost) refuse("hidden", fmt::format("makes {} edges; allowed: {}", edges, kMost));
+  constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
+  if (edges > kMax) refuse("hidden", fmt::format("makes {} edges; allowed: {}", edges, kMax));
 }
 
 Graph dense_graph(const GraphOptions& options, int inputs, int outputs) {
@@ -130,8 +130,8 @@ int checked_hidden(const GraphOptions& options) {
   if (!(options.rewire >= 0 && options.rewire <= 1)) {
     refuse("rewire", fmt::format("{}; allowed: 0 to 1", options.rewire));
   }
-  if (options.seed > NumpyRandom::kLargestSeed) {
-    refuse("seed", fmt::format("{}; allowed: 0 to {}", options.seed, NumpyRandom::kLargestSeed));
+  if (options.seed > NumpyRandom::kMaxSeed) {
+    refuse("seed", fmt::format("{}; allowed: 0 to {}", options.seed, NumpyRandom::kMaxSeed));
   }
   return hidden;
 }

@@ -119,16 +119,16 @@ void check_ends(const Graph& graph, const Successors& successors,
 
 Graph make_graph(int inputs, int hidden, int outputs, const std::vector<Edge>& edges,
                  const std::string& origin, std::span<const int> lines) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
   const std::int64_t nodes = std::int64_t{inputs} + hidden + outputs;
-  if (inputs < 1 || hidden < 0 || outputs < 1 || nodes >= kMost) {
+  if (inputs < 1 || hidden < 0 || outputs < 1 || nodes >= kMax) {
     throw UsageError(fmt::format(
         "{}: {} inputs, {} hidden neurons and {} outputs; a graph has at least one input and one "
         "output, and fewer than {} neurons",
-        origin, inputs, hidden, outputs, kMost));
+        origin, inputs, hidden, outputs, kMax));
   }
-  if (edges.size() > static_cast<std::size_t>(kMost)) {
-    throw UsageError(fmt::format("{}: {} edges; allowed: {}", origin, edges.size(), kMost));
+  if (edges.size() > static_cast<std::size_t>(kMax)) {
+    throw UsageError(fmt::format("{}: {} edges; allowed: {}", origin, edges.size(), kMax));
   }
   const auto blame = [&](std::size_t edge, const std::string& fault) {
     const std::string line = lines.empty() ? "" : fmt::format(":{}", lines[edge]);

@@ -173,7 +173,7 @@ std::string read_graph_file(const std::string& path) {
                                                            : nullptr;
   if (read == nullptr) {
     throw UsageError(fmt::format(
-        "{}: the ending tells the format; allowed: .txt, .edges, .json, .graphml", path));
+        "{}: the file extension gives the format; allowed: .txt, .edges, .json, .graphml", path));
   }
   return to_text(read(read_file(path).text(), path));
 }

@@ -1,4 +1,4 @@
-// Graphs in files, to exchange them with other programs. The ending says which of three formats:
+// Graphs in files, to exchange them with other programs. The file extension gives the format:
 //
 //   .txt .edges  One edge per line, "source target", numbers as in graph.hpp. The first line that is
 //                not blank is "# inputs 4 outputs 2", the # may be left out; "hidden 32" can be added,

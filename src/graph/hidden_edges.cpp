@@ -120,8 +120,9 @@ std::vector<Edge> modular_edges(int hidden, int degree, int modules, double rewi
 
 void connect(std::vector<Edge>& edges, int hidden, const std::vector<int>& fed,
              const std::vector<int>& read) {
-  constexpr int kNo = -2, kEnd = -1;                          // otherwise the number of an edge:
-  std::vector<int> reached(hidden, kNo), leads(hidden, kNo);  // that comes in, that goes on
+  constexpr int kNo = -2, kEnd = -1;      // otherwise the number of an edge:
+  std::vector<int> reached(hidden, kNo);  // by which it is reached
+  std::vector<int> leads(hidden, kNo);    // by which it leads to a neuron that is read
   for (const int n : fed) reached[n] = kEnd;
   for (const int n : read) leads[n] = kEnd;
   const int count = static_cast<int>(edges.size());

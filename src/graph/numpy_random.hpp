@@ -14,7 +14,7 @@ namespace hotloop {
 
 class NumpyRandom {
  public:
-  static constexpr std::uint64_t kLargestSeed = 0xffffffff;  // NumPy refuses more
+  static constexpr std::uint64_t kMaxSeed = 0xffffffff;  // NumPy refuses more
 
   explicit NumpyRandom(std::uint64_t seed) : engine_(static_cast<std::uint32_t>(seed)) {}
 

@@ -20,15 +20,15 @@ namespace {
 enum class Word { concat, stack, flatten, dense, norm, attention, row, forest };
 constexpr std::array<std::string_view, 8> kWords = {"concat", "stack",     "flatten", "dense",
                                                     "norm",   "attention", "row",     "forest"};
-constexpr int kMostUnits = 16'384;
-constexpr int kMostForestRounds = 32;
+constexpr int kMaxUnits = 16'384;
+constexpr int kMaxForestRounds = 32;
 
 struct Step {
   Word word = Word::concat;
   int units = 0;
   Activation activation = Activation::linear;
   ForestShape forest = {};
-  // Shapes. `at` counts from the beginning of what the layer before wrote, or of what was joined.
+  // Shapes. `at` counts from the start of what the layer before wrote, or of what was joined.
   Stretch in = {}, out = {};
 };
 
@@ -45,12 +45,12 @@ std::size_t index_of(const Branch& branch, const std::string& name,
   return found - names.begin();
 }
 
-// A whole number, or what was expected instead.
-int number_of(const Branch& branch, const std::string& text, const std::string& number, int least,
-              int most, const std::string& expected) {
+// An integer within [min, max]; fails with what was expected instead.
+int number_of(const Branch& branch, const std::string& text, const std::string& number, int min,
+              int max, const std::string& expected) {
   int value = 0;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (error != std::errc() || end != number.data() + number.size() || value < least || value > most)
+  if (error != std::errc() || end != number.data() + number.size() || value < min || value > max)
     fail(branch, fmt::format("\"{}\": expected {}", text, expected));
   return value;
 }
@@ -61,14 +61,14 @@ ForestShape parse_forest(const Branch& branch, const std::string& text,
   constexpr std::array<std::string_view, 3> kNames = {"rounds", "heads", "groups"};
   ForestShape shape;
   shape.width = number_of(
-      branch, text, words.size() > 1 ? words[1] : "", 8, RowLinear::kWidest,
-      fmt::format("a width, a multiple of 8 up to {}, as in \"forest 128\"", RowLinear::kWidest));
+      branch, text, words.size() > 1 ? words[1] : "", 8, RowLinear::kMaxWidth,
+      fmt::format("a width, a multiple of 8 up to {}, as in \"forest 128\"", RowLinear::kMaxWidth));
   for (std::size_t i = 2; i < words.size(); i += 2) {
     const std::size_t which = index_of(branch, words[i], kNames);
     int& value = which == 0 ? shape.rounds : which == 1 ? shape.heads : shape.groups;
-    const int least = which == 2 ? 0 : 1, most = which == 0 ? kMostForestRounds : shape.width;
-    value = number_of(branch, text, i + 1 < words.size() ? words[i + 1] : "", least, most,
-                      fmt::format("a number, {} to {}, after {}", least, most, words[i]));
+    const int min = which == 2 ? 0 : 1, max = which == 0 ? kMaxForestRounds : shape.width;
+    value = number_of(branch, text, i + 1 < words.size() ? words[i + 1] : "", min, max,
+                      fmt::format("a number, {} to {}, after {}", min, max, words[i]));
   }
   if (shape.width % 8 != 0 || shape.width % shape.heads != 0) {
     fail(branch, fmt::format("\"{}\": the width must be a multiple of 8 and of the heads, {}", text,
@@ -93,11 +93,11 @@ Step parse(const Branch& branch, const std::string& text, Activation standard) {
   std::size_t next = 1;
   const std::string number = next < words.size() ? words[next] : "";
   if (has_units) {
-    step.units = number_of(branch, text, number, 1, kMostUnits,
-                           fmt::format("a width, 1 to {}, as in \"{} 64\"", kMostUnits, words[0]));
+    step.units = number_of(branch, text, number, 1, kMaxUnits,
+                           fmt::format("a width, 1 to {}, as in \"{} 64\"", kMaxUnits, words[0]));
     ++next;
   } else if (step.word == Word::row) {
-    step.units = number_of(branch, text, number, 0, kMostUnits,
+    step.units = number_of(branch, text, number, 0, kMaxUnits,
                            "the number of a row, from 0, as in \"row 1\"");
     ++next;
   }
@@ -131,7 +131,7 @@ bool are_neighbours(const std::vector<Stretch>& sources) {
   return true;
 }
 
-// Four parts of the observation tell a forest what it needs to know.
+// The shape of a forest follows from four parts of the observation.
 void set_forest_shape(const Branch& branch, const std::vector<Stretch>& sources,
                       ForestShape& forest) {
   const auto fits = [&] {
@@ -159,12 +159,12 @@ void set_forest_shape(const Branch& branch, const std::vector<Stretch>& sources,
   forest.graph_features = sources[0].width;
   forest.node_features = sources[1].width;
   forest.edge_features = sources[2].width;
-  constexpr int kMost = RowLinear::kWidest - 1;  // a node has a 1 besides
+  constexpr int kMaxFeatures = RowLinear::kMaxWidth - 1;  // a node has a 1 beside them
   for (int f : {forest.graph_features, forest.node_features, forest.edge_features}) {
-    if (f > kMost) {
+    if (f > kMaxFeatures) {
       fail(branch,
            fmt::format("forest takes up to {} features of a graph, a node or an edge; found {}",
-                       kMost, f));
+                       kMaxFeatures, f));
     }
   }
 }
@@ -311,7 +311,7 @@ void check_that_all_are_read(std::span<const Branch> branches, const std::string
       return std::find(other.from.begin(), other.from.end(), branch.name) != other.from.end();
     });
     if (!read && branch.name != value_from)
-      fail(branch, "nothing reads it; only the last branch goes on to the hidden layers");
+      fail(branch, "nothing reads it; only the last branch feeds the hidden layers");
   }
 }
 

@@ -14,8 +14,8 @@ using Lanes = Eigen::Map<Eigen::Array<float, kWidth, 1>, Eigen::Aligned32>;
 template <int kWidth>
 using ConstLanes = Eigen::Map<const Eigen::Array<float, kWidth, 1>, Eigen::Aligned32>;
 
-// Square roots, rightly rounded. Eigen's begin with an estimate by the CPU, which is another one in each
-// maker's.
+// Square roots, correctly rounded. Eigen's start from an estimate by the CPU, which differs between
+// vendors.
 template <int kWidth>
 Eigen::Array<float, kWidth, 1> roots(Eigen::Array<float, kWidth, 1> values) {
   for (int i = 0; i < kWidth; ++i) values[i] = std::sqrt(values[i]);

@@ -10,7 +10,7 @@ namespace hotloop {
 
 namespace {
 
-// `wants(l)` says whether layer l hands on dL/dx.
+// Layer l hands on dL/dx if wants(l).
 template <class F>
 BackwardRoute find_route(const Structure& structure, F&& wants) {
   BackwardRoute route{std::vector(structure.layers.size(), InputGradient::none), {}};
@@ -62,18 +62,18 @@ Workspace::Workspace(const Structure& structure, int capacity, Use use)
     return Level{arena_.take<float>(block_floats * blocks).data(), block_floats};
   };
   lanes_ = level(structure.features);
-  int widest = 0, most_inner = 0;
+  int widest = 0, max_inner = 0;
   for (const Layer& layer : structure.layers) {
     widest = std::max(widest, inputs_of(layer));
     LayerMemory memory = std::visit([](const auto& kind) { return memory_of(kind); }, layer);
-    most_inner = std::max(most_inner, memory.inner);
+    max_inner = std::max(max_inner, memory.inner);
     inner_.push_back(memory.inner > 0 ? level(memory.inner) : Level{});
     if (use == Use::inference) memory = {};
     kept_.push_back(memory.kept > 0 ? level(memory.kept) : Level{});
     scratch_.push_back(arena_.take<float>(memory.scratch));
   }
   column_ = arena_.take<float>(structure.features);
-  inner_column_ = arena_.take<float>(most_inner);
+  inner_column_ = arena_.take<float>(max_inner);
   if (use == Use::inference) return;
   gradient_ = level(structure.outputs);
   delta_ = arena_.take<float>(static_cast<std::size_t>(structure.features) * kLanes);
@@ -195,7 +195,7 @@ void forward_again(const Plan& plan, std::span<const float> parameters, int batc
 namespace {
 
 // The layers' work on one block on its way back; dL/dX is left in workspace.delta(0) if the route leads
-// there. `gradient` is null if nobody wants that of the parameters.
+// there. `gradient` is null if that of the parameters is not wanted.
 void backward_block(const Plan& plan, const BackwardRoute& route, std::span<const float> parameters,
                     int batch, int block, Workspace& workspace, float* gradient, bool accumulate) {
   const Structure& net = plan.structure();

@@ -18,8 +18,8 @@
 
 namespace hotloop {
 
-// How a layer hands on dL/dx. Features that several layers read have the sum of what each says: the
-// first on the way back writes, the others add.
+// How a layer hands on dL/dx. The gradient of a feature that several layers read is the sum of
+// theirs: the first on the way back writes, the others add.
 enum class InputGradient { none, write, add };
 
 // How gradients flow back through all layers.
@@ -69,7 +69,7 @@ class Workspace {
   }
   float* scratch(int layer) { return scratch_[layer].data(); }  // the layer's own, one block
   float* delta(int feature) { return delta_.data() + feature * kLanes; }  // gradients in one block
-  float* spare() { return spare_.data(); }    // one dX more, [most inputs][kLanes]
+  float* spare() { return spare_.data(); }    // one dX more, [max inputs][kLanes]
   float* column() { return column_.data(); }  // one sample, contiguous, [features]
   float* inner_column() { return inner_column_.data(); }
 
@@ -93,9 +93,9 @@ class Workspace {
   Level input_gradient_;                   // [blocks][inputs][kLanes]
   std::vector<std::span<float>> scratch_;  // [layers][LayerMemory::scratch]
   std::span<float> delta_;                 // [features][kLanes]
-  std::span<float> spare_;                 // [most inputs of a layer][kLanes]
+  std::span<float> spare_;                 // [max inputs of a layer][kLanes]
   std::span<float> column_;                // [features]
-  std::span<float> inner_column_;          // [most inner features of a layer]
+  std::span<float> inner_column_;          // [max inner features of a layer]
 };
 
 // Normalisation of the observations, x <- clamp((x - mean) * factor, -10, 10).
@@ -105,7 +105,7 @@ struct InputScale {
 };
 inline constexpr float kInputBound = 10;
 
-// Where a batch of rows [inputs] lies: one behind the other, or row i at places[i] of many.
+// Where a batch of rows [inputs] lies: one after the other, or row i at places[i] of many.
 struct Rows {
   const float* data;
   const std::int32_t* places = nullptr;

@@ -1,4 +1,4 @@
-// What a network and its optimiser can be told, with the names users write.
+// The options of a network and its optimiser, with the names users write.
 #pragma once
 
 #include <array>

@@ -27,7 +27,7 @@ class ListTensors final : public TensorVisitor {
   std::vector<TensorInfo>& list_;
 };
 
-// What describe() tells of the layers.
+// What describe() reports of the layers.
 struct Summary {
   std::string grid;                     // "10x10x3 conv 32-64"
   std::vector<std::string> widths;      // of the layers after it; the last one is the head

@@ -62,7 +62,7 @@ struct Structure {
   int features = 0;                // inputs and what all layers compute
   std::string front = {};          // branches in words: "dc 128-64 | ..."; empty if there are none
   int front_layers = 0;            // how many layers they have
-  std::string rest = {};           // the other layers in words, where describe() cannot tell
+  std::string rest = {};           // the other layers in words, where describe() cannot find them
   std::size_t storage = 0;         // floats in the flat array, padding included
   std::size_t parameters = 0;      // real parameters
 
@@ -116,7 +116,7 @@ Structure make_mlp(int inputs, int actions, const NetOptions& options, int atoms
 
 // What an actor-critic puts out: [policy | free | values].
 struct ActorCriticShape {
-  int policy = 0;          // what the network says of the policy
+  int policy = 0;          // outputs that the policy is made of
   int free = 0;            // what is learnt of the policy but depends on nothing
   float free_initial = 0;  // where that starts
   int values = 1;          // of the state

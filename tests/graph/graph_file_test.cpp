@@ -156,7 +156,7 @@ TEST_F(GraphFile, GraphmlSaysWhichLineIsWrong) {
 
 TEST_F(GraphFile, OtherEndingsAndMissingFiles) {
   EXPECT_EQ(complaint("a.gml", ""),
-            "a.gml: the ending tells the format; allowed: .txt, .edges, .json, .graphml");
+            "a.gml: the file extension gives the format; allowed: .txt, .edges, .json, .graphml");
   EXPECT_THROW(read_graph_file(folder_ + "/none.json"), RunError);
 }
 

@@ -35,7 +35,8 @@ TEST(NumpyRandom, IntegersCoverTheirRangeEvenly) {
   NumpyRandom random(3);
   int counts[5] = {};
   for (int i = 0; i < 50'000; ++i) ++counts[random.below(-2, 3) + 2];
-  for (const int count : counts) EXPECT_NEAR(count, 10'000, 500);  // more than five deviations
+  for (const int count : counts)
+    EXPECT_NEAR(count, 10'000, 500);  // more than five standard deviations
 }
 
 }  // namespace

@@ -130,7 +130,7 @@ TEST(SmallWorld, TheShareOfMovedEdgesApproachesItsProbability) {
   const Pairs before = hidden_pairs(generate_graph(small_world(hidden, degree, 0), 1, 1));
   for (const double rewire : {.05, .3, 1.}) {
     const Pairs after = hidden_pairs(generate_graph(small_world(hidden, degree, rewire), 1, 1));
-    // A redrawn edge seldom lands where one was: about 4 of the 1,000 targets it has on average.
+    // A redrawn edge rarely lands where one was: about 4 of the 1,000 targets it has on average.
     const double share = static_cast<double>(minus(before, after).size()) / before.size();
     EXPECT_NEAR(share, rewire, .02);
   }

@@ -90,7 +90,7 @@ TEST(Initialise, OrthogonalHasOrthonormalRowsOrColumnsTimesGain) {
   }
 }
 
-// Uniform over all orthogonal matrices: no sign is likelier than the other. The deviation of one element
+// Uniform over all orthogonal matrices: no sign is likelier than the other. The standard deviation of one element
 // is sqrt(2 / 6), that of the mean over 200 seeds 0.04.
 TEST(Initialise, OrthogonalHasNoFavouriteSign) {
   std::vector<double> mean(36);

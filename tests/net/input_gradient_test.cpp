@@ -100,13 +100,13 @@ Floats random_rows(const Structure& net, int batch, Rng& rng) {
   return random_floats(static_cast<std::size_t>(batch) * net.inputs, rng);
 }
 
-// Within 1e-4 of the largest gradient of a row, or of `least`: what is added up cancels.
-void expect_twin(const Pass& pass, double least = 1) {
+// Within 1e-4 of the largest gradient of a row, or of `floor`: what is added up cancels.
+void expect_twin(const Pass& pass, double floor = 1) {
   SCOPED_TRACE(pass.net.describe());
   const Floats found = pass.input_gradient();
   for (int i = 0; i < pass.batch(); ++i) {
     const Doubles expected = pass.twin(i);
-    double size = least;
+    double size = floor;
     for (const double d : expected) size = std::max(size, std::abs(d));
     for (int f = 0; f < pass.net.inputs; ++f) {
       ASSERT_NEAR(found[i * pass.net.inputs + f], expected[f], 1e-4 * size)
@@ -311,7 +311,7 @@ TEST(InputGradient, GoesThroughTheScaleAndStopsWhereItClamps) {
 }
 
 // Part b is not read by any layer.
-TEST(InputGradient, IsZeroForInputsThatNobodyReads) {
+TEST(InputGradient, IsZeroForInputsThatNoLayerReads) {
   Rng rng(47, Purpose::test, 0, 0);
   const std::vector<InputPart> parts = {{"a", 1, 2}, {"b", 1, 3}, {"c", 1, 2}};
   const Structure net =

@@ -184,7 +184,7 @@ TEST(Noise, IsAFunctionOfItsStream) {
   EXPECT_EQ(noise_size(make_mlp(4, 2, {.hidden = {64}})), 0u);
 }
 
-// Each stream has its own e_in and e_out. Of weights with mean 0 and deviation 1, rows that shared
+// Each stream has its own e_in and e_out. Of weights with mean 0 and standard deviation 1, rows that shared
 // their e_in would be proportional.
 TEST(Noise, StreamsShareNone) {
   const Structure net = make_mlp(

@@ -12,7 +12,7 @@
 namespace hotloop {
 namespace {
 
-// C of kVecs vectors by any number of columns, kColumns at a time: so many sums are under way that none
+// C of kVecs vectors by any number of columns, kColumns at a time: enough sums are under way that none
 // waits for itself. For AVX2 libxsmm has three columns at a time whatever m is, which for one or two
 // vectors leaves the multipliers idle half of the time.
 template <int kVecs, int kColumns>

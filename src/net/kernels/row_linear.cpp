@@ -11,18 +11,18 @@ namespace hotloop {
 namespace {
 
 constexpr int kPanel = kLanes;  // columns
-constexpr int kLargest = 64;    // rows in a chunk
+constexpr int kMaxRows = 64;    // rows in a chunk
 // ... of dW: more rows than that drive each other out of the first-level cache.
-constexpr int kGradientLargest = 32;
+constexpr int kMaxGradientRows = 32;
 // Rows that stay in the second-level cache while all panels meet them.
 constexpr int kStage = 512;
 
 // Calls visit(index of the chunk's size, its first row) for chunks that cover rows [first, last).
 template <class F>
-void each_chunk(int first, int last, int largest, F&& visit) {
+void each_chunk(int first, int last, int max_rows, F&& visit) {
   int index = 0;
-  for (int size = kLargest; size > 0; size /= 2, ++index) {
-    if (size > largest) continue;
+  for (int size = kMaxRows; size > 0; size /= 2, ++index) {
+    if (size > max_rows) continue;
     for (; first + size <= last; first += size) visit(index, static_cast<std::size_t>(first));
   }
 }
@@ -45,7 +45,7 @@ RowLinear::BothPanels RowLinear::plan_panels(int in, int in_stride, int out_stri
   for (const bool accumulate : {false, true}) {
     for (int i = 0; i < kChunks; ++i) {
       ProductShape shape{.m = kPanel,
-                         .n = kLargest >> i,
+                         .n = kMaxRows >> i,
                          .k = in,
                          .lda = kPanel,
                          .ldb = in_stride,
@@ -65,11 +65,11 @@ RowLinear::RowLinear(int in, int out)
       stride_(round_up(in, kLaneStep)),
       forward_(plan_panels(in, stride_, out)),
       input_gradient_(plan_panels(out, out, stride_)) {
-  assert(in <= kWidest && out <= kWidest && out % kLaneStep == 0);
+  assert(in <= kMaxWidth && out <= kMaxWidth && out % kLaneStep == 0);
   for (int i = 0; i < kChunks; ++i) {  // W [out, stride] is stride x out
     weight_gradient_[i] = Product({.m = stride_,
                                    .n = out,
-                                   .k = kLargest >> i,
+                                   .k = kMaxRows >> i,
                                    .lda = stride_,
                                    .ldb = out,
                                    .ldc = stride_,
@@ -82,11 +82,11 @@ RowLinear::RowLinear(int in, int out)
 void RowLinear::forward(const float* weight, const float* x, int rows, float* y,
                         bool accumulate) const {
   const Panels& panels = forward_[accumulate];
-  alignas(64) float panel[kWidest * kPanel];
+  alignas(64) float panel[kMaxWidth * kPanel];
   each_panel(out_, rows, [&](int o, int columns, int first, int last) {
     rows_to_lanes(weight + static_cast<std::size_t>(o) * stride_, stride_, columns, in_, panel);
     const Products& products = columns == kPanel ? panels.whole : panels.rest;
-    each_chunk(first, last, kLargest, [&](int index, std::size_t row) {
+    each_chunk(first, last, kMaxRows, [&](int index, std::size_t row) {
       products[index](panel, x + row * stride_, y + row * out_ + o);
     });
   });
@@ -96,14 +96,14 @@ void RowLinear::forward(const float* weight, const float* x, int rows, float* y,
 void RowLinear::input_gradient(const float* weight, const float* dy, int rows, float* dx,
                                bool accumulate) const {
   const Panels& panels = input_gradient_[accumulate];
-  alignas(64) float panel[kWidest * kPanel];
+  alignas(64) float panel[kMaxWidth * kPanel];
   each_panel(stride_, rows, [&](int i, int columns, int first, int last) {
     for (int o = 0; o < out_; ++o) {
       const float* from = weight + static_cast<std::size_t>(o) * stride_ + i;
       for (int c = 0; c < columns; c += kVec) store(panel + o * kPanel + c, load(from + c));
     }
     const Products& products = columns == kPanel ? panels.whole : panels.rest;
-    each_chunk(first, last, kLargest, [&](int index, std::size_t row) {
+    each_chunk(first, last, kMaxRows, [&](int index, std::size_t row) {
       products[index](panel, dy + row * out_, dx + row * stride_ + i);
     });
   });
@@ -111,7 +111,7 @@ void RowLinear::input_gradient(const float* weight, const float* dy, int rows, f
 
 void RowLinear::add_weight_gradient(const float* x, const float* dy, int rows,
                                     float* gradient) const {
-  each_chunk(0, rows, kGradientLargest, [&](int index, std::size_t row) {
+  each_chunk(0, rows, kMaxGradientRows, [&](int index, std::size_t row) {
     weight_gradient_[index](x + row * stride_, dy + row * out_, gradient);
   });
 }

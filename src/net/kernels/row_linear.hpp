@@ -15,7 +15,7 @@ namespace hotloop {
 
 class RowLinear {
  public:
-  static constexpr int kWidest = 1024;  // in and out
+  static constexpr int kMaxWidth = 1024;  // in and out
 
   RowLinear(int in, int out);  // out is a multiple of 8
   // With `accumulate` Y and dX are added to.

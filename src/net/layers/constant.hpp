@@ -1,4 +1,4 @@
-// y = its parameters, whatever the observation: what is learnt but depends on nothing.
+// y = its parameters, for every observation: what is learnt but depends on nothing.
 #pragma once
 
 #include "net/layers/layer.hpp"

@@ -80,7 +80,7 @@ DagKernel::DagKernel(const DagLayer& layer) : layer_(layer) {
   for (const int node : graph.order)
     forward_.push_back({node, graph.first[node], graph.first[node + 1]});
   for (const int source : graph.sources) sources_.push_back(source * kLanes);
-  // Nobody waits for an output: they may come last.
+  // No neuron reads an output, so outputs may come last.
   std::stable_partition(forward_.begin(), forward_.end(),
                         [&](const Step& step) { return !graph.is_output(step.node); });
 

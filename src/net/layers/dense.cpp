@@ -155,8 +155,8 @@ void initialise(const DenseLayer& layer, Initialiser init, const Draws& draws, f
 
 double multiply_adds(const DenseLayer& layer) { return 1.0 * layer.rows * layer.in * layer.out; }
 
-// GELU keeps its slope. The scratch is one row of x of each sample, [kLanes][stride]; nobody writes its
-// padding, which stays zero.
+// GELU keeps its slope. The scratch is one row of x of each sample, [kLanes][stride]; its
+// padding is never written and stays zero.
 LayerMemory memory_of(const DenseLayer& layer) {
   return {.kept = layer.activation == Activation::gelu ? layer.outputs() : 0,
           .scratch = static_cast<std::size_t>(kLanes) * layer.stride};

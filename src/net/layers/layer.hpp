@@ -1,11 +1,11 @@
 // What a kind of layer is made of. Each kind has two files of its own in this folder:
 //
 //   dense.hpp  a plain struct: its shape, where its tensors lie, inputs(), outputs(), ==
-//   dense.cpp  the six functions of the concept LayerKind below
+//   dense.cpp  the five functions of the concept LayerKind below
 //
 // To add a kind: these two files; its name in `Layer` (structure.hpp); a word for it in branches.cpp;
-// its slow twin in reference/network.hpp. Whatever else needs to know about layers (plans, workspaces,
-// tensor names, initial values, counts of arithmetic) visits the list and calls the six functions.
+// its slow twin in reference/network.hpp. All other code (plans, workspaces, tensor names, initial
+// values, counts of arithmetic) visits the list and calls the five functions.
 #pragma once
 
 #include <concepts>
@@ -40,11 +40,11 @@ struct BackwardBlock {
   float* dx;          // [in][kLanes] receives dL/dx; null: not wanted
   float* scratch;     // [LayerMemory::scratch], the layer's own: starts as zeros, keeps its content
   float* gradient;  // the flat array; the layer writes its own tensors, never their padding; null:
-                    // nobody wants it
+                    // not wanted
   bool accumulate;  // add to the gradient (blocks after the first) instead of overwriting it
   const float* inner = nullptr;  // what the forward pass computed there
 
-  // Of a tensor; null: nobody wants it.
+  // Of a tensor; null: not wanted.
   float* gradient_of(std::size_t offset) const {
     return gradient == nullptr ? nullptr : gradient + offset;
   }

@@ -11,7 +11,7 @@ namespace hotloop {
 namespace {
 
 // All three products against sums, in double precision, over shapes with every kind of remainder and
-// over more rows than a stage has. dW adds to what is there, the others do if they are told to.
+// over more rows than a stage has. dW adds to what is there, the others do if asked to.
 TEST(RowLinear, EqualsSums) {
   Rng rng(31, Purpose::test, 0, 0);
   for (const auto& [in, out] : {std::pair{3, 8}, {19, 40}, {32, 32}, {40, 24}, {64, 128}}) {

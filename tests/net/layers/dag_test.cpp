@@ -37,11 +37,11 @@ Structure network_of(Graph graph, DagLayer layer) {
 const DagLayer& dag_of(const Structure& net) { return std::get<DagLayer>(net.layers[0]); }
 
 // Neurons are in any order, outputs amid the others; some have no predecessors, some lead nowhere.
-Graph random_graph(Rng& rng, int most_hidden) {
+Graph random_graph(Rng& rng, int max_hidden) {
   Graph graph;
   graph.inputs = 1 + static_cast<int>(rng.below(6));
   graph.outputs = 1 + static_cast<int>(rng.below(5));
-  const int hidden = static_cast<int>(rng.below(most_hidden + 1));
+  const int hidden = static_cast<int>(rng.below(max_hidden + 1));
   graph.nodes = graph.inputs + hidden + graph.outputs;
   graph.order.resize(hidden + graph.outputs);
   std::iota(graph.order.begin(), graph.order.end(), graph.inputs);
@@ -73,17 +73,17 @@ struct RandomDag {
   Structure net;
   std::vector<float> parameters;
 
-  RandomDag(Rng& rng, int most_hidden)
-      : net(network_of(random_graph(rng, most_hidden),
+  RandomDag(Rng& rng, int max_hidden)
+      : net(network_of(random_graph(rng, max_hidden),
                        {.activation = static_cast<Activation>(rng.below(kActivationNames.size())),
                         .activate_outputs = rng.below(2) != 0,
                         .train_biases = rng.below(2) != 0})),
         parameters(net.storage) {
     const Graph& graph = *dag_of(net).graph;
     for (int node = graph.inputs; node < graph.nodes; ++node) {
-      const double deviation = 1 / std::sqrt(1.0 + graph.first[node + 1] - graph.first[node]);
+      const double sigma = 1 / std::sqrt(1.0 + graph.first[node + 1] - graph.first[node]);
       for (int e = graph.first[node]; e < graph.first[node + 1]; ++e)
-        parameters[e] = static_cast<float>(deviation * rng.normal());
+        parameters[e] = static_cast<float>(sigma * rng.normal());
       parameters[dag_of(net).bias + node - graph.inputs] = static_cast<float>(0.3 * rng.normal());
     }
   }

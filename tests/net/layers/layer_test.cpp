@@ -137,8 +137,8 @@ TEST(Norm, EqualFeaturesGiveTheShift) {
   expect_near(norm.run({7, 7}, {0, 0}).y, {3, 0}, 0);
 }
 
-// Sums in order, a root and a quotient that are rightly rounded: nothing that one maker's CPU estimates
-// and another's estimates otherwise.
+// Sums in order, a root and a quotient that are correctly rounded: nothing that one vendor's CPU estimates
+// in one way and another's in another.
 TEST(Norm, BitsAreThoseOfPlainArithmetic) {
   Rng rng(1, Purpose::test, 0, 0);
   for (int round = 0; round < 1000; ++round) {

@@ -2,7 +2,7 @@
 // x = [graph features | features of each node | of the edge that leads to each node | parents]. parents[i]
 // is the index of the node that an edge joins to node i, -1 for a root, -2 if there is no node i. Nodes
 // fill the front: the first that is absent ends them, or one that is its own parent, as in a lane of
-// zeros. A parent that is absent is none.
+// zeros. A node whose parent is absent is a root.
 //
 // Tokens: T_0 = out(norm(GELU(in(graph features)))), T_i = node(features of node i); edges are embedded like
 // the graph. In each round every token becomes GELU(norm(T + skip(T) + message)), after the last round

@@ -67,7 +67,7 @@ TEST(ForestPack, RowsAreSortedByWhatTheyNeed) {
   EXPECT_EQ(features(at.features.edges, 4), (Floats{101, 102, 103, 105}));
 }
 
-// A parent that is absent is none, and a node that is its own parent ends the forest.
+// A node whose parent is absent is a root, and a node that is its own parent ends the forest.
 TEST(ForestPack, WhatMakesNoSenseIsNotThere) {
   const Structure net = forest_structure(kShape);
   const ForestLayer& layer = forest_of(net);

@@ -231,9 +231,9 @@ std::vector<double> difference(std::vector<double> a, const std::vector<double>&
   return a;
 }
 double distance(const std::vector<double>& a, const std::vector<double>& b) {
-  double most = 0;
-  for (double value : difference(a, b)) most = std::max(most, std::abs(value));
-  return most;
+  double largest = 0;
+  for (double value : difference(a, b)) largest = std::max(largest, std::abs(value));
+  return largest;
 }
 
 TestForest only(const TestForest& forest, int node) {
@@ -291,7 +291,7 @@ TEST(Forest, MessagesGoFromParentToChild) {
     }
     const Floats a = net.result(chain), b = net.result(other);
     EXPECT_EQ(Floats(a.begin() + 16, a.end()), Floats(b.begin() + 16, b.end()));
-    TestForest edge = chain;  // an edge speaks to the node it leads to; that of a root to nobody
+    TestForest edge = chain;  // an edge matters to the node it leads to; that of a root to none
     edge.edges[0] = random_floats(shape.edge_features, rng);
     EXPECT_EQ(net.result(edge), a);
     edge.edges[1] = random_floats(shape.edge_features, rng);
@@ -371,18 +371,18 @@ TEST(Forest, StartsAsItShould) {
   Floats p(net.storage);
   initialise(net, Initialiser::glorot, 5, p);
   for (const TensorInfo& tensor : tensors(net)) {
-    double most = 0;
+    double largest = 0;
     for (int r = 0; r < tensor.rows; ++r) {
       for (int c = 0; c < tensor.columns; ++c)
-        most = std::max<double>(most, std::abs(p[tensor.offset + r * tensor.stride + c]));
+        largest = std::max<double>(largest, std::abs(p[tensor.offset + r * tensor.stride + c]));
     }
     const bool in_round = tensor.name.find(".round") != tensor.name.npos;
     double bound = in_round ? 0.25 : std::sqrt(6.0 / (tensor.rows + tensor.columns));
     if (tensor.is_vector() && !in_round) bound = 0;
     if (tensor.name.ends_with("scale")) bound = 1;
     if (tensor.name.ends_with("shift")) bound = 0;
-    EXPECT_LE(most, bound) << tensor.name;
-    EXPECT_GE(most, 0.7 * bound) << tensor.name;
+    EXPECT_LE(largest, bound) << tensor.name;
+    EXPECT_GE(largest, 0.7 * bound) << tensor.name;
   }
   const ForestLayer& layer = forest_of(net);
   EXPECT_NE(p[layer.rounds[0].query.weight], p[layer.rounds[0].key.weight]);
