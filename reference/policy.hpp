@@ -29,8 +29,7 @@ struct Policy {
     return std::clamp(outputs[i], -bound, bound);
   }
   double deviation(int i) const {
-    return std::exp(
-        std::clamp<double>(outputs[head.actions + i], kMinLogStd, kMaxLogStd));
+    return std::exp(std::clamp<double>(outputs[head.actions + i], kMinLogStd, kMaxLogStd));
   }
 
   double log_probability(const std::vector<double>& raw) const {

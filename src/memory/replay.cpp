@@ -27,8 +27,8 @@ std::size_t Replay::bytes_needed(const ReplayShape& s, std::int64_t draws) {
   const std::size_t outcome = sizeof(std::uint64_t) + continuous;
   const std::size_t stored =
       (slots_of(s) + 1) * (outcome + obs_bytes(s)) + aside_of(s) * obs_bytes(s);
-  std::size_t gathered = 2 * obs_bytes(s) + sizeof(std::int32_t) + continuous +
-                         2 * sizeof(float) + sizeof(std::int64_t);
+  std::size_t gathered = 2 * obs_bytes(s) + sizeof(std::int32_t) + continuous + 2 * sizeof(float) +
+                         sizeof(std::int64_t);
   std::size_t tree = 0;
   if (s.prioritised) {
     tree = PriorityTree::bytes_needed((slots_of(s) + 1) * s.lanes);
@@ -38,10 +38,7 @@ std::size_t Replay::bytes_needed(const ReplayShape& s, std::int64_t draws) {
 }
 
 Replay::Replay(const ReplayShape& shape, std::int64_t draws)
-    : shape_(shape),
-      slots_(slots_of(shape)),
-      ring_(slots_ + 1),
-      aside_(aside_of(shape)) {
+    : shape_(shape), slots_(slots_of(shape)), ring_(slots_ + 1), aside_(aside_of(shape)) {
   assert(slots_ > 0 && shape.steps > 0);
   assert((shape.actions > 0) != (shape.action_size > 0));
   const std::size_t n = shape.lanes;

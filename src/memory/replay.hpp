@@ -39,11 +39,11 @@ namespace hotloop {
 
 struct ReplayShape {
   int lanes = 1;
-  int obs = 0;  // floats per observation
-  int actions = 0;      // discrete ones to choose from
-  int action_size = 0;  // floats per continuous action; 0 = actions are discrete
-  bool masks = false;   // whether action masks are stored
-  int max_steps = 0;    // the fewest steps between two truncations; 0 = there are none
+  int obs = 0;                // floats per observation
+  int actions = 0;            // discrete ones to choose from
+  int action_size = 0;        // floats per continuous action; 0 = actions are discrete
+  bool masks = false;         // whether action masks are stored
+  int max_steps = 0;          // the fewest steps between two truncations; 0 = there are none
   std::int64_t capacity = 0;  // transitions; rounded down to whole vector steps
   int steps = 1;              // n of n-step returns
   double gamma = 0.99;        // the discount, inside the window and of the bootstrap

@@ -77,8 +77,8 @@ void Replay::restored() {
   const auto limit = static_cast<float>(tree_.limit());
   const auto check = [limit](float units) {
     if (units >= 0 && units <= limit && units == std::trunc(units)) return;
-    throw RunError(fmt::format("replay: {} is not a priority, which are integers from 0 to {}",
-                               units, limit));
+    throw RunError(
+        fmt::format("replay: {} is not a priority, which are integers from 0 to {}", units, limit));
   };
   for (const float priority : tree_.leaves()) check(priority);
   check(largest_priority_);

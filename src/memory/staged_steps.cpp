@@ -39,7 +39,8 @@ void StagedSteps::add(const Transitions& t) {
   truncated_.set(size_, t.truncated);
   next_obs_.set(size_, t.next_obs);
   next_mask_.set(size_, t.next_mask);
-  const bool any_truncated = std::any_of(t.truncated.begin(), t.truncated.end(), [](auto x) { return x; });
+  const bool any_truncated =
+      std::any_of(t.truncated.begin(), t.truncated.end(), [](auto x) { return x; });
   if (any_truncated) {  // only then are they read
     final_obs_.set(size_, t.final_obs);
     final_mask_.set(size_, t.final_mask);

@@ -24,14 +24,14 @@ struct Transitions {
 // steps that ends with the bootstrap state: y = reward + discount * value(next).
 struct Batch {
   int size = 0;
-  const float* obs = nullptr;                 // [B, D]
-  const float* next_obs = nullptr;            // [B, D] the bootstrap state
-  const std::int32_t* actions = nullptr;      // [B] or null: actions are continuous
-  const float* rewards = nullptr;             // [B] sum of gamma^k r_{t+k} over k < m
-  const float* discounts = nullptr;           // [B] gamma^m; 0 where the window ended by termination
-  const float* weights = nullptr;             // [B] importance weights; null = all equal
-  const std::uint8_t* mask = nullptr;         // [B, A] or null
-  const std::uint8_t* next_mask = nullptr;    // [B, A] or null
+  const float* obs = nullptr;               // [B, D]
+  const float* next_obs = nullptr;          // [B, D] the bootstrap state
+  const std::int32_t* actions = nullptr;    // [B] or null: actions are continuous
+  const float* rewards = nullptr;           // [B] sum of gamma^k r_{t+k} over k < m
+  const float* discounts = nullptr;         // [B] gamma^m; 0 where the window ended by termination
+  const float* weights = nullptr;           // [B] importance weights; null = all equal
+  const std::uint8_t* mask = nullptr;       // [B, A] or null
+  const std::uint8_t* next_mask = nullptr;  // [B, A] or null
   const float* continuous_actions = nullptr;  // [B, action_size] or null: actions are discrete
 };
 

@@ -60,12 +60,12 @@ struct NetOptions {
 struct OptimiserOptions {
   OptimiserKind kind = OptimiserKind::adam;
   Schedule learning_rate = constant(1e-3);
-  float beta1 = 0.9f;      // adam, adamw: decay of the first moment
-  float beta2 = 0.999f;    // adam, adamw: decay of the second moment
-  float decay = 0.99f;     // rmsprop: decay of the squared gradient
-  float momentum = 0;      // sgd, rmsprop
-  float epsilon = 1e-8f;   // added to the root of the second moment
-  float weight_decay = 0;  // adamw: decoupled; sgd, adam, rmsprop: added to the gradient
+  float beta1 = 0.9f;       // adam, adamw: decay of the first moment
+  float beta2 = 0.999f;     // adam, adamw: decay of the second moment
+  float decay = 0.99f;      // rmsprop: decay of the squared gradient
+  float momentum = 0;       // sgd, rmsprop
+  float epsilon = 1e-8f;    // added to the root of the second moment
+  float weight_decay = 0;   // adamw: decoupled; sgd, adam, rmsprop: added to the gradient
   float max_grad_norm = 0;  // global gradient norm above which gradients are scaled; 0 = off
 };
 

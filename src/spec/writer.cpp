@@ -147,6 +147,9 @@ namespace {
 std::string default_of(const Key& key) {
   if (key.required) return "required";
   if (!key.default_text.empty()) return std::string(key.default_text);
+  if (std::holds_alternative<const Algorithm**>(key.field)) {
+    return fmt::format("`{}`", default_algorithm().name());
+  }
   const std::string value = std::visit(ValueText{key}, key.field);
   return value == "\"\"" ? "" : fmt::format("`{}`", value);
 }

@@ -1,6 +1,7 @@
 #include "env/registry.hpp"
 
 #include <gtest/gtest.h>
+#include <hotloop/env.hpp>
 #include <hotloop/error.hpp>
 
 #include <concepts>

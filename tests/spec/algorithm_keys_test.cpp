@@ -242,7 +242,8 @@ TEST(AlgorithmKeys, TheReferenceNamesTheirAlgorithms) {
   const std::string table = spec_reference();
   EXPECT_TRUE(table.starts_with("| key | of | type | default | allowed | meaning |\n")) << table;
   for (const char* row :
-       {"| `env.count` | all | integer | `1` |", "| `algo.target.tau` | dqn | number | `1` |",
+       {"| `algo.name` | all | word | `dqn` |", "| `env.count` | all | integer | `1` |",
+        "| `algo.target.tau` | dqn | number | `1` |",
         "| `algo.n_steps` | ppo, pqn, sarsa | integer | `32`, ppo `128` |",
         "| `algo.lambda` | pqn, sarsa | number |", "| `algo.gae_lambda` | ppo | number | `0.95` |",
         "| `net.activation` | all | word | `relu`, ppo `tanh` |",
