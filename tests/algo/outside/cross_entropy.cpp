@@ -1,7 +1,8 @@
 // An algorithm that is no part of the program: the cross-entropy method (de Boer et al. 2005) on the
 // parameters of a policy network, complete in this one file. Nothing in src/ knows of it.
 //
-//   theta_n ~ N(mu, sigma^2) for each environment n; each acts for a round, R_n is what it earned
+//   theta_n ~ N(mu, sigma^2) for each environment n; each acts for a round, R_n is what it earned per
+//   episode
 //   mu, sigma <- mean and std of the share `elite` of best theta_n;  sigma += extra_std
 #include <fmt/format.h>
 
@@ -41,6 +42,7 @@ class CemLearner final : public LearnerBase {
         std_(arena_.take<float>(size_)),
         candidates_(arena_.take<float>(size_ * spec.envs)),
         returns_(arena_.take<double>(spec.envs)),
+        episodes_(arena_.take<double>(spec.envs)),
         order_(arena_.take<std::int32_t>(spec.envs)) {
     std::fill(std_.begin(), std_.end(), static_cast<float>(options_.initial_std));
     draw(0);
@@ -59,10 +61,14 @@ class CemLearner final : public LearnerBase {
   }
 
   void push(const Transitions& step, Counters&) override {
-    for (int env = 0; env < spec_.envs; ++env) returns_[env] += step.rewards[env];
+    for (int env = 0; env < spec_.envs; ++env) {
+      returns_[env] += step.rewards[env];
+      episodes_[env] += step.terminated[env] | step.truncated[env];
+    }
   }
 
   void learn(Training training) override {
+    for (int env = 0; env < spec_.envs; ++env) returns_[env] /= 1 + episodes_[env];
     std::iota(order_.begin(), order_.end(), 0);
     std::sort(order_.begin(), order_.end(), [&](int a, int b) {
       return returns_[a] != returns_[b] ? returns_[a] > returns_[b] : a < b;
@@ -84,6 +90,7 @@ class CemLearner final : public LearnerBase {
     record(report, kColumns, training);
     ++training.counters.batches;
     std::fill(returns_.begin(), returns_.end(), 0.0);
+    std::fill(episodes_.begin(), episodes_.end(), 0.0);
     draw(static_cast<std::uint64_t>(training.counters.updates));
   }
 
@@ -95,6 +102,7 @@ class CemLearner final : public LearnerBase {
     visitor("std", std_);
     visitor("candidates", candidates_);
     visitor("returns", returns_);
+    visitor("episodes", episodes_);
   }
 
  private:
@@ -117,6 +125,7 @@ class CemLearner final : public LearnerBase {
   std::span<float> std_;         // [size]
   std::span<float> candidates_;  // [N, size]
   std::span<double> returns_;    // [N] of this round
+  std::span<double> episodes_;   // [N] that ended in it
   std::span<std::int32_t> order_;
 };
 

@@ -23,10 +23,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSpec =
-    "env: {name: cartpole, count: 16}\n"
-    "algo: {name: test_cem, n_steps: 100, elite: 0.25, extra_std: 0.1}\n"
-    "evaluation: {every: 8000, episodes: 20}\n"
-    "run: {steps: 32000, log_every: 1600}\n";
+    "env: {name: cartpole, count: 32}\n"
+    "algo: {name: test_cem, n_steps: 200, elite: 0.25, extra_std: 0.1}\n"
+    "evaluation: {every: 12800, episodes: 20}\n"
+    "run: {steps: 128000, log_every: 6400}\n";
 
 TrainSpec outside_spec(std::vector<std::string> overrides = {}) {
   return load_spec_text(kSpec, "outside.yaml", overrides);
@@ -42,7 +42,7 @@ std::string folder(const std::string& name) {
 TEST(OutsideAlgorithm, IsReadByNameWithItsOwnKeysAndRules) {
   const TrainSpec spec = outside_spec();
   EXPECT_EQ(spec.algorithm->name(), "test_cem");
-  EXPECT_EQ(spec.learn.train_every, 1600);
+  EXPECT_EQ(spec.learn.train_every, 6400);
   EXPECT_EQ(to_yaml(load_spec_text(to_yaml(spec), "again.yaml")), to_yaml(spec));
   EXPECT_EQ(to_yaml(spec).find("replay:"), std::string::npos);
   EXPECT_THROW(outside_spec({"algo.elite=2"}), UsageError);
@@ -76,9 +76,9 @@ TEST(OutsideAlgorithm, LearnsAndWritesARunLikeTheOthers) {
 TEST(OutsideAlgorithm, ResumesToTheBitOnAnyNumberOfThreads) {
   const std::string straight = folder("straight"), split = folder("split");
   const TrainResult whole = start_run(outside_spec(), straight, {});
-  start_run(outside_spec({"run.steps=16000"}), split, {});
+  start_run(outside_spec({"run.steps=64000"}), split, {});
   const TrainResult resumed =
-      resume_run(load_run_spec(split, std::vector<std::string>{"run.steps=32000", "run.threads=2"}),
+      resume_run(load_run_spec(split, std::vector<std::string>{"run.steps=128000", "run.threads=2"}),
                  split, {}, {});
   EXPECT_EQ(resumed.params_hash, whole.params_hash);
   EXPECT_EQ(resumed.updates, whole.updates);
