@@ -80,7 +80,9 @@ PriorityTree::PriorityTree(Arena& arena, std::int64_t leaves) {
 }
 
 std::size_t PriorityTree::bytes_needed(std::int64_t leaves) {
-  std::size_t bytes = groups_of(leaves) * kGroup * sizeof(float);
+  // The arena hands out whole cache lines.
+  constexpr std::size_t kGroupBytes = kGroup * sizeof(float);
+  std::size_t bytes = (groups_of(leaves) * kGroupBytes + kCacheLine - 1) / kCacheLine * kCacheLine;
   std::int64_t entries = leaves;
   do {
     entries = groups_of(entries);
