@@ -60,7 +60,7 @@ class Gaussian:
     observation, [size]."""
 
     mean: np.ndarray
-    deviation: np.ndarray
+    std: np.ndarray
 
 
 class Agent:

@@ -41,7 +41,7 @@ def request(
     world, rows = engine_env(env, eval_env)
     if rows is not None:
         settings.insert(0, f"env.count={rows}")
-        if name == "dqn":
+        if _hotloop.has_key(name, "algo.train_every"):
             settings.insert(1, f"algo.train_every={rows}")
     if ":" in world:
         _check_options(env, settings)

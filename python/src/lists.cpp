@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -53,12 +54,22 @@ Named list_keys() {
   return {all.begin(), all.end()};
 }
 
+bool has_key(const std::string& algorithm, const std::string& path) {
+  const Algorithm* known = look_up_algorithm(algorithm);
+  if (known == nullptr) return false;
+  TrainSpec spec;
+  use_algorithm(spec, *known);
+  const Keys keys = spec_keys(spec);
+  return std::any_of(keys.begin(), keys.end(), [&](const Key& key) { return key.path == path; });
+}
+
 }  // namespace
 
 void bind_lists(nb::module_& m) {
   m.def("envs", &list_envs, "Environments: name and description.");
   m.def("specs", &list_specs, "Ready-made specs: name and description.");
   m.def("algorithms", &list_algorithms, "Names of the algorithms.");
+  m.def("has_key", &has_key, "Whether the algorithm of this name has that key.");
   m.def("keys", &list_keys, "Keys of a spec, and what a mapping is as their value.");
 }
 

@@ -133,7 +133,7 @@ def test_draws_of_a_box(box_run):
     drawn = agent.act(obs, deterministic=False, seed=1)
     assert drawn.shape == (5000, 1) and np.abs(drawn).max() <= 2
     assert drawn.std() > 0.01
-    assert agent.distribution(obs).deviation.min() > 0
+    assert agent.distribution(obs).std.min() > 0
 
 
 @pytest.mark.parametrize(

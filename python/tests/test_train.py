@@ -92,9 +92,7 @@ def test_a_schedule_takes_the_place_of_a_constant(tmp_path):
 def test_a_schedule_of_any_algorithm(tmp_path):
     """Of one that is not the default, and whose spec says a number there."""
     weight = {"kind": "linear", "from": 0.02, "to": 0.01, "over": 1000}
-    run = hotloop.train(
-        "cartpole_ppo", steps=4_096, out=tmp_path, progress=False, algo={"ent_coef": weight}
-    )
+    run = hotloop.train("cartpole_ppo", steps=4_096, out=tmp_path, progress=False, algo={"ent_coef": weight})
     assert "ent_coef: {kind: linear, from: 0.02, to: 0.01, over: 1000}" in run.spec
     assert run.metrics["ent_coef"][-1] == pytest.approx(0.01)
 
@@ -102,7 +100,9 @@ def test_a_schedule_of_any_algorithm(tmp_path):
 def test_metrics_have_the_columns_of_their_algorithm(value_run, policy_run):
     assert {"loss", "mean_q", "gradient_norm", "epsilon"} <= set(value_run.metrics)
     assert not {"entropy", "kl", "clipped", "ent_coef"} & set(value_run.metrics)
-    assert {"loss", "mean_q", "gradient_norm", "entropy", "kl", "clipped", "ent_coef"} <= set(policy_run.metrics)
+    assert {"loss", "mean_q", "gradient_norm", "entropy", "kl", "clipped", "ent_coef"} <= set(
+        policy_run.metrics
+    )
     assert not {"epsilon", "beta", "temperature"} & set(policy_run.metrics)
 
 
@@ -139,7 +139,10 @@ def test_another_environment_of_the_engine(tmp_path):
         ({"spec": "cartpole_dqm"}, ["cartpole_dqm", "did you mean cartpole_dqn"]),
         ({"algo": {"bach": 3}}, ["bach", "did you mean algo.batch"]),
         ({"algo": {"batch": -1}}, ["algo.batch", "-1"]),
-        ({"algo": {"n_epochs": 3}}, ["algo.n_epochs", "belongs to algo.name: ppo, pqn, sarsa; algo.name is dqn here"]),
+        (
+            {"algo": {"n_epochs": 3}},
+            ["algo.n_epochs", "belongs to algo.name: ppo, pqn, sarsa; algo.name is dqn here"],
+        ),
         ({"algo": {"buffer_size": 3}}, ["algo.buffer_size", "did you mean replay.capacity?"]),
         ({"algo.batch": object()}, ["algo.batch", "object", "allowed"]),
         ({"spec": 3}, ["int is no spec", "allowed"]),

@@ -1,4 +1,4 @@
-// malloc and its relatives, counted, whoever calls them. Under a sanitizer, which replaces them
+// malloc and its relatives, counted, for all callers. Under a sanitizer, which replaces them
 // itself, nothing is counted.
 #include <cerrno>
 #include <cstddef>

@@ -25,7 +25,7 @@ struct @Type@ {
       .name = "@name@",
       .obs = 2,          // numbers that an agent sees
       .actions = 2,      // what it can do: 0 is left, 1 is right
-      .max_steps = 100,  // after so many steps the engine begins a new episode
+      .max_steps = 100,  // after this many steps the engine begins a new episode
   };
 
   // The state: plain members with initial values, so that it can be copied and saved. No pointers,

@@ -60,9 +60,9 @@ int suite_command(const SuiteArguments& arguments) {
     write_file_atomically(arguments.figure, suite_figure(suite, curves));
   }
   if (stop_requested()) {
-    fmt::print(
-        stderr,
-        "stopped: the table holds what was done by then; the same command goes on with the rest\n");
+    fmt::print(stderr,
+               "stopped: the table holds what was done by then; the same command continues with "
+               "the rest\n");
     return stop_exit_code();
   }
   return failures > 0 ? 1 : 0;

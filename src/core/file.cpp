@@ -44,11 +44,11 @@ class Descriptor {
 
 // Writes from `from` until all is written; returns how many bytes were. If fewer, errno says why.
 std::size_t write_all(int descriptor, const void* from, std::size_t size) {
-  constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;
+  constexpr std::size_t kMaxAtOnce = std::size_t{1} << 30;
   std::size_t done = 0;
   while (done < size) {
     const ssize_t n = ::write(descriptor, static_cast<const char*>(from) + done,
-                              std::min(size - done, kMostAtOnce));
+                              std::min(size - done, kMaxAtOnce));
     if (n > 0) {
       done += static_cast<std::size_t>(n);
     } else if (n == 0) {

@@ -1,6 +1,6 @@
 // Files that are either whole or absent, and an append-only writer of lines.
 //
-// Invariant of write_file_atomically: whoever opens `path` sees the old content or the new one,
+// Invariant of write_file_atomically: a reader of `path` sees the old content or the new one,
 // never a mixture, whatever happens in between: a full disk, a kill, a power cut. Every failure is
 // a RunError that names the path and the reason.
 #pragma once

@@ -8,7 +8,7 @@
 // and shared out in the proportions of those that were split, each of which stands for 1 / (its chance of
 // being chosen) rounds. `hotloop bench clock` measures the cost.
 //
-// Deep inside a round, whoever begins a phase says so with `mark`; it does nothing unless the calling
+// Deep inside a round, the code that begins a phase says so with `mark`; it does nothing unless the calling
 // thread is in a round that is being split.
 #pragma once
 
@@ -107,10 +107,10 @@ class PhaseClock {
     splitting_ = nullptr;
   }
 
-  // At most one round in `seldom` + 1, one less than a power of two up to 64, is split.
-  void begin_round(std::uint64_t seldom = 0) {
+  // At most one round in `rarest` + 1, one less than a power of two up to 64, is split.
+  void begin_round(std::uint64_t rarest = 0) {
     constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
-    const std::uint64_t mask = mask_ | seldom;
+    const std::uint64_t mask = mask_ | rarest;
     const bool chosen = splits_ && ((rounds_++ * kGoldenRatio) >> 58 & mask) == 0;
     if (chosen) {
       switch_to(static_cast<std::size_t>(Phase::other), mask + 1);
@@ -146,7 +146,7 @@ class PhaseClock {
   PhaseSeconds seconds() const;
   GroupShares group_shares() const;  // of the whole
   std::array<PhaseStatistics, kPhaseCount> statistics() const;
-  // What so many ticks, added up with the weights of split rounds, amount to in all rounds.
+  // What this many ticks, added up with the weights of split rounds, amount to in all rounds.
   double estimate_seconds(double weighted_ticks) const;
 
   // Every visit from now on is written down until `visits` is full. The span must stay valid.
@@ -212,8 +212,8 @@ class PhaseClock {
 
   // Splitting costs about 50 switches, 3,000 ticks: as often as 1/400 of the rounds' time pays for.
   void choose_rate(std::uint64_t round_ticks) {
-    constexpr std::uint64_t kPaid = 400 * 3'000, kSeldom = 64;
-    mask_ = std::bit_ceil(std::min(kPaid / std::max<std::uint64_t>(round_ticks, 1), kSeldom)) - 1;
+    constexpr std::uint64_t kPaid = 400 * 3'000, kRarest = 64;
+    mask_ = std::bit_ceil(std::min(kPaid / std::max<std::uint64_t>(round_ticks, 1), kRarest)) - 1;
   }
 
   // Weighted ticks of a phase in split rounds, without what the switches themselves cost.

@@ -38,7 +38,7 @@ struct Schedule {
   std::int64_t over = 1;   // of what is counted; not of constant and step
   double factor = 1;       // step: multiplies the value ...
   std::int64_t every = 1;  // step: ... whenever this many of what is counted have passed
-  std::int64_t after = 0;  // so many of what is counted pass before it begins to change
+  std::int64_t after = 0;  // this many of what is counted pass before it begins to change
   Count count = Count::steps;
 
   bool operator==(const Schedule&) const = default;

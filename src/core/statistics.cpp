@@ -34,9 +34,8 @@ Summary summarise(std::span<const double> all) {
                [](double value) { return !std::isnan(value); });
   if (values.empty()) return {kNone, kNone, kNone, kNone, kNone, 0};
   Summary result{.mean = mean_of(values), .count = static_cast<int>(values.size())};
-  for (const double value : values)
-    result.deviation += (value - result.mean) * (value - result.mean);
-  result.deviation = std::sqrt(result.deviation / result.count);
+  for (const double value : values) result.std += (value - result.mean) * (value - result.mean);
+  result.std = std::sqrt(result.std / result.count);
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
   result.largest = *most;
   if (*least == *most) {  // nothing to resample, and rounding must not make an interval of it

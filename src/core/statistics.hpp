@@ -16,8 +16,8 @@ inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 struct Summary {
   double mean = 0;
-  double deviation = 0;  // standard deviation, divided by count
-  double low = 0;        // 95 % interval of the mean
+  double std = 0;  // divided by count
+  double low = 0;  // 95 % interval of the mean
   double high = 0;
   double largest = 0;
   int count = 0;  // values that are not NaN; without any, all of the above are NaN

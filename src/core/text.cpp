@@ -111,10 +111,10 @@ std::string return_text(double value) {
   return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
 }
 
-std::string return_text(double mean, double deviation) {
-  const bool coarse = std::abs(mean) >= kOneDecimal && std::isfinite(deviation);
+std::string return_text(double mean, double spread) {
+  const bool coarse = std::abs(mean) >= kOneDecimal && std::isfinite(spread);
   return fmt::format("{} +- {}", return_text(mean),
-                     coarse ? fmt::format("{:.1f}", deviation) : return_text(deviation));
+                     coarse ? fmt::format("{:.1f}", spread) : return_text(spread));
 }
 
 }  // namespace hotloop

@@ -31,7 +31,7 @@ std::string yaml_quoted(std::string_view text);
 // A return or a score: 479.23 -> "479.2", one decimal; below 10, where that would say little, four
 // significant digits: 0.95312 -> "0.9531", 5 -> "5.0". "-" if it is not finite.
 std::string return_text(double value);
-// "479.2 +- 54.9": the deviation is as exact as the mean.
-std::string return_text(double mean, double deviation);
+// "479.2 +- 54.9": the spread is as exact as the mean.
+std::string return_text(double mean, double spread);
 
 }  // namespace hotloop

@@ -21,7 +21,7 @@ inline V polynomial(V x, const float (&coefficients)[kCount]) {
 template <class V>
 inline V exp2_of(V y) {
   using Bits = decltype(y < y);
-  constexpr float kRound = 0x1.8p23f;  // a sum with it ends in the nearest whole number
+  constexpr float kRound = 0x1.8p23f;  // a sum with it ends in the nearest integer
   y = y < -126 ? V{} - 126 : y > 127 ? V{} + 127 : y;
   const V shifted = y + kRound;
   const V power =

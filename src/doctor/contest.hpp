@@ -25,11 +25,11 @@ struct Speed {
   double updates_per_second_a = 0, updates_per_second_b = 0;
   PhaseSeconds phases_a{};  // where the time of A went
   int turns = 0;
-  static constexpr int kFewestTurns = 6;  // with fewer, the interval means little
+  static constexpr int kMinTurns = 6;  // with fewer, the interval means little
   bool same_parameters =
       true;  // after every pair of sessions, as far as both were at the same step
 
-  bool can_tell() const { return turns >= kFewestTurns; }
+  bool can_tell() const { return turns >= kMinTurns; }
   bool is_faster() const { return can_tell() && low > 1; }
 };
 
@@ -41,7 +41,7 @@ struct Turn {
 // Fills ratio, low and high: [sessions][turns].
 void estimate_ratio(const std::vector<std::vector<Turn>>& sessions, Speed& speed);
 
-// Takes about so many seconds. Without a single turn (stopped, or no time to warm up), turns is 0.
+// Takes about this many seconds. Without a single turn (stopped, or no time to warm up), turns is 0.
 Speed compare_speed(const TrainSpec& a, const TrainSpec& b, bool evaluations, double seconds,
                     const std::atomic<bool>* stop);
 

@@ -19,7 +19,7 @@ namespace {
 // Shares of the budget.
 constexpr double kProfile = 0.06, kContests = 0.44, kTogether = 0.1;
 constexpr double kLongestProfile = 15, kLongestContest = 30, kShortestContest = 1.5;  // seconds
-constexpr int kFewestSeeds = 3, kMostSeeds = 30;
+constexpr int kMinSeeds = 3, kMaxSeeds = 30;
 
 class Examination {
  public:
@@ -115,12 +115,12 @@ class Examination {
     }
     if (candidates.empty()) return;
     const double until = (1 - kTogether) * budget();
-    const auto runs = static_cast<double>(kFewestSeeds * (candidates.size() + 1));
+    const auto runs = static_cast<double>(kMinSeeds * (candidates.size() + 1));
     double seconds = std::max(0.0, until - elapsed()) / runs;
     double took = 0;  // by a seed
     std::vector<ShortRun> before;
-    for (int seed = 0; seed < kMostSeeds && !stopped() && seconds > 0; ++seed) {
-      if (seed > 0 && elapsed() + took > until + (seed < kFewestSeeds ? 0.5 * took : 0)) break;
+    for (int seed = 0; seed < kMaxSeeds && !stopped() && seconds > 0; ++seed) {
+      if (seed > 0 && elapsed() + took > until + (seed < kMinSeeds ? 0.5 * took : 0)) break;
       const double began = elapsed();
       say(fmt::format("learning, seed {}: the spec and {} remedies", seed + 1, candidates.size()));
       try {
@@ -147,7 +147,7 @@ class Examination {
       took = elapsed() - began;
     }
     if (stopped() && !before.empty()) before.pop_back();  // the last one was cut short
-    if (before.size() < static_cast<std::size_t>(kFewestSeeds)) return;
+    if (before.size() < static_cast<std::size_t>(kMinSeeds)) return;
     for (Candidate& candidate : candidates) {
       if (candidate.runs.size() < before.size() || !candidate.trial->failure.empty()) continue;
       candidate.trial->learning =

@@ -81,14 +81,14 @@ std::string advice_on_slowing(const Profile& p) {
 }  // namespace
 
 void find_sleeping(const Profile& p, Findings& findings) {
-  constexpr double kLeastShare = 0.15;  // less is not worth a word
+  constexpr double kMinShare = 0.15;  // less is not worth a word
   // Where the system does not say how long a thread waited for a CPU: a busy machine takes the CPU away,
   // but then nobody gave it up. One log or checkpoint in many steps does.
-  constexpr double kLeastSleeps = 0.1;
+  constexpr double kMinSleeps = 0.1;
   const double env = p.share("env") + p.share("python");
   // The learner never sleeps, so what is left of the time happens in the environment.
   const double waiting = std::min(1 - p.cpu_share - p.queue_share - excused(p), env);
-  if (p.sleeps_per_step < kLeastSleeps || !(waiting >= kLeastShare)) return;
+  if (p.sleeps_per_step < kMinSleeps || !(waiting >= kMinShare)) return;
   const PhaseRow* step = find_row(p, "env", "step");
   findings.push_back(
       {.cause = Cause::sleeping,
@@ -137,10 +137,10 @@ void find_slowing(const Profile& p, Findings& findings) {
 }
 
 void find_allocating(const Profile& p, Findings& findings) {
-  constexpr double kLeastPerStep = 0.01;
-  constexpr double kLeastInAll = 400;  // one in a round that was split stands for up to 64
-  if (std::isnan(p.allocations_per_step) || p.allocations_per_step < kLeastPerStep) return;
-  if (p.allocations_per_step * static_cast<double>(p.env_steps) < kLeastInAll) return;
+  constexpr double kMinPerStep = 0.01;
+  constexpr double kMinInAll = 400;  // one in a round that was split stands for up to 64
+  if (std::isnan(p.allocations_per_step) || p.allocations_per_step < kMinPerStep) return;
+  if (p.allocations_per_step * static_cast<double>(p.env_steps) < kMinInAll) return;
   std::string where;
   double share = 0;
   for (const PhaseRow& row : p.phases) {
@@ -194,21 +194,21 @@ void find_threads(const Profile& p, Findings& findings) {
          .evidence = fmt::format("{} threads, and nothing was handed out to them", t.threads)});
     return;
   }
-  constexpr double kLeastShare = 0.02, kBusyMachine = 0.1;
+  constexpr double kMinShare = 0.02, kBusyMachine = 0.1;
   // Waking a thread takes 5 to 50 us. Where pieces take longer, threads wait for other reasons.
   constexpr double kLargeWork = 200e-6;
   // Even where the other thread is awake, what it works on must come to its core and back, which makes
   // all of a round slower: with 0.5 us at a time, two threads had half the speed of one.
-  constexpr double kSmallWork = 2e-6, kLeastShared = 0.05;
+  constexpr double kSmallWork = 2e-6, kMinShared = 0.05;
   const Shared shared = shared_work(p);
   const PhaseRow* waits = find_row(p, "wait");  // one visit for each time that work was handed out
   if (waits == nullptr || waits->calls <= 0) return;
   const double rounds = rounds_share(p);
   const double seconds = rounds * p.wall_seconds * shared.work / waits->calls;
-  const bool is_small = seconds < kSmallWork && shared.span * rounds >= kLeastShared;
+  const bool is_small = seconds < kSmallWork && shared.span * rounds >= kMinShared;
   // If all the work of all threads together is less than the time it took, one would have been faster.
   const double saved = is_small ? shared.span * rounds : (shared.span - shared.work) * rounds;
-  if (!(saved >= kLeastShare) || seconds > kLargeWork) return;
+  if (!(saved >= kMinShare) || seconds > kLargeWork) return;
   findings.push_back(
       {.cause = Cause::threads,
        .share = saved,

@@ -67,10 +67,10 @@ std::string largest_part(const Profile& p, std::string_view a, std::string_view 
 
 // Where the time goes is worth a word even if nothing is wrong.
 void find_bounds(const Profile& p, Findings& findings) {
-  constexpr double kMost = 0.5;
+  constexpr double kMajority = 0.5;
   const double env = p.share("env"), learner = p.share("learn") + p.share("memory");
   const double python = p.share("python");
-  if (python >= kMost) {
+  if (python >= kMajority) {
     findings.push_back(
         {.cause = Cause::env_bound,
          .share = python,
@@ -81,7 +81,7 @@ void find_bounds(const Profile& p, Findings& findings) {
          .evidence = fmt::format("python takes {:.0f} %, {:.3g} us per env step", percent(python),
                                  find_row(p, "python", "")->us_per_step)});
   }
-  if (env >= kMost) {
+  if (env >= kMajority) {
     findings.push_back({.cause = Cause::env_bound,
                         .share = env,
                         .text = fmt::format(
@@ -91,7 +91,7 @@ void find_bounds(const Profile& p, Findings& findings) {
                         .evidence = fmt::format("env takes {:.0f} %{}", percent(env),
                                                 largest_part(p, "env", "env"))});
   }
-  if (learner >= kMost) {
+  if (learner >= kMajority) {
     findings.push_back(
         {.cause = Cause::learner_bound,
          .share = learner,

@@ -55,7 +55,7 @@ struct Finding {
   std::string evidence;  // the figures
 
   std::string_view name() const { return kCauseNames[static_cast<std::size_t>(cause)]; }
-  // If that share cost nothing, the run would be at most so many times as fast.
+  // If that share cost nothing, the run would be at most this many times as fast.
   double bound() const { return amdahl(share); }
 };
 

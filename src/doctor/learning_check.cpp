@@ -12,8 +12,8 @@
 namespace hotloop {
 namespace {
 
-constexpr int kMostPoints = 10;
-constexpr int kMostEpisodes = 30;     // of an evaluation
+constexpr int kMaxPoints = 10;
+constexpr int kMaxEpisodes = 30;      // of an evaluation
 constexpr double kEvaluations = 0.5;  // of the time of training, at most
 constexpr double kLittle = 0.1;       // of what the baseline learnt: no difference worth the name
 
@@ -63,7 +63,7 @@ Effect judge(const Interval& difference, double scale) {
   return Effect::not_shown;
 }
 
-// What a run had reached after so many seconds.
+// What a run had reached after this many seconds.
 const LearningPoint& reached(const ShortRun& run, double seconds) {
   const auto later = std::find_if(run.begin() + 1, run.end(), [&](const LearningPoint& p) {
     return p.seconds > 1.05 * seconds;  // rounds are not cut
@@ -79,7 +79,7 @@ ShortRun train_shortly(const TrainSpec& spec, std::uint64_t seed, double seconds
   seeded.run.seed = seed;
   Trainer trainer(seeded);
   EvaluationOptions options = spec.evaluation;
-  options.episodes = std::min(options.episodes, kMostEpisodes);
+  options.episodes = std::min(options.episodes, kMaxEpisodes);
   // All seeds and specs are measured on the same starts.
   Evaluator evaluator(seeded.world(), options, spec.run.seed, trainer.network().structure(),
                       seeded.algorithm->head(seeded, trainer.world()));
@@ -94,7 +94,7 @@ ShortRun train_shortly(const TrainSpec& spec, std::uint64_t seed, double seconds
   };
   evaluate();
   const double points =
-      std::clamp(kEvaluations * seconds / std::max(evaluated, 1e-9), 2.0, double{kMostPoints});
+      std::clamp(kEvaluations * seconds / std::max(evaluated, 1e-9), 2.0, double{kMaxPoints});
   double next = seconds / points;
   while (trained < seconds && !trainer.done() && !(stop != nullptr && stop->load())) {
     const Stopwatch watch;

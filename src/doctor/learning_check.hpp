@@ -22,7 +22,7 @@ struct LearningPoint {
 };
 using ShortRun = std::vector<LearningPoint>;  // from before the first step on
 
-// Trains for so many seconds, or to the end of the spec.
+// Trains for this many seconds, or to the end of the spec.
 ShortRun train_shortly(const TrainSpec& spec, std::uint64_t seed, double seconds,
                        const std::atomic<bool>* stop);
 

@@ -23,7 +23,7 @@ struct Habit {
   double factor_for(double wanted) const { return cost * (1 - wanted) / (wanted * period); }
 };
 
-// Those that follow every so many env steps, at the end of a round.
+// Those that follow every n env steps, at the end of a round.
 Habit by_steps(const Profile& p, const PhaseRow& row, std::int64_t every, double count) {
   const auto interval = static_cast<double>(std::max(every, p.spec.learn.train_every));
   const double per_step =
@@ -126,12 +126,12 @@ void find_many_updates(const Profile& p, Findings& findings) {
   // Usual ratios are 1 and below; those that reuse data most heavily, with means against what that does
   // to the values, have 10 and more.
   constexpr double kMany = 4;
-  constexpr double kMostOfRounds = 0.8;
+  constexpr double kMinShareOfRounds = 0.8;
   const double ratio =
       static_cast<double>(p.updates) / static_cast<double>(std::max<std::int64_t>(1, p.env_steps));
   const double learning = p.share("learn") + p.share("memory");
   const double rounds = 1 - p.share("evaluate") - p.share("log") - p.share("checkpoint");
-  if (ratio < kMany || learning < kMostOfRounds * rounds) return;
+  if (ratio < kMany || learning < kMinShareOfRounds * rounds) return;
   findings.push_back(
       {.cause = Cause::many_updates,
        .share = learning,

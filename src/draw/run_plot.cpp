@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 using Names = std::vector<std::string>;
 using Column = std::vector<double>;
 
-constexpr std::size_t kMostPoints = 500;
+constexpr std::size_t kMaxPoints = 500;
 constexpr int kPanelsInARow = 4;
 constexpr const char* kExploring = "exploring";
 constexpr const char* kGreedy = "greedy";
@@ -76,11 +76,11 @@ Table read_table(const std::string& path) {
   return table;
 }
 
-// Of so many points, the distance of those that are drawn; the last always is.
+// Of this many points, the distance of those that are drawn; the last always is.
 struct Thinning {
   std::size_t apart, first;
   explicit Thinning(std::size_t count)
-      : apart(std::max<std::size_t>(1, (count + kMostPoints - 1) / kMostPoints)),
+      : apart(std::max<std::size_t>(1, (count + kMaxPoints - 1) / kMaxPoints)),
         first(count == 0 ? 0 : (count - 1) % apart) {}
 };
 
@@ -127,8 +127,8 @@ ChartSeries running_mean(const Table& table, const Column& column) {
     for (auto value = begin; value != end; ++value) {
       if (!std::isnan(*value)) squares += (*value - mean) * (*value - mean);
     }
-    const double deviation = std::sqrt(squares / count);
-    series.points.push_back({table.env_steps[last], mean, mean - deviation, mean + deviation});
+    const double spread = std::sqrt(squares / count);
+    series.points.push_back({table.env_steps[last], mean, mean - spread, mean + spread});
   }
   return series;
 }

@@ -1,7 +1,7 @@
 // A run in small charts over its env steps, drawn from the files of its folder.
 //
 // From metrics.jsonl a panel shows what the agent did while it explored and when it was evaluated; from
-// episodes.jsonl the mean over the last 50 episodes, in a band of one standard deviation to either side.
+// episodes.jsonl the mean over the last 50 episodes, in a band of one std to either side.
 // Where more than 500 points would be drawn, every second, third, ... is.
 #pragma once
 

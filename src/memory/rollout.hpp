@@ -48,7 +48,7 @@ class Rollout {
   std::span<const float> final_obs() const { return final_obs_; }
   std::span<const std::uint8_t> final_mask() const { return final_mask_; }
 
-  // For checkpoints: everything, by name. A rollout that is half full goes on where it was.
+  // For checkpoints: everything, by name. A rollout that is half full continues where it was.
   template <class Visitor>
   void visit(Visitor&& v) {
     v("filled", std::span<std::int64_t>(&filled_, 1));

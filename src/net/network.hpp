@@ -128,7 +128,7 @@ void forward_again(const Plan& plan, std::span<const float> parameters, int batc
 
 // Gradient of the loss with respect to all parameters, given workspace.output_gradient(block),
 // after the forward pass of the same batch. Overwrites `gradient` (whose padding stays zero) with
-// the sum over the blocks, added in block order. The standard deviations of noisy layers get zero:
+// the sum over the blocks, added in block order. The stds of noisy layers get zero:
 // noise_gradient fills them in. With `accumulate` all of it is added to what is there.
 void backward(const Plan& plan, std::span<const float> parameters, int batch, Workspace& workspace,
               std::span<float> gradient, bool accumulate = false);

@@ -4,7 +4,7 @@
 //
 // A step draws the e of all noisy layers, perturbs the parameters into an effective array, and
 // runs forward and backward on that. The gradient of W and b is the one of their effective values;
-// the one of the standard deviations is its product with the noise.
+// the one of the stds is its product with the noise.
 #pragma once
 
 #include <cstddef>

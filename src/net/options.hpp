@@ -49,7 +49,7 @@ struct NetOptions {
   bool dueling = false;                  // the head estimates a state value and advantages
   std::vector<int> dueling_hidden = {};  // widths of the layers that each of the two has to itself
   Noisy noisy = Noisy::none;
-  double noisy_sigma = 0.5;  // standard deviations start at noisy_sigma / sqrt(inputs of the layer)
+  double noisy_sigma = 0.5;  // stds start at noisy_sigma / sqrt(inputs of the layer)
   GraphOptions graph = {};   // a graph of neurons instead of the hidden layers
   // Actor-critics.
   bool separate = false;        // the values have hidden layers of their own

@@ -27,7 +27,7 @@ class StructureBuilder {
   Structure& structure_;
 };
 
-// A dense layer; if it is noisy, with the standard deviations that the options ask for.
+// A dense layer; if it is noisy, with the stds that the options ask for.
 DenseLayer dense_layer(const NetOptions& options, int in, int out, Activation activation,
                        bool noisy);
 

@@ -37,7 +37,7 @@ struct PhaseRow {
   std::string name() const { return part.empty() ? group : group + "/" + part; }
 };
 
-// Amdahl: if this share cost nothing, a run would be at most so many times as fast.
+// Amdahl: if this share cost nothing, a run would be at most this many times as fast.
 inline double amdahl(double share) { return 1 / (1 - std::min(share, 1 - 1e-9)); }
 
 struct ThreadUse {

@@ -13,12 +13,12 @@
 namespace hotloop {
 namespace {
 
-constexpr double kSure = 3.3;          // standard deviations
-constexpr double kLeastChange = 0.15;  // of the time of a step, over the profile
-constexpr double kMostOfChange = 0.5;  // that one phase must explain to be blamed
-constexpr double kMoreThanRest = 2;    // times the growth of the rest that its own must be
-constexpr double kLonger = 1.5;        // episodes
-constexpr int kFewestWindows = 8;
+constexpr double kSure = 3.3;              // stds
+constexpr double kMinChange = 0.15;        // of the time of a step, over the profile
+constexpr double kMinShareOfChange = 0.5;  // that one phase must explain to be blamed
+constexpr double kMoreThanRest = 2;        // times the growth of the rest that its own must be
+constexpr double kLonger = 1.5;            // episodes
+constexpr int kMinWindows = 8;
 
 bool in_rounds(std::size_t phase) { return phase < static_cast<std::size_t>(Phase::evaluate); }
 
@@ -83,7 +83,7 @@ bool is_machine(const std::vector<Window>& windows, const Trend& trend) {
   const Slope queue = slope_of(windows, [](const Window& w) { return w.queue_share; });
   const auto factor = [](double share) { return 1 / (1 - std::clamp(share, 0.0, 0.95)); };
   const double change = std::log(factor(queue.last) / factor(queue.first));
-  return change / growth(trend.us_per_step, trend.us_per_step.first) > kMostOfChange;
+  return change / growth(trend.us_per_step, trend.us_per_step.first) > kMinShareOfChange;
 }
 
 Suspect examine(const std::vector<Window>& windows, const Trend& trend, std::string name,
@@ -119,7 +119,7 @@ void find_cause(const std::vector<Window>& windows, Trend& trend) {
     const Suspect& worst =
         *std::max_element(suspects.begin(), suspects.end(),
                           [](const Suspect& a, const Suspect& b) { return a.part < b.part; });
-    if (worst.part < kMostOfChange || !worst.is_alone) continue;
+    if (worst.part < kMinShareOfChange || !worst.is_alone) continue;
     trend.because = worst.name;
     trend.because_first = worst.slope.first;
     trend.because_last = worst.slope.last;
@@ -142,7 +142,7 @@ void find_episode_trend(const std::vector<Window>& windows, Trend& trend) {
   }
   trend.episode_length = robust_slope(x, y);
   Slope& s = trend.episode_length;
-  if (y.size() < kFewestWindows) return;
+  if (y.size() < kMinWindows) return;
   // Lengths often rise at once and then stay at their limit: a line would leave what was seen.
   const auto quarter = static_cast<std::ptrdiff_t>(y.size() / 4);
   s.first = quantile({y.begin(), y.begin() + quarter}, 0.5);
@@ -153,7 +153,7 @@ void find_episode_trend(const std::vector<Window>& windows, Trend& trend) {
 // Memory grows if it does so all the time, in each quarter of the second half, not once and for all:
 // the first evaluation, log and checkpoint take what they need and keep it.
 void find_memory_trend(const std::vector<Sample>& samples, Trend& trend) {
-  constexpr double kLeastBytes = 1 << 20, kLeastOfGrowth = 0.1;
+  constexpr double kMinBytes = 1 << 20, kMinShareOfGrowth = 0.1;
   constexpr std::size_t kQuarters = 4;
   const std::size_t half = samples.size() / 2, count = samples.size() - half;
   std::vector<double> x, y;
@@ -163,11 +163,11 @@ void find_memory_trend(const std::vector<Sample>& samples, Trend& trend) {
   }
   trend.resident = robust_slope(x, y);
   const double grown = y.back() - y.front();
-  trend.growing_memory = count > kQuarters && grown > kLeastBytes;
+  trend.growing_memory = count > kQuarters && grown > kMinBytes;
   for (std::size_t quarter = 0; quarter < kQuarters; ++quarter) {
     const double here =
         y[(quarter + 1) * (count - 1) / kQuarters] - y[quarter * (count - 1) / kQuarters];
-    trend.growing_memory &= here > kLeastOfGrowth * grown;
+    trend.growing_memory &= here > kMinShareOfGrowth * grown;
   }
 }
 
@@ -217,13 +217,13 @@ Slope robust_slope(const std::vector<double>& x, const std::vector<double>& y) {
 Trend find_trend(const std::vector<Sample>& samples) {
   Trend trend;
   const std::vector<Window> windows = windows_of(samples);
-  trend.known = windows.size() >= kFewestWindows;
+  trend.known = windows.size() >= kMinWindows;
   trend.text = "not known: too short";
   if (!trend.known) return trend;
   trend.us_per_step = slope_of(windows, [](const Window& w) { return w.us_per_step; });
   const Slope& s = trend.us_per_step;
-  trend.slower = s.z > kSure && s.last > (1 + kLeastChange) * s.first;
-  trend.faster = s.z < -kSure && s.first > (1 + kLeastChange) * s.last;
+  trend.slower = s.z > kSure && s.last > (1 + kMinChange) * s.first;
+  trend.faster = s.z < -kSure && s.first > (1 + kMinChange) * s.last;
   const bool has_cause = (trend.slower || trend.faster) && !is_machine(windows, trend);
   if (has_cause) find_cause(windows, trend);
   find_episode_trend(windows, trend);

@@ -176,9 +176,9 @@ void Safetensors::parse_header(std::string_view header, std::uint64_t data_begin
     const std::optional<std::uint64_t> bytes = bytes_of(tensor.shape, tensor.dtype);
     if (!bytes) fail(fmt::format("damaged: tensor {} has an impossible shape", name));
 
-    constexpr std::uint64_t kMost = std::uint64_t{1} << 62;  // sums below cannot wrap round
+    constexpr std::uint64_t kMax = std::uint64_t{1} << 62;  // sums below cannot wrap round
     for (const nlohmann::json& offset : offsets) {
-      if (!offset.is_number_unsigned() || offset.get<std::uint64_t>() > kMost) {
+      if (!offset.is_number_unsigned() || offset.get<std::uint64_t>() > kMax) {
         fail(fmt::format("damaged: tensor {} has an impossible place", name));
       }
     }

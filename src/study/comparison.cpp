@@ -77,7 +77,7 @@ bool same_policy(const Contestant& a, const Contestant& b) {
   return same_name(a, b) && a.recipe == b.recipe;
 }
 
-// The end of a path, so many parts of it.
+// The end of a path, this many parts of it.
 std::string tail(const std::string& path, int parts) {
   std::filesystem::path rest = std::filesystem::path(path).lexically_normal();
   if (!rest.has_filename()) rest = rest.parent_path();  // "runs/a/"
@@ -90,8 +90,8 @@ std::string tail(const std::string& path, int parts) {
 
 // No longer than it takes to tell this run from every other.
 std::string run_name(const std::string& run, const std::vector<Played>& played) {
-  constexpr int kMostParts = 8;
-  for (int parts = 1; parts < kMostParts; ++parts) {
+  constexpr int kMaxParts = 8;
+  for (int parts = 1; parts < kMaxParts; ++parts) {
     const std::string name = tail(run, parts);
     const bool is_alone = std::none_of(played.begin(), played.end(), [&](const Played& p) {
       return p.who.run != run && !p.who.run.empty() && tail(p.who.run, parts) == name;

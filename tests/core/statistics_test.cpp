@@ -15,7 +15,7 @@ TEST(Summary, LeavesOutWhatMeansNothing) {
   const Summary s = summarise(values);
   EXPECT_EQ(s.count, 3);
   EXPECT_EQ(s.mean, 2);
-  EXPECT_DOUBLE_EQ(s.deviation, std::sqrt(2.0 / 3));
+  EXPECT_DOUBLE_EQ(s.std, std::sqrt(2.0 / 3));
   EXPECT_EQ(s.largest, 3);
   EXPECT_EQ(summarise(std::vector<double>{-3, -1}).largest, -1);
 }
@@ -24,14 +24,14 @@ TEST(Summary, OfNothingOrOneValue) {
   for (const std::vector<double>& nothing : {std::vector<double>{}, std::vector<double>{kNone}}) {
     const Summary s = summarise(nothing);
     EXPECT_EQ(s.count, 0);
-    for (const double value : {s.mean, s.deviation, s.low, s.high, s.largest}) {
+    for (const double value : {s.mean, s.std, s.low, s.high, s.largest}) {
       EXPECT_TRUE(std::isnan(value));
     }
   }
   const Summary one = summarise(std::vector<double>{kNone, 0.1});
   EXPECT_EQ(one.count, 1);
   for (const double value : {one.mean, one.low, one.high, one.largest}) EXPECT_EQ(value, 0.1);
-  EXPECT_EQ(one.deviation, 0);
+  EXPECT_EQ(one.std, 0);
   // Equal values: seven times 0.1 is not 0.7 in floating point, and still no interval.
   const Summary equal = summarise(std::vector<double>(7, 0.1));
   EXPECT_EQ(equal.low, 0.1);

@@ -101,7 +101,7 @@ class Algorithm {
                                                  const WorldFacts& world) const = 0;
   virtual MemoryNeed memory_need(const AgentSpec& spec, const WorldFacts& world) const = 0;
   virtual std::string describe_memory(const AgentSpec& spec, const WorldFacts& world) const = 0;
-  // The message if that does not fit into so many bytes.
+  // The message if that does not fit into this many bytes.
   virtual std::string too_large(const AgentSpec& spec, const WorldFacts& world,
                                 double available) const = 0;
 

@@ -16,7 +16,7 @@ namespace hotloop {
 // A fixed share of a batch, learnt by one thread. The split depends on batch and network alone, never on
 // the number of threads.
 struct BatchShard {
-  // A shard costs one more pass over the gradient, which is small against the work of so many rows; below
+  // A shard costs one more pass over the gradient, which is small against the work of that many rows; below
   // that, a second thread would not pay anyway.
   static constexpr int kRows = 128;
 

@@ -1,7 +1,7 @@
 // Running statistics by which observations and rewards are brought to a common size.
 //
-//   observation  x <- clamp((x - mean) / deviation, -10, 10), feature by feature
-//   reward       r <- r / deviation of the discounted return so far, sum_k gamma^k r_{t-k}
+//   observation  x <- clamp((x - mean) / std, -10, 10), feature by feature
+//   reward       r <- r / std of the discounted return so far, sum_k gamma^k r_{t-k}
 //
 // Mean and squared deviations are merged one vector step at a time (Chan et al. 1979), in double and
 // in row order, so they depend on the data alone. They belong to the model: training updates them,

@@ -135,14 +135,14 @@ void policy_gradient(const PolicyHead& head, const PolicyLanes& lanes, const flo
         to = dp * (is_taken - p) - dh * p * (log_p + ConstLanes<kWidth>(h));
         continue;
       }
-      const int deviation = (head.actions + i) * kLanes;
+      const int log_std = (head.actions + i) * kLanes;
       const ConstLanes<kWidth> mean_given(lanes.outputs + i * kLanes);
-      const ConstLanes<kWidth> given(lanes.outputs + deviation);
-      const Array<kWidth> inverse = (-ConstLanes<kWidth>(d + deviation)).exp();
+      const ConstLanes<kWidth> given(lanes.outputs + log_std);
+      const Array<kWidth> inverse = (-ConstLanes<kWidth>(d + log_std)).exp();
       const Array<kWidth> z =
           (ConstLanes<kWidth>(raw + i * kLanes) - ConstLanes<kWidth>(d + i * kLanes)) * inverse;
       to = (mean_given.abs() <= bound).template cast<float>() * dp * z * inverse;
-      Lanes<kWidth>(d_outputs + deviation) =
+      Lanes<kWidth>(d_outputs + log_std) =
           ((given >= kMinLogStd) && (given <= kMaxLogStd)).template cast<float>() *
           (dp * (z.square() - 1) + dh);
     }
@@ -152,7 +152,7 @@ void policy_gradient(const PolicyHead& head, const PolicyLanes& lanes, const flo
 void sample(const PolicyHead& head, const float* d, int lane, Rng& rng, float* raw) {
   if (!head.is_box()) {
     auto left = static_cast<float>(rng.uniform());
-    int choice = 0;  // stays if nothing is a number; whoever acts finds out by the log probability
+    int choice = 0;  // stays if nothing is a number; the caller finds out by the log probability
     for (int a = 0; a < head.actions && left >= 0; ++a) {
       const float p = std::exp(d[a * kLanes + lane]);
       if (p > 0) choice = a;  // the last possible one if rounding used up the whole mass
@@ -162,8 +162,8 @@ void sample(const PolicyHead& head, const float* d, int lane, Rng& rng, float* r
     return;
   }
   for (int i = 0; i < head.actions; ++i) {
-    const float deviation = std::exp(d[(head.actions + i) * kLanes + lane]);
-    raw[i * kLanes] = d[i * kLanes + lane] + deviation * static_cast<float>(rng.normal());
+    const float sigma = std::exp(d[(head.actions + i) * kLanes + lane]);
+    raw[i * kLanes] = d[i * kLanes + lane] + sigma * static_cast<float>(rng.normal());
   }
 }
 

@@ -7,10 +7,10 @@
 namespace hotloop {
 namespace {
 
-constexpr double kLeastDeviation = 1e-8;
+constexpr double kMinSpread = 1e-8;
 
 struct Moments {
-  double mean, deviation;
+  double mean, spread;
 };
 
 // Of count values, `stride` apart.
@@ -27,8 +27,8 @@ Moments moments(const float* values, std::size_t count, std::size_t stride) {
 }
 
 void standardise(float* values, std::size_t count, std::size_t stride) {
-  const auto [mean, deviation] = moments(values, count, stride);
-  const double factor = 1 / std::max(deviation, kLeastDeviation);
+  const auto [mean, spread] = moments(values, count, stride);
+  const double factor = 1 / std::max(spread, kMinSpread);
   for (std::size_t i = 0; i < count; ++i) {
     float& value = values[i * stride];
     value = static_cast<float>((static_cast<double>(value) - mean) * factor);

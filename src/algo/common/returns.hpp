@@ -20,7 +20,7 @@ void lambda_returns(int steps, int lanes, double gamma, double lambda,
                     std::span<const std::uint8_t> truncated, std::span<const float> next_values,
                     std::span<float> returns);
 
-// In place: mean 0 and (population) standard deviation 1, of all or of each episode by itself. What
+// In place: mean 0 and (population) std 1, of all or of each episode by itself. What
 // does not vary becomes 0.
 void standardise(std::span<float> values);
 void standardise_episodes(int steps, int lanes, std::span<const std::uint8_t> terminated,

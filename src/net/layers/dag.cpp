@@ -247,7 +247,7 @@ void DagKernel::backward(const BackwardBlock& b) const {
   all_deltas<true>(b);
 }
 
-// Normal with standard deviation 0.1, in the order and with the random numbers of the Small-World topology
+// Normal with std 0.1, in the order and with the random numbers of the Small-World topology
 // DQN, from the seed of the graph. For every neuron, inputs too, a bias and then a weight for each predecessor. The biases of inputs mean
 // nothing, but have their random number.
 void initialise_small_world(const DagLayer& layer, float* weight, float* bias) {

@@ -135,7 +135,7 @@ void each_tensor(DenseLayer& layer, const TensorVisitor& visit) {
 }
 
 // The gain multiplies the weights, and the bias if that is drawn. Noisy layers start as Fortunato et
-// al. 2018 say, whatever the initialiser: means as `pytorch`, standard deviations at a constant.
+// al. 2018 say, whatever the initialiser: means as `pytorch`, stds at a constant.
 void initialise(const DenseLayer& layer, Initialiser init, const Draws& draws, float* parameters) {
   initialise(Affine{layer.in, layer.out, layer.out, layer.stride, layer.activation,
                     parameters + layer.weight, parameters + layer.bias},

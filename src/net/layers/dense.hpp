@@ -1,5 +1,5 @@
 // Dense layers: y = act(W x + b), for each of `rows` rows of x by itself. A noisy layer has learnt
-// standard deviations beside W and b: see noise.hpp.
+// stds beside W and b: see noise.hpp.
 #pragma once
 
 #include "net/layers/layer.hpp"

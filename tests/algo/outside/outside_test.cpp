@@ -77,9 +77,9 @@ TEST(OutsideAlgorithm, ResumesToTheBitOnAnyNumberOfThreads) {
   const std::string straight = folder("straight"), split = folder("split");
   const TrainResult whole = start_run(outside_spec(), straight, {});
   start_run(outside_spec({"run.steps=64000"}), split, {});
-  const TrainResult resumed =
-      resume_run(load_run_spec(split, std::vector<std::string>{"run.steps=128000", "run.threads=2"}),
-                 split, {}, {});
+  const TrainResult resumed = resume_run(
+      load_run_spec(split, std::vector<std::string>{"run.steps=128000", "run.threads=2"}), split,
+      {}, {});
   EXPECT_EQ(resumed.params_hash, whole.params_hash);
   EXPECT_EQ(resumed.updates, whole.updates);
   EXPECT_EQ(resumed.eval_return_mean, whole.eval_return_mean);

@@ -459,8 +459,9 @@ TEST(Battery, MemberWithoutInitialValue) {
 }
 
 TEST(Battery, MemberThatIsNotReset) {
-  expect_failure<ForgetsToReset>(1, "sound: reset: step 1, row 0: reward: expected 1, found ",
-                                 "; after reset, bytes 8 to 11 of its 12 bytes of state differ from a fresh");
+  expect_failure<ForgetsToReset>(
+      1, "sound: reset: step 1, row 0: reward: expected 1, found ",
+      "; after reset, bytes 8 to 11 of its 12 bytes of state differ from a fresh");
   expect_failure<KeepsMeasure>(1, "keeps measure: reset: step ", ": reported: expected ");
   expect_failure<KeepsMask>(1, "sound: reset: step 0, row 0: mask[1]: expected 1, found 0", "");
   EXPECT_EQ(all(check_env(env_entry<KeepsSecret>())), "");
