@@ -110,13 +110,13 @@ contains "what tests install" "$(tail -n 1 "$work/installations")" "=300 chromiu
 rm -r "$tree/build" && : >"$work/builds"
 
 # Two simultaneous first calls share one build, and both run.
-"$tree/hotloop" one >"$work/one" 2>"$work/stderr" &
-"$tree/hotloop" two >"$work/two" 2>>"$work/stderr"
+"$tree/hotloop" one >"$work/one" 2>"$work/stderr1" &
+"$tree/hotloop" two >"$work/two" 2>"$work/stderr2"
 wait $!
 expect "exit code passed on" $? 7
 expect "simultaneous calls" "$(cat "$work/one" "$work/two")" "ran [one]ran [two]"
 expect "builds for two first calls" "$(builds)" 1
-contains "what the second call waits for" "$(cat "$work/stderr")" "waiting for another hotloop (process "
+contains "what the second call waits for" "$(cat "$work/stderr1" "$work/stderr2")" "waiting for another hotloop (process "
 case $(cat "$work/builds") in
   *"--target hotloop_cli") ;;
   *) expect "targets of the program" "$(cat "$work/builds")" "hotloop_cli alone" ;;
