@@ -148,7 +148,7 @@ std::vector<Pair> priority_pairs(std::int64_t capacity) {
       replay.set_priorities(0, next_errors());
     }
     void slow_cycle() {
-      random_words(1, Purpose::replay, 0, draw++, random);
+      random_words(Rng(1, Purpose::replay, 0, draw++), random);
       const auto total = static_cast<double>(list.total());
       for (int k = 0; k < 32; ++k) {
         std::int64_t& priority = list.leaves[list.draw(random[k], k, 32)];

@@ -13,7 +13,8 @@ namespace hotloop::reference {
 
 struct Transition {
   std::vector<float> obs, next_obs;
-  std::int32_t action;
+  std::int32_t action;                   // 0 if actions are continuous
+  std::vector<float> continuous_action;  // empty if they are discrete
   float reward;
   bool terminated, truncated;
   std::vector<std::uint8_t> mask, next_mask;
@@ -23,6 +24,7 @@ struct Transition {
 struct Window {
   std::vector<float> obs, next_obs;
   std::int32_t action;
+  std::vector<float> continuous_action;
   double reward, discount;
   std::vector<std::uint8_t> mask, next_mask;
 };
@@ -46,11 +48,12 @@ class Replay {
         return std::vector<T>(values.begin() + n * width, values.begin() + (n + 1) * width);
       };
       const bool cut = t.truncated[n] != 0;
-      queue_.push_back({row(std::span<const float>(current_), shape_.obs),
-                        row(cut ? t.final_obs : t.next_obs, shape_.obs), t.actions[n], t.rewards[n],
-                        t.terminated[n] != 0, cut,
-                        row(std::span<const std::uint8_t>(current_mask_), shape_.actions),
-                        row(cut ? t.final_mask : t.next_mask, shape_.actions)});
+      queue_.push_back(
+          {row(std::span<const float>(current_), shape_.obs),
+           row(cut ? t.final_obs : t.next_obs, shape_.obs), t.actions.empty() ? 0 : t.actions[n],
+           row(t.continuous_actions, shape_.action_size), t.rewards[n], t.terminated[n] != 0, cut,
+           row(std::span<const std::uint8_t>(current_mask_), shape_.actions),
+           row(cut ? t.final_mask : t.next_mask, shape_.actions)});
       if (static_cast<std::int64_t>(queue_.size()) > capacity_) queue_.pop_front();
     }
     begin(t.next_obs, t.next_mask);
@@ -61,7 +64,8 @@ class Replay {
 
   // The next transition of a lane lies `lanes` further on.
   Window window(std::size_t index) const {
-    Window w{queue_[index].obs, {}, queue_[index].action, 0, 0, queue_[index].mask, {}};
+    const Transition& first = queue_[index];
+    Window w{first.obs, {}, first.action, first.continuous_action, 0, 0, first.mask, {}};
     for (int k = 0; k < shape_.steps && index < queue_.size(); ++k, index += shape_.lanes) {
       const Transition& t = queue_[index];
       w.reward += std::pow(shape_.gamma, k) * t.reward;

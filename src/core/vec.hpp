@@ -33,21 +33,6 @@ inline float multiply_add(float a, float b, float c) {
 #endif
 }
 
-// As many lanes as a register has, in files that are compiled for 512 bits: each lane computes what it
-// would in eight, to the bit. What depends on it differs between files, so none of it is shared by them.
-#if defined(__AVX512F__) && defined(__FMA__)
-using WideVec = float __attribute__((vector_size(64), aligned(4), may_alias));
-inline WideVec multiply_add(WideVec a, WideVec b, WideVec c) { return _mm512_fmadd_ps(a, b, c); }
-#else
-using WideVec = Vec;
-#endif
-constexpr int kWideVec = sizeof(WideVec) / sizeof(float);
-
-[[maybe_unused]] static WideVec load_wide(const float* p) {
-  return *reinterpret_cast<const WideVec*>(p);
-}
-[[maybe_unused]] static void store_wide(float* p, WideVec v) { *reinterpret_cast<WideVec*>(p) = v; }
-
 // The sum over the lanes of each of four, and of one, added in the same order.
 using Four = float __attribute__((vector_size(16), aligned(4), may_alias));
 inline Four sums(Vec a, Vec b, Vec c, Vec d) {

@@ -1,5 +1,5 @@
-// Powers and logarithms of two, a register at a time (V is Vec or WideVec): polynomials fitted so that the
-// largest error is smallest, fewer steps than functions that answer for every number.
+// Powers and logarithms of two, a vector of floats V at a time: polynomials fitted so that the largest
+// error is smallest, fewer steps than functions that answer for every number.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ inline V polynomial(V x, const float (&coefficients)[kCount]) {
 template <class V>
 inline V exp2_of(V y) {
   using Bits = decltype(y < y);
-  constexpr float kRound = 0x1.8p23f;  // a sum with it ends in the nearest integer
+  constexpr float kRound = 0x1.8p23f;  // a sum with it ends in the nearest whole number
   y = y < -126 ? V{} - 126 : y > 127 ? V{} + 127 : y;
   const V shifted = y + kRound;
   const V power =

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "core/arena.hpp"
+#include "memory/group_search.hpp"
 
 namespace hotloop {
 
@@ -49,9 +50,21 @@ class PriorityTree {
 
   // B stratified draws, one for each of B random numbers u < 2^64: number k falls into the stratum
   // [total * k / B, total * (k + 1) / B), bounds rounded down, u / 2^64 of the way through it. Gives
-  // the leaves, in ascending order, and their priorities. The total must be positive.
-  void draw(std::span<const std::uint64_t> random, std::span<std::int64_t> leaves,
-            std::span<float> priorities) const;
+  // the leaves, in ascending order, and their priorities; overwrites the random numbers. Calls
+  // found(leaf) as soon as a leaf is known, so that the caller can prefetch what it will read of it.
+  // The total must be positive.
+  template <class Found>
+  void draw(std::span<std::uint64_t> random, std::span<std::int64_t> leaves,
+            std::span<float> priorities, Found&& found) const {
+    descend(random, leaves);
+    for (std::size_t i = 0; i < random.size(); ++i) {
+      const std::int64_t first = leaves[i] * group_search::kGroup;
+      const auto point = static_cast<std::int64_t>(random[i]);
+      leaves[i] = first + group_search::find(leaves_.data() + first, point);
+      priorities[i] = leaves_[leaves[i]];
+      found(leaves[i]);
+    }
+  }
 
   // For checkpoints: the leaves, to read or to write; `rebuild` then computes all sums.
   std::span<float> leaves() { return leaves_; }
@@ -59,9 +72,10 @@ class PriorityTree {
 
  private:
   void sum_up(std::int64_t first, std::int64_t last);
-  void descend(std::span<std::int64_t> points, std::span<std::int64_t> entries) const;
+  // Draws as far as the groups of leaves; each random number becomes a point within its group.
+  void descend(std::span<std::uint64_t> random, std::span<std::int64_t> groups) const;
 
-  // Padded with zeros to whole groups of eight.
+  // Padded with zeros to whole groups.
   std::span<float> leaves_;                    // [leaves]
   std::vector<std::span<std::int64_t>> sums_;  // [level][entries]
 };

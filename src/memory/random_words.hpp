@@ -1,4 +1,8 @@
-// Many numbers of one random stream at once: Philox blocks side by side in vector registers.
+// Many 64-bit numbers from one random stream.
+//
+// Each word has one 32-bit draw as its high half and, as its low half, that of a neighbour: every bit of
+// a word is random and every 32 bits are computed once. Words are independent but for their low halves,
+// which move a point within its stratum by less than 2^-32 of it.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +12,13 @@
 
 namespace hotloop {
 
-// words[i] = the 32-bit draws 2i (high half) and 2i + 1 (low half) of Rng(seed, purpose, lane, step).
-void random_words(std::uint64_t seed, Purpose purpose, std::uint32_t lane, std::uint64_t step,
-                  std::span<std::uint64_t> words);
+// Four words per block of four draws: (0, 1), (1, 2), (2, 3), (3, 0).
+inline void random_words(Rng rng, std::span<std::uint64_t> words) {
+  for (std::size_t i = 0; i < words.size(); i += 4) {
+    const std::array<std::uint32_t, 4> block = rng.block();
+    for (std::size_t k = 0; k < 4 && i + k < words.size(); ++k)
+      words[i + k] = std::uint64_t{block[k]} << 32 | block[(k + 1) % 4];
+  }
+}
 
 }  // namespace hotloop

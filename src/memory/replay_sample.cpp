@@ -55,9 +55,9 @@ template <bool kOneStep>
 void Replay::draw_by_priority(std::uint64_t seed, std::uint64_t stream, std::int64_t drawn) {
   for (std::int64_t i = drawn; i < batch_size_; ++i) priorities_[i] = tree_[places_[i]];
   const std::span<std::uint64_t> random = random_.first(drawn);
-  random_words(seed, Purpose::replay, 0, stream, random);
-  tree_.draw(random, places_, priorities_);
-  for (std::int64_t i = 0; i < drawn; ++i) prefetch_window<kOneStep>(places_[i], prefetch_l2);
+  random_words(Rng(seed, Purpose::replay, 0, stream), random);
+  tree_.draw(random, places_, priorities_,
+             [this](std::int64_t place) { prefetch_window<kOneStep>(place, prefetch_l2); });
 }
 
 template <bool kOneStep>

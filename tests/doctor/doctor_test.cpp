@@ -157,7 +157,7 @@ TEST(Doctor, SaysWhatItHadNoTimeToJudge) {
   d.profile.wall_seconds = 1;
   d.trials = {trial("short", false, 1.34, Effect::same), trial("slower", false, 0.9, Effect::same)};
   for (Trial& t : d.trials) t.learning.reset();
-  d.trials[0].speed->turns = Speed::kFewestTurns - 1;
+  d.trials[0].speed->turns = Speed::kMinTurns - 1;
   const std::string text = diagnosis_text(d);
   EXPECT_NE(text.find("not tried: too few turns to tell"), std::string::npos) << text;
   EXPECT_NE(text.find("not tried: not faster"), std::string::npos) << text;

@@ -13,7 +13,15 @@ inline void expect_row(const Batch& batch, int i, const ReplayShape& shape,
                        const reference::Window& w) {
   const int d = shape.obs, a = shape.actions;
   ASSERT_EQ(std::vector<float>(batch.obs + i * d, batch.obs + (i + 1) * d), w.obs);
-  ASSERT_EQ(batch.actions[i], w.action);
+  const int size = shape.action_size;
+  ASSERT_EQ(batch.actions == nullptr, size > 0);
+  ASSERT_EQ(batch.continuous_actions != nullptr, size > 0);
+  if (size > 0) {
+    const float* action = batch.continuous_actions + i * size;
+    ASSERT_EQ(std::vector<float>(action, action + size), w.continuous_action);
+  } else {
+    ASSERT_EQ(batch.actions[i], w.action);
+  }
   ASSERT_EQ(batch.mask != nullptr, shape.masks);
   if (shape.masks) {
     ASSERT_EQ(std::vector<std::uint8_t>(batch.mask + i * a, batch.mask + (i + 1) * a), w.mask);

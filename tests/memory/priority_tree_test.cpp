@@ -14,36 +14,39 @@ namespace {
 
 std::vector<std::uint64_t> words(std::size_t count, std::uint64_t step) {
   std::vector<std::uint64_t> result(count);
-  random_words(1, Purpose::test, 0, step, result);
+  random_words(Rng(1, Purpose::test, 0, step), result);
   return result;
 }
 
-struct Wood {
-  explicit Wood(std::int64_t leaves) : tree(arena, leaves) {}
-
+// A tree and the memory it lies in.
+struct OwnTree {
+  explicit OwnTree(std::int64_t leaves) : tree(arena, leaves) {}
   Arena arena;
   PriorityTree tree;
 };
 
-// Has as many bits as a leaf keeps.
-std::int64_t kept(std::int64_t priority) {
+// What a float keeps of an integer.
+std::int64_t rounded(std::int64_t priority) {
   return static_cast<std::int64_t>(static_cast<float>(priority));
 }
 
-void draw(const PriorityTree& tree, const std::vector<std::uint64_t>& random,
+// The numbers are overwritten, so this takes a copy. Every leaf is reported once, in order.
+void draw(const PriorityTree& tree, std::vector<std::uint64_t> random,
           std::vector<std::int64_t>& drawn, std::vector<float>& priorities) {
-  tree.draw(random, drawn, priorities);
+  std::vector<std::int64_t> found;
+  tree.draw(random, drawn, priorities, [&](std::int64_t leaf) { found.push_back(leaf); });
+  ASSERT_EQ(found, std::vector<std::int64_t>(drawn.begin(), drawn.begin() + random.size()));
 }
 
 // Random batches of changes, fills of neighbours and draws; priorities from 0 to `largest`.
 void compare_with_twin(std::int64_t count, std::int64_t largest, Rng& rng) {
-  Wood wood(count);
-  PriorityTree& tree = wood.tree;
+  OwnTree own(count);
+  PriorityTree& tree = own.tree;
   reference::PriorityTree twin{std::vector<std::int64_t>(count)};
   const auto priority = [&] {
     const std::int64_t kinds[] = {0, 1, PriorityTree::kOne - rng.below(1 << 20),
                                   (PriorityTree::kOne - rng.below(1 << 20)) * 4, largest};
-    return kept(kinds[rng.below(5)]);
+    return rounded(kinds[rng.below(5)]);
   };
   const bool huge = count > 1'000'000;  // the twin is slow
   for (int round = 0; round < (huge ? 1 : count < 100'000 ? 60 : 4); ++round) {
@@ -77,20 +80,21 @@ void compare_with_twin(std::int64_t count, std::int64_t largest, Rng& rng) {
   }
 }
 
-// Trees of one to five levels, each with the widest root it can have and with the narrowest.
+// Trees of one to six levels of sums, with the fewest leaves of each and with the most of the one below:
+// the highest level has up to 64 entries.
 TEST(PriorityTree, EqualsItsSlowTwin) {
   Rng rng(1, Purpose::test, 1, 0);
-  for (const std::int64_t count : {1, 2, 7, 8, 9, 63, 64, 65, 500, 2048, 16'384, 16'385, 131'072,
-                                   131'073, 1'048'577, 8'388'609}) {
+  for (const std::int64_t count : {1, 2, 7, 8, 9, 63, 64, 65, 500, 512, 513, 4096, 4097, 32'768,
+                                   32'769, 262'144, 262'145, 2'097'153, 16'777'217}) {
     compare_with_twin(count, 8 * PriorityTree::kOne, rng);
-    compare_with_twin(count, Wood(count).tree.limit(), rng);
+    compare_with_twin(count, OwnTree(count).tree.limit(), rng);
   }
 }
 
 // The ends of the strata: the smallest and the largest random number, with gaps of zeros between.
 TEST(PriorityTree, ZeroIsNeverDrawn) {
-  Wood wood(1000);
-  PriorityTree& tree = wood.tree;
+  OwnTree own(1000);
+  PriorityTree& tree = own.tree;
   std::vector<std::int64_t> drawn(3);
   std::vector<float> priorities(3);
   for (const std::int64_t leaf : {0, 7, 8, 512, 999}) {
@@ -106,8 +110,8 @@ TEST(PriorityTree, ZeroIsNeverDrawn) {
 
 // Four leaves of priority 1, 2, 3, 4 and ten strata of one unit each, worked by hand.
 TEST(PriorityTree, StrataWorkedByHand) {
-  Wood wood(4);
-  PriorityTree& tree = wood.tree;
+  OwnTree own(4);
+  PriorityTree& tree = own.tree;
   tree.set(std::vector<std::int64_t>{0, 1, 2, 3}, std::vector<float>{1, 2, 3, 4});
   std::vector<std::int64_t> drawn(10);
   std::vector<float> priorities(10);
@@ -130,9 +134,10 @@ void expect_same_draws(const PriorityTree& a, const PriorityTree& b) {
 // draws the same.
 TEST(PriorityTree, DoesNotDrift) {
   constexpr std::int64_t kLeaves = 3000;
-  Wood wood(kLeaves), other(kLeaves);
-  PriorityTree& tree = wood.tree;
+  OwnTree changed(kLeaves), other(kLeaves), third(kLeaves);
+  PriorityTree& tree = changed.tree;
   PriorityTree& filled = other.tree;
+  PriorityTree& rebuilt = third.tree;
   Rng rng(1, Purpose::test, 2, 0);
   std::vector<std::int64_t> leaves(32);
   std::vector<float> values(32);
@@ -140,7 +145,7 @@ TEST(PriorityTree, DoesNotDrift) {
     for (int i = 0; i < 32; ++i) {
       leaves[i] = rng.below(kLeaves);
       values[i] = static_cast<float>(
-          kept(static_cast<std::int64_t>(rng.uniform() * static_cast<double>(tree.limit()))));
+          rounded(static_cast<std::int64_t>(rng.uniform() * static_cast<double>(tree.limit()))));
     }
     tree.set(leaves, values);
   }
@@ -149,19 +154,22 @@ TEST(PriorityTree, DoesNotDrift) {
     sum += static_cast<std::int64_t>(tree[leaf]);
     filled.fill(leaf, 1, tree[leaf]);
   }
+  std::ranges::copy(tree.leaves(), rebuilt.leaves().begin());
+  rebuilt.rebuild();
   EXPECT_EQ(tree.total(), sum);
   expect_same_draws(tree, filled);
+  expect_same_draws(tree, rebuilt);
 }
 
-// For sizes with one to three levels between root and leaves; what was there before must not matter.
+// For sizes with one to four levels of sums; what was there before must not matter.
 TEST(PriorityTree, IsRebuiltFromItsLeaves) {
   for (const std::int64_t count : {1, 1000, 40'000, 300'000}) {
-    Wood wood(count), other(count);
-    PriorityTree& tree = wood.tree;
+    OwnTree own(count), other(count);
+    PriorityTree& tree = own.tree;
     PriorityTree& rebuilt = other.tree;
     Rng rng(1, Purpose::test, 5, 0);
     for (std::int64_t leaf = 0; leaf < count; ++leaf)
-      tree.fill(leaf, 1, static_cast<float>(kept(rng.below(1 << 24))));
+      tree.fill(leaf, 1, static_cast<float>(rng.below(1 << 24)));
     tree.fill(0, 1, 1);
     rebuilt.fill(0, count, 7);
     std::ranges::copy(tree.leaves(), rebuilt.leaves().begin());
@@ -178,8 +186,8 @@ TEST(PriorityTree, IsRebuiltFromItsLeaves) {
 // chi-square with 19 degrees of freedom stays below 43.8 with probability 0.999. Stratified draws
 // come much closer: a leaf's count is then off by at most the two strata that it shares.
 TEST(PriorityTree, FrequenciesFollowPriorities) {
-  Wood wood(20);
-  PriorityTree& tree = wood.tree;
+  OwnTree own(20);
+  PriorityTree& tree = own.tree;
   for (int i = 0; i < 20; ++i) tree.fill(i, 1, static_cast<float>((i + 1) * PriorityTree::kOne));
   const auto random = words(210'000, 3);
   std::vector<int> alone(20), together(20);
@@ -202,25 +210,25 @@ TEST(PriorityTree, FrequenciesFollowPriorities) {
 }
 
 TEST(PriorityTree, BytesAreWhatItTakes) {
-  for (const std::int64_t leaves : {1, 8, 9, 1000, 4096, 5000}) {
-    Arena arena;
-    const PriorityTree tree(arena, leaves);
-    EXPECT_EQ(arena.bytes(), PriorityTree::bytes_needed(leaves));
+  for (const std::int64_t leaves : {16, 512, 528, 4096, 32'768, 32'784}) {
+    const OwnTree own(leaves);
+    EXPECT_EQ(own.arena.bytes(), PriorityTree::bytes_needed(leaves)) << leaves;
   }
-  // 4 for each leaf; 8 for each 8 leaves, each 64, each 512, and so on.
-  EXPECT_NEAR(PriorityTree::bytes_needed(1'000'000) / 1e6, 4 + 8 / 7.0, 0.001);
+  // A float per leaf, and 8 bytes for each eight of them, for each 64, and so on.
+  EXPECT_NEAR(PriorityTree::bytes_needed(1'000'000) / 1e6, 4 + 1 + 1 / 8.0 + 1 / 64.0 + 1 / 512.0,
+              0.001);
 }
 
 TEST(PriorityTree, AllocatesNothing) {
   if (!kCountsAllocations) GTEST_SKIP();
-  Wood wood(1000);
-  PriorityTree& tree = wood.tree;
+  OwnTree own(1000);
+  PriorityTree& tree = own.tree;
   auto random = words(32, 0);
   std::vector<std::int64_t> drawn(32);
   std::vector<float> priorities(32);
   const std::int64_t before = allocations();
   tree.fill(0, 1000, 5);
-  tree.draw(random, drawn, priorities);
+  tree.draw(random, drawn, priorities, [](std::int64_t) {});
   tree.set(drawn, priorities);
   EXPECT_EQ(allocations() - before, 0);
 }

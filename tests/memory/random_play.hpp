@@ -11,7 +11,7 @@ namespace hotloop {
 struct RandomPlay {
   ReplayShape shape;
   Rng rng;
-  std::vector<float> obs, final_obs, rewards;
+  std::vector<float> obs, final_obs, rewards, continuous_actions;
   std::vector<std::uint8_t> mask, final_mask, terminated, truncated;
   std::vector<std::int32_t> actions, length;
   float next_value = 1;
@@ -22,11 +22,12 @@ struct RandomPlay {
         obs(s.lanes * s.obs),
         final_obs(obs),
         rewards(s.lanes),
+        continuous_actions(s.lanes * s.action_size),
         mask(s.masks ? s.lanes * s.actions : 0),
         final_mask(mask),
         terminated(s.lanes),
         truncated(s.lanes),
-        actions(s.lanes),
+        actions(s.action_size > 0 ? 0 : s.lanes),
         length(s.lanes) {
     fill_obs();
   }
@@ -35,14 +36,23 @@ struct RandomPlay {
   Transitions step() {
     fill_obs();
     for (float& v : rewards) v = next_value++;
+    for (float& v : continuous_actions) v = next_value++;
+    for (auto& v : actions) v = static_cast<std::int32_t>(rng.below(shape.actions));
     for (int i = 0; i < shape.lanes; ++i) {
-      actions[i] = static_cast<std::int32_t>(rng.below(shape.actions));
       ++length[i];
       truncated[i] = shape.max_steps > 0 && length[i] == shape.max_steps;
       terminated[i] = truncated[i] == 0 && rng.below(6) == 0;
       if ((terminated[i] | truncated[i]) != 0) length[i] = 0;
     }
-    return {actions, rewards, terminated, truncated, obs, mask, final_obs, final_mask};
+    return {.actions = actions,
+            .rewards = rewards,
+            .terminated = terminated,
+            .truncated = truncated,
+            .next_obs = obs,
+            .next_mask = mask,
+            .final_obs = final_obs,
+            .final_mask = final_mask,
+            .continuous_actions = continuous_actions};
   }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <vector>
 
 #include "reference/replay.hpp"
@@ -81,6 +82,25 @@ TEST(Replay, WindowsOfSeveralStepsEqualTheSlowTwin) {
         ++lane;
       }
     }
+  }
+}
+
+// Shapes at random: actions of 1 to 64 floats, windows of 1 to 6 steps, rings that wrap several times.
+TEST(Replay, ContinuousActionsEqualTheSlowTwin) {
+  Rng rng(5, Purpose::test, 0, 0);
+  for (std::uint32_t round = 0; round < 40; ++round) {
+    const auto lanes = static_cast<int>(1 + rng.below(9));
+    const ReplayShape shape{.lanes = lanes,
+                            .obs = static_cast<int>(1 + rng.below(7)),
+                            .action_size = round < 4 ? std::array{1, 4, 63, 64}[round]
+                                                     : static_cast<int>(1 + rng.below(64)),
+                            .max_steps = static_cast<int>(rng.below(7)),
+                            .capacity = lanes * static_cast<std::int64_t>(5 + rng.below(12)),
+                            .steps = static_cast<int>(1 + rng.below(6)),
+                            .gamma = 0.9,
+                            .newest = rng.below(3) == 0};
+    SCOPED_TRACE(testing::Message() << "actions of " << shape.action_size << " floats");
+    ASSERT_NO_FATAL_FAILURE(compare_with_twin(shape, 60, 300 + round));
   }
 }
 
@@ -169,12 +189,17 @@ TEST(Replay, BytesAreWhatTheArraysTake) {
   ReplayShape shape{.lanes = 8, .obs = 4, .actions = 2, .max_steps = 500, .capacity = 100'000};
   // s; a, r and end in a word; s' is free
   EXPECT_NEAR(Replay::bytes_per_transition(shape), 4 * 4 + 8, 0.1);
-  shape.prioritised = true;
-  // and 4 for the priority, 8 for the sum of each eight, of each 64, and so on
-  EXPECT_NEAR(Replay::bytes_per_transition(shape), 4 * 4 + 8 + 4 + 8 / 7.0, 0.1);
+  shape.prioritised = true;  // a float, and its share of the sums
+  EXPECT_NEAR(Replay::bytes_per_transition(shape), 4 * 4 + 8 + 4 + 1 + 1 / 8.0, 0.1);
+  shape.actions = 0;
+  shape.action_size = 6;
+  shape.prioritised = false;
+  EXPECT_NEAR(Replay::bytes_per_transition(shape), 4 * 4 + 8 + 6 * 4, 0.1);
   shape.capacity = 1000;
-  for (const bool prioritised : {false, true}) {
-    shape.prioritised = prioritised;
+  for (const bool continuous : {false, true}) {
+    shape.actions = continuous ? 0 : 2;
+    shape.action_size = continuous ? 6 : 0;
+    shape.prioritised = !continuous;
     RandomPlay play(shape, 0);
     Replay replay(shape, 0);
     replay.begin(play.obs, play.mask);
@@ -183,8 +208,9 @@ TEST(Replay, BytesAreWhatTheArraysTake) {
     replay.visit([&](std::string_view, auto array) {
       if (array.size() > 1) bytes += array.size_bytes();  // single numbers are part of the object
     });
-    // Sums follow from the leaves, which are visited.
-    if (prioritised) bytes += PriorityTree::bytes_needed(1008) - 1008 * sizeof(float);
+    if (!continuous) {  // leaves are visited, and sums follow from them
+      bytes += PriorityTree::bytes_needed(1008) - 1008 * sizeof(float);
+    }
     EXPECT_EQ(bytes, Replay::bytes_needed(shape, 0));
   }
 }
@@ -194,8 +220,9 @@ TEST(Replay, AllocatesNothing) {
   for (const bool prioritised : {false, true}) {
     const ReplayShape shape{.lanes = 4,
                             .obs = 3,
-                            .actions = 2,
-                            .masks = true,
+                            .actions = prioritised ? 2 : 0,
+                            .action_size = prioritised ? 0 : 3,
+                            .masks = prioritised,
                             .max_steps = 5,
                             .capacity = 40,
                             .steps = 3,

@@ -3,17 +3,19 @@
 #include <hotloop/error.hpp>
 
 #include "algo/common/algorithm.hpp"
+#include "algo/dqn/learner.hpp"
 #include "env/registry.hpp"
 #include "spec/spec.hpp"
 #include "train/feasible.hpp"
+#include "train/trainer.hpp"
 
-// More actions than 14 bits can tell apart.
+// More actions than 16 bits can tell apart; the reward says which was taken.
 struct ManyActions {
   static constexpr hotloop::EnvSpec spec{
-      .name = "test_many_actions", .obs = 1, .actions = 16385, .max_steps = 10};
+      .name = "test_many_actions", .obs = 1, .actions = 70'000, .max_steps = 10};
   void reset(hotloop::Rng&) {}
   void observe(std::span<float> obs) const { obs[0] = 0; }
-  hotloop::Step step(int, hotloop::Rng&) { return {}; }
+  hotloop::Step step(int action, hotloop::Rng&) { return {static_cast<float>(action), false}; }
 };
 HOTLOOP_ENV(ManyActions)
 
@@ -90,10 +92,25 @@ TEST(WorldSpec, WhatNoMachineHasRoomForIsRefusedBeforehand) {
   EXPECT_TRUE(refused({"replay.capacity=4000000000"}).starts_with("replay.capacity: 4000000000"));
 }
 
-// Priorities are not stored in the words of actions: there may be any number of them.
+// Prioritised replay takes any number of actions: trained with 70,000, it gives back what was done.
 TEST(WorldSpec, PrioritisedReplayTakesManyActions) {
-  EXPECT_NO_THROW(check_feasible(spec_by("dqn", "test_many_actions")));
-  EXPECT_NO_THROW(check_feasible(spec_by("dqn", "test_many_actions", {"replay.prioritised=true"})));
+  Trainer trainer(spec_by("dqn", "test_many_actions",
+                          {"replay.prioritised=true", "replay.capacity=500", "run.steps=400",
+                           "env.count=4", "net.hidden=[2]", "algo.learning_starts=100",
+                           "algo.batch=4", "algo.train_every=4", "algo.n_step=1"}));
+  while (!trainer.done()) trainer.round();
+  EXPECT_GT(trainer.counters().updates, 0);
+  Replay& replay = dynamic_cast<DqnLearner&>(trainer.learner()).replay();
+  std::int32_t largest = 0;
+  for (std::uint64_t stream = 0; stream < 100; ++stream) {
+    replay.sample(1, 4, 1, stream);
+    const Batch batch = replay.batch(0);
+    for (int i = 0; i < 4; ++i) {
+      ASSERT_EQ(static_cast<float>(batch.actions[i]), batch.rewards[i]);
+      largest = std::max(largest, batch.actions[i]);
+    }
+  }
+  EXPECT_GT(largest, 1 << 16);
 }
 
 TEST(WorldSpec, SolvedNeedsAThreshold) {
