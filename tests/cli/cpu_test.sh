@@ -40,7 +40,7 @@ expect() {
 }
 compare cartpole_dqn 8000 --set evaluation.stop_when_solved=false
 compare cartpole_dqn 4000 --set algo.batch=8 --set env.count=1
-expect bf570490697b40e5 cartpole_rainbow 3000
+expect 508aa153c777940f cartpole_rainbow 3000
 expect f3f3ffcc515345c9 cartpole_pqn 20000 --set evaluation.stop_when_solved=false
 compare acrobot_ppo 40000 --set evaluation.stop_when_solved=false
 compare snake_dqn_cnn 3000 --set env.count=16
