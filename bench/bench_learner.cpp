@@ -60,7 +60,7 @@ BenchLearner::BenchLearner(const Structure& net, const DqnOptions& o, int batch,
     replay.push({actions, rewards, terminated, truncated, obs, {}, obs, {}});
   }
   if (!o.replay.prioritised) return;
-  // Priorities as training leaves them: all different.
+  // As after training, all priorities are different.
   std::vector<float> errors(batch);
   for (std::int64_t i = 0; i < std::min<std::int64_t>(capacity, 200'000) / batch; ++i) {
     replay.sample(1, batch, 2, static_cast<std::uint64_t>(i), 0.5);

@@ -1,4 +1,4 @@
-// A learner on a full replay of random transitions, for benchmarks of whole updates.
+// A learner on a full replay of random transitions, for benchmarks of complete updates.
 #pragma once
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ struct BenchLearner {
   Replay replay;
   std::uint64_t updates = 0;
 
-  // `batch` transitions in an update.
+  // `batch` transitions per update.
   BenchLearner(const Structure& structure, const DqnOptions& options, int batch,
                std::int64_t capacity);
   BenchLearner(const Shape& shape, const DqnOptions& options, NetOptions net,
@@ -42,7 +42,7 @@ struct BenchLearner {
     replay.sample(1, spec.learn.batch, 1, updates++, 0.5);
     return replay.batch(0);
   }
-  // Draw, gather, learn, and hand back the priorities if there are any, in the order of a learner.
+  // Draws, gathers, learns and writes back priorities if there are any, in the order of a learner.
   void update() {
     const Batch batch = draw();
     dqn.update({&batch, 1}, 1e-4, updates, team);

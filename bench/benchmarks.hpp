@@ -7,16 +7,16 @@ namespace hotloop::bench {
 
 using Json = nlohmann::ordered_json;
 
-Json update_benchmark();     // whole DQN updates against their bare matrix products
+Json update_benchmark();     // complete DQN updates against their bare matrix products
 Json qloss_benchmark();      // every member of the Q-learning family against its slow twin
 Json dag_benchmark();        // graphs of neurons against their slow twin
 Json ppo_benchmark();        // PPO, collecting and learning
 Json durotaxis_benchmark();  // growing colonies, and learning from their graphs
 Json env_benchmark();        // environment steps with random actions
 Json snake_benchmark();      // Snake-RL's loop with one thing changed at a time
-Json seeds_benchmark();      // what the owners of the five systems claimed
+Json seeds_benchmark();      // claims of the authors of the five systems
 Json products_benchmark();   // matrix products by library
 Json kernels_benchmark();    // each fast kernel against its slow twin
-Json clock_benchmark();      // what the phase clock costs
+Json clock_benchmark();      // cost of the phase clock
 
 }  // namespace hotloop::bench

@@ -1,6 +1,7 @@
-// What the owners of the five systems wrote about their speed, each as a contest: the way they had, as
-// one writes it first, against the engine's. Both sides do the same work on the same inputs, but for the
-// one remedy that is to do less; whether they find the same is measured, too.
+// What the authors of the five systems wrote about their speed, each as a contest: a
+// straightforward version of their code against the engine's. Both sides do the same work on the
+// same inputs, except where the remedy is to do less. The benchmark also measures whether the
+// results are equal.
 #pragma once
 
 #include <algorithm>
@@ -17,12 +18,12 @@ namespace hotloop::bench {
 struct Claim {
   std::string name;
   std::string system;
-  std::string claimed;     // by its owners, and where: sections of the system's specification
+  std::string claimed;     // by the authors, with the section of the system's specification
   std::string conditions;  // of the measurement here
   std::function<void()> slow, fast;
-  std::function<double()> difference;  // the largest one between the results of both
+  std::function<double()> difference;  // the largest difference between the two results
   double tolerance = 0;                // of the difference; 0 = to the bit
-  std::string unit = {};               // of the difference, where it is not that of the result
+  std::string unit = {};               // of the difference, if not that of the result
 };
 
 std::vector<Claim> snake_claims();
@@ -41,7 +42,7 @@ double largest_difference(const A& a, const B& b) {
   return largest;
 }
 
-// `width` floats are in an observation.
+// An observation has `width` floats.
 inline double largest_difference(const Batch& a, const Batch& b, int width) {
   const auto compare = [](const auto* x, const auto* y, int count) {
     const auto n = static_cast<std::size_t>(count);

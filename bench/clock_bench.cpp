@@ -1,10 +1,9 @@
-// hotloop bench clock: what the always-on phase clock costs, and what a profile adds to it.
+// hotloop bench clock: the cost of the always-on phase clock, and of a profile.
 //
-// One trainer runs slices of rounds in four modes by turns: no round is split; the clock as it is in
-// every run; as in a profile, which looks at the time after every round; and with a trace, which writes
-// every visit down.
-// Slices that follow each other are compared, by the time of the CPU, so that neither what else the
-// machine does nor where the memory of a trainer happens to lie counts.
+// One trainer runs slices of rounds in four interleaved modes: no round is split; the clock as in
+// every run; as in a profile, which reads the time after every round; and with a trace, which
+// records every visit. Neighbouring slices are compared by CPU time, so that neither other load on
+// the machine nor the memory layout of a trainer matters.
 #include <fmt/format.h>
 #include <time.h>
 
@@ -53,13 +52,13 @@ class Comparison {
     turns_ = static_cast<int>(kSeconds / (int{kModes} * slice_seconds));
   }
 
-  // By how many percent the other modes are slower than the plain one: [mode] a value per turn.
+  // Percent by which each mode is slower than the plain one: [mode][turn].
   std::array<std::vector<double>, kModes> run() {
     std::array<std::vector<double>, kModes> percent;
     for (int turn = 0; turn < turns_; ++turn) {
       std::array<double, kModes> times{};
       for (int i = 0; i < kModes; ++i) {
-        const int place = turn % 2 == 0 ? i : kModes - 1 - i;  // there and back
+        const int place = turn % 2 == 0 ? i : kModes - 1 - i;  // forwards, then backwards
         const int mode = (place + turn) % kModes;
         times[mode] = slice(static_cast<Mode>(mode));
       }
@@ -80,7 +79,7 @@ class Comparison {
       trainer_.round();
       if (mode >= profiled) now = std::max(now, Clock::now());
     }
-    asm volatile("" : : "r"(now.time_since_epoch().count()));  // it is wanted
+    asm volatile("" : : "r"(now.time_since_epoch().count()));  // keeps `now` alive
     return cpu_seconds() - start;
   }
 

@@ -1,6 +1,6 @@
-// hotloop bench dag: graphs of neurons on one thread, of the sizes that the topology DQN uses and one
-// beyond. `update` is a whole DQN update: draw, gather, target forward, forward, loss, backward, clip,
-// Adam. The slow twin, which has dictionaries, takes one sample at a time.
+// hotloop bench dag: graphs of neurons on one thread, of the sizes that the topology DQN uses and
+// one larger. `update` is a complete DQN update: draw, gather, target forward, forward, loss,
+// backward, clip, Adam. The slow twin uses dictionaries and takes one sample at a time.
 #include <fmt/format.h>
 
 #include <memory>

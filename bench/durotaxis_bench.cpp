@@ -1,6 +1,7 @@
-// hotloop bench durotaxis: colonies held at one size by the fixed rule (half of the cells go, the others
-// spawn), on one thread: the world alone, acting in it with the network of specs/durotaxis.yaml, and learning
-// from 64 graphs; then what the original's owners made faster, each against a slow twin of it.
+// hotloop bench durotaxis: colonies kept at one size by the fixed rule (half of the cells are
+// deleted, the others spawn), on one thread: the environment alone, acting with the network of
+// specs/durotaxis.yaml, and learning from 64 graphs; then the optimisations of the original's
+// authors, each against its slow twin.
 #include <fmt/format.h>
 
 #include <array>
@@ -18,8 +19,8 @@
 namespace hotloop::bench {
 namespace {
 
-constexpr int kGraphs = 64;  // of a minibatch, and colonies side by side
-// The original on one such core, with its image backbone, which ours does not have.
+constexpr int kGraphs = 64;  // per minibatch; also the number of parallel colonies
+// The original on one core of this kind, with its image backbone, which ours does not have.
 constexpr double kOriginalStepUs = 81e3, kOriginalUpdateUs = 2.0e6;
 constexpr double kUpdatesPerStep = 4.0 / kGraphs;  // four epochs, in the original and in our spec
 
@@ -39,7 +40,7 @@ struct Colonies {
         "algo.n_steps=1", fmt::format("algo.batch={}", kGraphs),
         fmt::format("algo.n_epochs={}", epochs)};
     TrainSpec spec = load_spec("durotaxis", overrides);
-    spec.optimiser.learning_rate = constant(0);  // which files may not say
+    spec.optimiser.learning_rate = constant(0);  // not allowed in spec files
     return spec;
   }
   Colonies(int cells, int epochs)
@@ -82,20 +83,21 @@ Json row(const std::string& name, int cells, double per_second, double us, doubl
 }
 
 void add_colonies(Json& rows) {
-  for (const int cells : {6, 20, 50, 100}) {  // five become six with the first step
-    // A rollout of one vector step: what several epochs take longer than one is updates alone.
-    constexpr int kMore = 4;
+  for (const int cells : {6, 20, 50, 100}) {  // five become six in the first step
+    // With rollouts of one vector step, additional epochs cost only their updates.
+    constexpr int kMoreEpochs = 4;
     auto colonies = std::make_shared<Colonies>(cells, 1);
-    auto diligent = std::make_shared<Colonies>(cells, 1 + kMore);
+    auto more_epochs = std::make_shared<Colonies>(cells, 1 + kMoreEpochs);
     Measurement measurement;
     measurement.add("step", [colonies] { colonies->step(); });
     measurement.add("act", [colonies] { colonies->act_and_step(); });
     measurement.add("learn", [colonies] { colonies->learn(); });
-    measurement.add("learn more", [diligent] { diligent->learn(); });
+    measurement.add("learn more", [more_epochs] { more_epochs->learn(); });
     const auto times = measurement.run(9, 0.05);
     const double step = times.at("step").median_us / kGraphs;
     const double act = times.at("act").median_us / kGraphs;
-    const double update = (times.at("learn more").median_us - times.at("learn").median_us) / kMore;
+    const double update =
+        (times.at("learn more").median_us - times.at("learn").median_us) / kMoreEpochs;
     rows.push_back(row("env", cells, 1e6 / step, step, 0));
     rows.push_back(row("env_and_network", cells, 1e6 / act, act, 0, kOriginalStepUs));
     rows.push_back(row("update_64_graphs", cells, 0, update, 0, kOriginalUpdateUs));

@@ -1,4 +1,4 @@
-// Durotaxis: the four optimisations that its owners wrote down.
+// Durotaxis: the four optimisations that its authors described.
 #include <array>
 #include <memory>
 
@@ -36,7 +36,7 @@ struct Selection {
 struct Entropy {
   static constexpr int kBlocks = 2, kDimensions = 5, kSamples = 16;
   struct alignas(64) Block {
-    std::array<float, 2 * kDimensions * kLanes> policies;  // means, log deviations
+    std::array<float, 2 * kDimensions * kLanes> policies;  // means, log stds
     std::array<float, kLanes> entropies;
   };
   PolicyHead head{.kind = PolicyKind::gaussian, .actions = kDimensions, .low = {}, .high = {}};

@@ -1,5 +1,5 @@
-// hotloop bench env: environment steps with random actions, auto-reset, observations and episode
-// statistics included, on one thread.
+// hotloop bench env: environment steps with random actions, including auto-reset, observations and
+// episode statistics, on one thread.
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,10 +16,10 @@ namespace {
 struct Case {
   std::string name;
   EnvChoice env;
-  std::vector<int> counts;  // of environments in a batch
+  std::vector<int> counts;  // numbers of environments in a batch
 };
 
-// Worlds with options are measured as they are meant to be used, the others as they are.
+// Environments with options are measured with typical ones.
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const EnvEntry& entry : registered_envs()) {
@@ -36,8 +36,8 @@ std::vector<Case> cases() {
 struct RandomPlay {
   BatchEnv env;
   ThreadTeam team{1};
-  std::vector<std::int32_t> discrete;  // [N]
-  std::vector<float> continuous;       // [N, K]; of the kind that the environment takes
+  std::vector<std::int32_t> discrete;  // [N], or
+  std::vector<float> continuous;       // [N, K], depending on the environment
 
   RandomPlay(const EnvChoice& choice, int count)
       : env(make_worlds(choice, count), count, 1, Purpose::world),

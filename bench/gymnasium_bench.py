@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""What training on a Python environment costs beyond the environment: one JSON object.
+"""The overhead of training on a Python environment; prints one JSON object.
 
     python bench/gymnasium_bench.py [--id CartPole-v1] [--envs 1 8] [--steps 20000] [--rounds 5]
 
-The bare loop steps as many environments with actions drawn beforehand and begins episodes again, and
-does nothing else. hotloop trains on the same ones without learning (but for one update at the end) and
-without evaluation, so what is between the two is acting, storing, checking and counting. By turns;
-medians.
+The bare loop only steps and resets the same number of environments, with actions drawn in advance. hotloop
+trains on the same environments without learning (except one update at the end) and without evaluation, so
+the difference is acting, storing, checking and counting. Both run in turn; medians.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def trained(id: str, count: int, vector_steps: int) -> tuple[float, float]:
                 "env.count": count,
                 "algo.train_every": count,
                 "algo.learning_starts": (vector_steps - 4) * count,
-                "algo.epsilon": 1,  # random actions, as in the bare loop: episodes are as long
+                "algo.epsilon": 1,  # random actions as in the bare loop, so episodes are equally long
                 "evaluation.every": 0,
                 "evaluation.episodes": 1,
                 "run.log_every": 10**9,
@@ -69,7 +68,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--id", default="CartPole-v1")
     parser.add_argument("--envs", type=int, nargs="+", default=[1, 8])
-    parser.add_argument("--steps", type=int, default=20_000, help="vector steps of a round")
+    parser.add_argument("--steps", type=int, default=20_000, help="vector steps per round")
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
     results = []

@@ -1,5 +1,5 @@
-// hotloop bench kernels: each fast kernel beside its slow twin under reference/; the factor between
-// them is the proof of the optimisation.
+// hotloop bench kernels: each fast kernel against its slow twin in reference/. The ratio shows the
+// gain of the optimisation.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -28,7 +28,7 @@ namespace {
 
 struct Pair {
   std::string name;
-  std::function<void()> fast, slow;  // no slow one where it would take too long
+  std::function<void()> fast, slow;  // `slow` is empty if it would take too long
 };
 
 std::vector<float> random_floats(std::size_t size) {
@@ -117,8 +117,8 @@ std::vector<Pair> replay_pairs() {
            }}};
 }
 
-// A batch of 32 of a full replay: uniform, by priority with weights, and with new priorities written
-// back. The twin searches its list of priorities from the beginning; it does not gather.
+// A batch of 32 from a full replay: uniform, by priority with weights, and with new priorities
+// written back. The twin searches its list of priorities linearly; it does not gather.
 std::vector<Pair> priority_pairs(std::int64_t capacity) {
   struct State {
     ReplayShape shape;

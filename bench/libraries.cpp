@@ -72,8 +72,8 @@ Contender onednn(const UpdateProduct& p) {
           }};
 }
 
-// Whole batch at once, rows: column-major views of the transposes. The forward product takes the
-// weights as [in, out], the order that suits it.
+// The whole batch at once, in rows: column-major views of the transposes. The forward product takes
+// the weights as [in, out], which is faster for it.
 Contender libxsmm_rows(const UpdateProduct& p) {
   const auto o = make_operands(p);
   switch (p.kind) {
@@ -164,7 +164,7 @@ std::vector<UpdateProduct> update_products(const Structure& net, int batch) {
     }
   };
   const auto add = [&](const DenseLayer& dense, bool input_gradient) {
-    const int rows = batch * dense.rows;  // all rows of a batch at once, as a library would have it
+    const int rows = batch * dense.rows;  // all rows of a batch at once, as with a library
     add_product({UpdateProduct::kForward, rows, dense.in, dense.out, 2});
     add_product({UpdateProduct::kWeightGradient, rows, dense.in, dense.out, 1});
     if (input_gradient) add_product({UpdateProduct::kInputGradient, rows, dense.in, dense.out, 1});

@@ -9,8 +9,8 @@
 
 namespace hotloop::bench {
 
-// One product of an update, Y [rows, columns] = L [rows, depth] * R [depth, columns], in the form
-// that the formulas give it.
+// One product of an update, Y [rows, columns] = L [rows, depth] * R [depth, columns], as in the
+// formulas.
 struct UpdateProduct {
   enum Kind { kForward, kWeightGradient, kInputGradient } kind;
   int batch, in, out;

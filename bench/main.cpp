@@ -12,7 +12,7 @@
 #include "core/system.hpp"
 #include "core/text.hpp"
 
-extern "C" void omp_set_num_threads(int threads);  // of the OpenMP runtime that oneDNN brings
+extern "C" void omp_set_num_threads(int threads);  // from the OpenMP runtime of oneDNN
 
 namespace {
 

@@ -10,8 +10,8 @@
 namespace hotloop::bench {
 namespace {
 
-constexpr benchmark::IterationCount kWarmUp =
-    4;  // one call in this many again, before time is taken
+// Untimed warm-up calls: the number of timed calls divided by this.
+constexpr benchmark::IterationCount kWarmUp = 4;
 
 class Collector : public benchmark::BenchmarkReporter {
  public:
@@ -57,20 +57,20 @@ void Measurement::add(const std::string& name, std::function<void()> body) {
 }
 
 std::map<std::string, Timing> Measurement::run(int turns, double seconds) {
-  char name_of_program[] = "bench";
-  char* argv[] = {name_of_program, nullptr};
+  char program_name[] = "bench";
+  char* argv[] = {program_name, nullptr};
   int argc = 1;
   benchmark::Initialize(&argc, argv);
   Collector collector;
   std::vector<std::string> order;
   for (const auto& [name, body] : cases_) order.push_back(name);
-  // Each case once, for `seconds` the first time and as often as it was called then ever after.
+  // Runs each case once: for `seconds` the first time, later with the same number of calls.
   const auto one_turn = [&] {
     benchmark::ClearRegisteredBenchmarks();
     for (const std::string& name : order) {
       auto* benchmark = benchmark::RegisterBenchmark(
           name.c_str(), [&body = cases_.at(name)](benchmark::State& state) {
-            // The caches are the case's that went before.
+            // The caches still hold the data of the previous case.
             for (auto i = state.max_iterations / kWarmUp; i > 0; --i) body();
             for (auto _ : state) body();
           });
@@ -81,7 +81,7 @@ std::map<std::string, Timing> Measurement::run(int turns, double seconds) {
     }
     benchmark::RunSpecifiedBenchmarks(&collector);
   };
-  one_turn();  // finds out how often, and warms up
+  one_turn();  // determines the number of calls, and warms up
   std::map<std::string, Timing> result;
   std::minstd_rand random(1);
   for (int turn = 0; turn < turns; ++turn) {

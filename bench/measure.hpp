@@ -1,6 +1,6 @@
-// Timings that can be compared: Google Benchmark runs all cases of a measurement turn by turn, each turn
-// in another random order, each case warm. What counts is the median over the turns; where cases are
-// compared, that of their ratios within a turn, because a machine that is loud for a while is so for all.
+// Comparable timings: Google Benchmark runs all cases of a measurement in every turn, in random
+// order, each case warm. The result is the median over the turns. A comparison of cases is the
+// median of their ratios within a turn, because other load on the machine affects the whole turn.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace hotloop::bench {
 struct Timing {
   double median_us = 0;
   double spread = 0;             // (third quartile - first quartile) / median
-  std::vector<double> turns_us;  // in their order
+  std::vector<double> turns_us;  // one time per turn, in order
 };
 
 // Medians over the turns of one measurement.
@@ -24,9 +24,9 @@ double difference(const Timing& of, const Timing& from, const Timing& unit);  //
 
 class Measurement {
  public:
-  // `body` does the work once; it is called often enough for a stable time.
+  // `body` does the work once; it is repeated for a stable time.
   void add(const std::string& name, std::function<void()> body);
-  // Runs everything that was added. `seconds` is the time of one case's turn.
+  // Runs all added cases. `seconds` is the time per case and turn.
   std::map<std::string, Timing> run(int turns = 9, double seconds = 0.01);
 
  private:

@@ -13,10 +13,10 @@ namespace {
 
 constexpr int kBatch = 32;
 
-std::vector<float> random_normals(std::size_t count, double deviation) {
+std::vector<float> random_normals(std::size_t count, double scale) {
   Rng rng(1, Purpose::test, 0, count);
   std::vector<float> values(count);
-  for (float& value : values) value = static_cast<float>(deviation * rng.normal());
+  for (float& value : values) value = static_cast<float>(scale * rng.normal());
   return values;
 }
 
@@ -91,7 +91,7 @@ struct Draws {
 struct Updates {
   static constexpr double kRate = 1e-4;
   BenchLearner fast{{{4, 64, 2}, kBatch}, {}, {}, 10'000};
-  BenchLearner drawn{{{4, 64, 2}, kBatch}, {}, {}, 10'000};  // from which the twin learns
+  BenchLearner drawn{{{4, 64, 2}, kBatch}, {}, {}, 10'000};  // gives the twin its batches
   reference::Dqn<float> twin{drawn.structure, drawn.spec, drawn.dqn.online()};
 
   void slow() { twin.update(drawn.draw(), static_cast<float>(kRate)); }

@@ -1,5 +1,5 @@
-// hotloop bench ppo: whole rounds of PPO, collecting and learning, on one thread: 64-64 tanh networks, 2
-// epochs. Policy and value share their hidden layers, or have their own ("separate").
+// hotloop bench ppo: complete rounds of PPO, collecting and learning, on one thread: 64-64 tanh
+// networks, 2 epochs. Policy and value share their hidden layers, or have their own ("separate").
 #include <algorithm>
 #include <memory>
 
@@ -37,7 +37,7 @@ Json ppo_benchmark() {
       trainers.emplace_back(env + (separate ? "_separate" : ""), trainer);
       measurement.add(trainers.back().first, [trainer] {
         trainer->round();
-        trainer->clock().enter(Phase::other);  // others are measured next
+        trainer->clock().enter(Phase::other);  // other cases run next
       });
     }
   }

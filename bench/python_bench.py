@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""How fast Python drives the engine's environments: one JSON object, with its conditions.
+"""How fast Python steps the engine's environments: prints one JSON object, with the conditions.
 
     python bench/python_bench.py [--envs 1024] [--seconds 1] [--rounds 7] [--id hotloop/CartPole-v1]
 
-Actions are drawn beforehand, int64 [K, N]; what is timed is the loop that a user writes:
-``obs, rewards, terminated, truncated, infos = env.step(actions[k])``. Rounds of Gymnasium's own vector
-environment of as many rows lie between them. Medians and the spread of rounds.
+Actions are drawn in advance, int64 [K, N]; the timed loop is what a user writes:
+``obs, rewards, terminated, truncated, infos = env.step(actions[k])``. Rounds are interleaved with rounds of
+Gymnasium's own vector environment with the same number of rows. Medians and the spread over rounds.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def steps_per_second(env, actions: np.ndarray, seconds: float) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--id", default="hotloop/CartPole-v1")
-    parser.add_argument("--against", default="CartPole-v1", help="of Gymnasium; empty = none")
+    parser.add_argument("--against", default="CartPole-v1", help="the Gymnasium id to compare with; empty = none")
     parser.add_argument("--envs", type=int, default=1024)
-    parser.add_argument("--seconds", type=float, default=1.0, help="of a round")
+    parser.add_argument("--seconds", type=float, default=1.0, help="per round")
     parser.add_argument("--rounds", type=int, default=7)
     arguments = parser.parse_args()
 
@@ -70,7 +70,7 @@ def main() -> None:
     result = {
         "id": arguments.id,
         "num_envs": arguments.envs,
-        "actions": f"{actions.dtype} from an array drawn beforehand",
+        "actions": f"{actions.dtype} from an array drawn in advance",
         "threads": 1,
         "rounds": arguments.rounds,
         "seconds_per_round": arguments.seconds,

@@ -1,6 +1,7 @@
-// hotloop bench qloss: one whole update (draw, gather, targets, loss, backward, clip, Adam, priorities)
-// of each member of the family, beside the plain target-network update and one more forward pass, all
-// turn by turn, and its slow twin; then prioritised against uniform draws over the size of the memory.
+// hotloop bench qloss: one complete update (draw, gather, targets, loss, backward, clip, Adam,
+// priorities) of each member of the Q-learning family, against the plain target-network update, one
+// forward pass and its slow twin, interleaved; then prioritised against uniform sampling for
+// several replay sizes.
 #include <fmt/format.h>
 
 #include <memory>
@@ -15,8 +16,8 @@ namespace hotloop::bench {
 namespace {
 
 constexpr std::int64_t kCapacity = 50'000;
-constexpr int kTurns = 101;          // differences of half a microsecond are distinguished
-constexpr int kCapacityTurns = 301;  // a run then repeats to a few hundredths where it is loud
+constexpr int kTurns = 101;          // resolves differences of half a microsecond
+constexpr int kCapacityTurns = 301;  // repeatable to a few hundredths on a busy machine
 
 struct Variant {
   const char* name;

@@ -1,5 +1,5 @@
-// hotloop bench seeds: what the owners of the five systems claimed, and what is measured here, all of it
-// interleaved in one run. A factor says something about the engine only where the result is the same.
+// hotloop bench seeds: what the authors of the five systems claimed, and what is measured here, all
+// interleaved in one run. A factor is about the engine only if the results are the same.
 #include <fmt/format.h>
 
 #include "bench/benchmarks.hpp"

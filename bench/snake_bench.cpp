@@ -1,9 +1,10 @@
 // hotloop bench snake: why was training Snake slow?
 //
-// The plan of Snake-RL's performance note, carried out: its loop with one thing changed at a time. All
-// cases play with a network that has learnt a little (the boards of a beginner are emptier, their fills
-// cheaper), take turns, and count transitions and updates, not episodes. The rows at the end follow the
-// standard loop from its beginning: the note compared times per episode, and episodes grow.
+// Carries out the plan of Snake-RL's performance note: its loop with one thing changed at a time.
+// All cases play with a network that has learnt a little (an untrained network's boards are
+// emptier, so flood fills are cheaper). They are interleaved, and count transitions and updates,
+// not episodes. The last rows follow the standard loop from the start: the note compared times per
+// episode, and episodes get longer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -122,7 +123,7 @@ class Loop {
       fmt::print(log_.get(), "step {} episodes {} loss {:.6g}\n", transitions_, episodes_, loss_);
       std::fflush(log_.get());
     }
-    clock_.enter(Phase::other);  // another loop's turn
+    clock_.enter(Phase::other);  // other loops run next
   }
 
   void push() {
@@ -175,7 +176,7 @@ class Loop {
   double loss_ = 0;
 };
 
-// What happened between two looks at a loop.
+// Measures a loop since the last restart().
 class Stopwatch {
  public:
   explicit Stopwatch(Loop& loop) : loop_(loop) { restart(); }

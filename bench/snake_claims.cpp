@@ -16,7 +16,7 @@ namespace {
 constexpr int kBoards = 256, kObs = 13, kActions = 3, kBatch = 64;
 constexpr std::int64_t kCapacity = 100'000;
 
-// Vector steps that go round: step t leads from observation t to t + 1.
+// A cycle of vector steps: step t leads from observation t to t + 1.
 struct VectorSteps {
   static constexpr int kSteps = 16;
   std::vector<std::vector<float>> obs;  // [kSteps][N * D]
@@ -67,8 +67,8 @@ struct Pushes {
   }
 };
 
-// What is drawn from both after the same steps. They draw the same places as long as nothing is
-// overwritten.
+// Compares samples from both after the same steps. Both sample the same indices as long as nothing
+// is overwritten.
 double difference_of_pushes() {
   Pushes fresh;
   for (int i = 0; i < 100; ++i) {
@@ -92,7 +92,7 @@ std::shared_ptr<Trainer> make_trainer(const char* updates_per_step) {
   return trainer;
 }
 
-// 256 boards whose snakes have grown, seen with either fill.
+// 256 boards whose snakes have grown, observed with either flood fill.
 struct Boards {
   SnakeArray bits, queue;
   std::vector<float> obs, queue_obs;
@@ -151,7 +151,7 @@ std::vector<Claim> snake_claims() {
            "Snake: 64 to 1 13.84 x, 64 to 8 1.3 x (§13); SFC: 5 x by training every 5 steps (§12)",
        .conditions =
            "a vector step of 256 boards with 64 or 8 updates of 64: less learning, not the "
-           "same work sooner",
+           "same work faster",
        .slow = [=] { often->round(); },
        .fast = [=] { rarely->round(); },
        .difference =

@@ -1,6 +1,6 @@
-// hotloop bench update: whole DQN updates (draw, gather, target forward, forward, loss, backward,
-// clip, Adam) on one thread, beside their bare matrix products in the fastest library for each, the
-// FMA peak of the core, and the naive twin; all interleaved in one run.
+// hotloop bench update: complete DQN updates (draw, gather, target forward, forward, loss,
+// backward, clip, Adam) on one thread, against their bare matrix products in the fastest library
+// for each, the FMA peak of the core, and the naive twin; all interleaved in one run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace hotloop::bench {
 namespace {
 
-// The fast learner beside its slow twin, on the same replay.
+// The fast learner and its slow twin, on the same replay.
 struct Contest {
   std::string name;
   BenchLearner fast;

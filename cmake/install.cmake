@@ -1,12 +1,12 @@
-# What `cmake --install` lays down: the program, the ready-made specs, the public headers, and a
-# shared library with a CMake package around it, so that another program can say
+# What `cmake --install` installs: the program, the ready-made specs, the public headers, and a shared
+# library with a CMake package, so that another program can write
 #   find_package(hotloop REQUIRED)
 #   target_link_libraries(mine PRIVATE hotloop::hotloop)
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# Shared rather than static: the libraries inside stay our own business, and all objects are kept,
-# those included that only register a world when they are loaded.
+# Shared rather than static: users need not link our dependencies, and the linker keeps all objects,
+# including those that only register a world when they are loaded.
 add_library(hotloop_lib SHARED)
 set_target_properties(hotloop_lib PROPERTIES OUTPUT_NAME hotloop EXPORT_NAME hotloop
                       VERSION ${PROJECT_VERSION}
@@ -18,7 +18,7 @@ add_library(hotloop::hotloop ALIAS hotloop_lib)
 
 set(HOTLOOP_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/hotloop)
 install(TARGETS hotloop_cli)
-if(TARGET hotloop_bench)  # `hotloop bench` looks for it beside the program
+if(TARGET hotloop_bench)  # `hotloop bench` looks for it next to the program
   install(TARGETS hotloop_bench)
 endif()
 install(TARGETS hotloop_lib EXPORT hotloop INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -1,4 +1,4 @@
-// The smallest environment: walk right to a goal whose place changes from episode to episode.
+// The smallest environment: walk right to a goal whose position changes with each episode.
 //   hotloop train corridor.cpp
 #include <hotloop/env.hpp>
 

@@ -1,5 +1,5 @@
-// A card game: five cards in the hand, five tricks. The dealer leads a card, and the higher card takes
-// the trick. A card can be played once; the mask says which are left.
+// A card game: a hand of five cards, five tricks. The dealer leads a card, and the higher card
+// takes the trick. Each card can be played once; the mask says which are left.
 //   hotloop train five_tricks.cpp
 #include <hotloop/env.hpp>
 

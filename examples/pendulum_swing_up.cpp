@@ -15,7 +15,7 @@ struct PendulumSwingUp {
                                                 .measures = {"score"}};
   float angle = 0;  // 0 is upright
   float speed = 0;
-  int upright = 0;  // steps so far
+  int upright = 0;  // steps spent upright so far
 
   void reset(hotloop::Rng& rng) {
     angle = static_cast<float>(rng.uniform(-3.14159, 3.14159));

@@ -1,5 +1,5 @@
 // The slow twin of src/envs/acrobot: the equations of Sutton & Barto's book with all lengths and
-// masses 1, and classical Runge-Kutta over a vector; one world, the library's sine and cosine.
+// masses 1, and classical Runge-Kutta over a vector. One world, the C library's sine and cosine.
 #pragma once
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 
 namespace hotloop::reference {
 
-// `leaky` is leaky ReLU's slope below zero.
+// `leaky` is the slope of leaky ReLU below zero.
 template <class T>
 T activate(Activation activation, T z, T leaky = T(kLeakySlope)) {
   switch (activation) {

@@ -1,5 +1,5 @@
-// The slow twin of src/envs/cartpole: CartPole-v1's equations written down as published, one world,
-// the library's sine and cosine.
+// The slow twin of src/envs/cartpole: CartPole-v1's equations as published, one world, the C
+// library's sine and cosine.
 #pragma once
 
 #include <cmath>

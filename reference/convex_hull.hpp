@@ -1,5 +1,5 @@
-// The slow twin of src/envs/durotaxis_hull: a vertex is whoever ends a line that all points lie on one
-// side of. O(n^3), in extended precision.
+// The slow twin of src/envs/durotaxis/hull: a vertex is an endpoint of a line that has all points
+// on one side. O(n^3), in extended precision.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace hotloop::reference {
 
-// Whether each point is a strict vertex of the convex hull; all false if they lie on a line. Of points
-// at the same place only the first is looked at.
+// Whether each point is a strict vertex of the convex hull; all false if they lie on a line. Of
+// several points at the same place only the first counts.
 inline std::vector<bool> hull_vertices(const std::vector<std::pair<float, float>>& points) {
   using Point = std::pair<long double, long double>;
   std::vector<bool> is_vertex(points.size(), false);
@@ -47,7 +47,7 @@ inline std::vector<bool> hull_vertices(const std::vector<std::pair<float, float>
   return is_vertex;
 }
 
-// Of the polygon that the vertices make around their mean.
+// The area of the polygon of the vertices, ordered around their mean.
 inline double hull_area(const std::vector<std::pair<float, float>>& points) {
   const std::vector<bool> is_vertex = hull_vertices(points);
   std::vector<std::pair<double, double>> ring;

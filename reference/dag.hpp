@@ -1,6 +1,6 @@
-// The slow twin of src/net/layers/dag: a graph of neurons written the obvious way, with dictionaries from
-// (source, target) to weights and from neurons to biases and activations, one sample at a time, in any
-// precision. Tests and benchmarks only.
+// The slow twin of src/net/layers/dag: a graph of neurons written the obvious way, with
+// dictionaries from (source, target) to weights and from neurons to biases and activations, one
+// sample at a time, in any precision. Tests and benchmarks only.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ struct Dag {
 
   DagLayer layer;
   std::map<EdgeName, T> weights;
-  std::map<EdgeName, std::size_t> places;  // in the flat array
+  std::map<EdgeName, std::size_t> places;  // indices in the flat array
   std::map<int, T> biases;
   std::map<int, T> z, a;  // of the last forward pass
 
@@ -60,7 +60,7 @@ struct Dag {
     return y;
   }
 
-  // After the forward pass of the same sample: adds to the gradient and returns dx.
+  // Call after the forward pass of the same sample. Adds to the gradient and returns dx.
   std::vector<T> backward(const std::vector<T>& dy, std::span<T> gradient) const {
     const Graph& graph = *layer.graph;
     std::map<int, T> da;

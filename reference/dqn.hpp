@@ -1,5 +1,5 @@
-// The slow twin of src/algo/dqn: one transition at a time, one loss at a time, as most people write
-// it first. Tests and benchmarks only.
+// The slow twin of src/algo/dqn: one transition at a time, one loss at a time, the way most people
+// first write it. Tests and benchmarks only.
 #pragma once
 
 #include <algorithm>
@@ -34,8 +34,8 @@ struct Dqn {
         target(online),
         optimiser(spec.optimiser, structure.storage) {}
 
-  // Mean weighted loss over the batch and its gradient, with the noise of update `index` if there are
-  // noisy layers.
+  // Mean weighted loss over the batch and its gradient. Noisy layers use the noise of update
+  // `index`.
   T gradient(const Batch& batch, std::vector<T>& gradient, std::uint64_t index = 0) const {
     const std::size_t size = noise_size(net);
     const std::vector<T> online_noise = draw_noise<T>(size, seed, 1, index);
@@ -80,13 +80,13 @@ struct Dqn {
   // Munchausen, as the paper writes it: pi = softmax(q / tau) over the allowed actions.
   std::vector<T> soft_policy(const std::vector<T>& q, const std::uint8_t* mask) const {
     std::vector<T> pi(q.size());
-    T most = -std::numeric_limits<T>::infinity(), sum = 0;
+    T max_q = -std::numeric_limits<T>::infinity(), sum = 0;
     for (std::size_t b = 0; b < q.size(); ++b) {
-      if (mask == nullptr || mask[b] != 0) most = std::max(most, q[b]);
+      if (mask == nullptr || mask[b] != 0) max_q = std::max(max_q, q[b]);
     }
     for (std::size_t b = 0; b < q.size(); ++b) {
       if (mask == nullptr || mask[b] != 0)
-        pi[b] = std::exp((q[b] - most) / T(options.munchausen.temperature));
+        pi[b] = std::exp((q[b] - max_q) / T(options.munchausen.temperature));
       sum += pi[b];
     }
     for (T& p : pi) p /= sum;

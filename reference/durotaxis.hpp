@@ -1,7 +1,7 @@
-// The slow twin of durotaxis: cells are objects with a number that lasts, edges a list of pairs of
-// numbers, the k leftmost come from a full stable sort, deletions happen one after the other, the past is
-// kept as whole snapshots, ages in a table, and a hull vertex is whoever ends a line that all lie on one
-// side of. Rules and field are those of the world (envs/durotaxis/rules.hpp).
+// The slow twin of src/envs/durotaxis: cells are objects with permanent ids, edges are a list of
+// pairs of ids. It finds the k leftmost cells with a full stable sort, deletes one by one, and
+// keeps the past as snapshots and ages in a table. A hull vertex is an endpoint of a line that has
+// all cells on one side. It shares rules and field with the fast world (envs/durotaxis/rules.hpp).
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 namespace hotloop::reference {
 
-// Indices of the k smallest, in order; of equal ones the lower index first.
+// Indices of the k smallest values, in order, for equal values the lower index first.
 inline std::vector<int> leftmost(const std::vector<float>& x, int k) {
   std::vector<int> order(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) order[i] = static_cast<int>(i);
@@ -42,20 +42,20 @@ struct Durotaxis {
     float x = 0, y = 0;
     int still = 0;
   };
-  using Snapshot = std::map<int, double>;  // intensity by number
+  using Snapshot = std::map<int, double>;  // intensity by id
   using Record = std::map<std::string, double>;
 
   DurotaxisRules rules;
   DurotaxisField field;
   std::vector<double> substrate;  // by column
   std::vector<Cell> cells;
-  std::vector<std::pair<int, int>> edges;  // numbers: from, to
+  std::vector<std::pair<int, int>> edges;  // ids: from, to
   std::map<int, Tracker> trackers;
-  std::map<int, Tracker> shown;  // as they were before the latest step counted
+  std::map<int, Tracker> shown;  // before the latest step
   std::deque<Snapshot> queue;
   std::optional<Snapshot> lagged;
   std::vector<double> totals;
-  std::vector<double> centroids;  // x after each step, the first state's first
+  std::vector<double> centroids;  // x of the first state, then after each step
   std::array<bool, 4> reached{};
   int next_id = 0;
   int steps = 0;
@@ -304,7 +304,7 @@ struct Durotaxis {
     join();
   }
 
-  // Every component, then what the mode makes of them.
+  // All components, then their combination by mode.
   void rate(const std::vector<Cell>& previous, const std::map<int, Tracker>& before) {
     const double cx = centroids.back(), cx_before = centroids[centroids.size() - 2];
     const double height = rules.height;
@@ -463,10 +463,10 @@ struct Durotaxis {
   }
 
   std::vector<float> observe() const {
-    const int most = rules.hard_limit;
+    const int max_cells = rules.hard_limit;
     const int n = static_cast<int>(cells.size());
     const bool unit = rules.unit;
-    const double w = unit ? rules.width : 1, h = unit ? rules.height : 1, m = unit ? most : 1;
+    const double w = unit ? rules.width : 1, h = unit ? rules.height : 1, m = unit ? max_cells : 1;
     const double tenth = unit ? 0.1 * rules.width : 1, ten = unit ? 10 : 1;
     const auto stiffness = [&](double value, double cells_of_it) {
       if (!unit) return value;
@@ -477,7 +477,8 @@ struct Durotaxis {
     };
     const auto distance = [](float dx, float dy) { return std::sqrt(dx * dx + dy * dy); };
 
-    std::vector<double> graph(19), nodes(most * 11), links(most * 3), parents(most, -2);
+    std::vector<double> graph(19), nodes(max_cells * 11), links(max_cells * 3),
+        parents(max_cells, -2);
     const double e = static_cast<double>(edges.size());
     const auto [cx, cy] = centroid();
     std::vector<std::pair<float, float>> points;
@@ -513,10 +514,10 @@ struct Durotaxis {
       graph[15] = 2 * e / m;
       graph[16] = stiffness(sum / n, 1);
       graph[17] = stiffness(max_intensity, 1);
-      graph[18] = stiffness(sum, most);
+      graph[18] = stiffness(sum, max_cells);
     }
     const std::vector<bool> flags = boundary();
-    for (int i = 0; i < std::min(n, most); ++i) {
+    for (int i = 0; i < std::min(n, max_cells); ++i) {
       const Cell& cell = cells[i];
       float sum = 0;
       int others = 0;

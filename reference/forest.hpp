@@ -1,5 +1,5 @@
-// The slow twin of src/net/layers/forest: a graph transformer over any list of edges, with all of its
-// attention, as the formulas are written. It knows nothing of forests: a node may have several incoming
+// The slow twin of src/net/layers/forest: a graph transformer over any list of edges, with full
+// attention, as in the formulas. It knows nothing of forests: a node may have several incoming
 // edges, and every query, key and head is computed.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace hotloop::reference {
 
-// T is a number, or one that remembers how it came about.
+// T is a floating-point type, or Taped.
 template <class T>
 struct TokenEdge {
   int source, target;       // nodes, from 0
@@ -30,7 +30,7 @@ struct TokenGraph {
 inline double value_of(double x) { return x; }
 inline double value_of(const Taped& x) { return x.value(); }
 
-// What a row of features says (ForestLayer). Numbers that are not finite count as zero.
+// Decodes a row of features (ForestLayer). Numbers that are not finite count as zero.
 template <class T>
 TokenGraph<T> token_graph(const ForestLayer& layer, const std::vector<T>& x) {
   const auto part = [&](int first, int count) {
@@ -62,7 +62,7 @@ class TokenTransformer {
   TokenTransformer(const ForestLayer& layer, std::span<const T> parameters)
       : layer_(layer), p_(parameters) {}
 
-  // Tokens: that of the graph, then those of the nodes.
+  // The token of the graph, then the tokens of the nodes.
   std::vector<Row> tokens(const TokenGraph<T>& graph) const {
     std::vector<Row> x = {embed(layer_.graph, graph.features)};
     for (const Row& features : graph.nodes) x.push_back(dense(layer_.node, features));
@@ -181,8 +181,8 @@ class TokenTransformer {
   std::span<const T> p_;
 };
 
-// Adds dL by all parameters and returns dL by x, given dL by the result for x. `change` may add edges to
-// what x says that no forest has.
+// Adds dL/dparameters to the gradient and returns dL/dx, given dL/dy of the result for x. `change`
+// may add edges to the graph of x that no forest can have.
 template <class T, class F>
 std::vector<T> add_gradient(const ForestLayer& layer, std::span<const T> p, const std::vector<T>& x,
                             const std::vector<T>& dy, std::span<T> gradient, F&& change) {

@@ -1,4 +1,4 @@
-// Generalised advantage estimation on lists that grow, episode by episode: twin of algo/returns.cpp.
+// Generalised advantage estimation on growing lists: the slow twin of src/algo/common/returns.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ struct GaeStep {
   bool terminated, truncated;
 };
 
-// A_t = delta_t + gamma lambda A_{t+1}, delta_t = r_t + gamma V_{t+1} - V_t, of one environment's steps.
+// A_t = delta_t + gamma lambda A_{t+1}, delta_t = r_t + gamma V_{t+1} - V_t, for one environment.
 inline std::vector<double> gae(const std::vector<GaeStep>& steps, double gamma, double lambda) {
   std::vector<double> backwards;
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {

@@ -1,5 +1,5 @@
-// The slow twin of memory/replay as programs without vector steps have it: one push per transition,
-// s and s' both stored, each field copied by itself; batches drawn uniformly.
+// The slow twin of src/memory/replay, as in programs without vector steps: one push per transition,
+// s and s' both stored, each field copied separately. Batches are drawn uniformly.
 #pragma once
 
 #include <algorithm>

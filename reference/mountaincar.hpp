@@ -1,5 +1,5 @@
-// The slow twin of src/envs/mountaincar: MountainCar-v0's rules written down as published, one
-// world, the library's cosine.
+// The slow twin of src/envs/mountaincar: MountainCar-v0's rules as published, one world, the C
+// library's cosine.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // The slow twin of src/envs/mountaincar_continuous: the rules of MountainCarContinuous-v0 for one
 // world, in real float32 where NumPy 2 computes in float32. The first step after a reset is in
-// double; an action beyond the bounds is a double bound, others stay float32.
+// double. An action out of bounds becomes the bound, a double; other actions stay float32.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The slow twin of src/net: a network written as the formulas are, one sample and one number at a
+// The slow twin of src/net: a network written like the formulas, one sample and one number at a
 // time, in any precision. Tests and benchmarks only.
 #pragma once
 
@@ -15,8 +15,8 @@
 
 namespace hotloop::reference {
 
-// Every kind of layer is y = act(z) with z a function of x. Parameters, gradients and moments all
-// lie as Structure says: W [out, stride], b [out], scale and shift [width].
+// Every kind of layer is y = act(z), where z is a function of x. Parameters, gradients and moments
+// have the layout of Structure: W [out, stride], b [out], scale and shift [width].
 
 template <class T>
 std::vector<T> preactivation(const DenseLayer& layer, std::span<const T> p,
@@ -50,7 +50,7 @@ std::vector<T> backward(const DenseLayer& layer, std::span<const T> p, const std
   return dx;
 }
 
-// Calls visit(output, weight, input) for every product of one number of W with one of x.
+// Calls visit(output, weight, input) for every product of an element of W and an element of x.
 template <class F>
 void each_product(const ConvLayer& layer, F&& visit) {
   for (int r = 0; r < layer.height; ++r) {
@@ -256,7 +256,7 @@ std::vector<T> backward(const ConstantLayer& layer, std::span<const T>, const st
   return {};
 }
 
-// A graph activates its neurons itself.
+// DagLayer applies the activations itself.
 template <class T>
 std::vector<T> preactivation(const DagLayer& layer, std::span<const T> p, const std::vector<T>& x) {
   return Dag<T>(layer, p).forward(x);
@@ -270,7 +270,7 @@ std::vector<T> backward(const DagLayer& layer, std::span<const T> p, const std::
   return dag.backward(dy, gradient);
 }
 
-// A forest embeds its result itself.
+// ForestLayer embeds its result itself.
 template <class T>
 std::vector<T> preactivation(const ForestLayer& layer, std::span<const T> p,
                              const std::vector<T>& x) {
@@ -331,7 +331,7 @@ Trace<T> forward(const Structure& net, std::span<const T> parameters, std::span<
 template <class T>
 std::vector<T> backward(const Structure& net, std::span<const T> parameters, const Trace<T>& trace,
                         const std::vector<T>& dy, std::span<T> gradient) {
-  std::vector<T> deltas(net.features, T(0));  // dL by each feature
+  std::vector<T> deltas(net.features, T(0));  // dL/dfeature
   std::copy(dy.begin(), dy.end(), deltas.begin() + net.outputs_at);
   for (int l = static_cast<int>(net.layers.size()) - 1; l >= 0; --l) {
     std::visit(
@@ -359,7 +359,7 @@ std::vector<T> scale_input(std::span<const float> x, std::span<const float> mean
   return scaled;
 }
 
-// From dL by the result of scale_input to dL by x.
+// From dL/dy, where y is the result of scale_input, to dL/dx.
 template <class T>
 std::vector<T> unscale_gradient(std::span<const float> x, std::span<const float> mean,
                                 std::span<const float> factor, std::vector<T> d) {

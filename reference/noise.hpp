@@ -14,8 +14,8 @@
 
 namespace hotloop::reference {
 
-// Draws of 16: eight words make the radii of Box-Muller pairs and eight their directions; the first
-// numbers of the eight pairs come before their second numbers.
+// Draws 16 numbers at a time: eight words give the radii of Box-Muller pairs and eight their
+// directions. The first numbers of the eight pairs come before their second numbers.
 template <class T>
 std::vector<T> draw_noise(std::size_t size, std::uint64_t seed, std::uint32_t lane,
                           std::uint64_t step) {
@@ -39,8 +39,8 @@ std::vector<T> draw_noise(std::size_t size, std::uint64_t seed, std::uint32_t la
   return noise;
 }
 
-// Calls visit(mean, sigma, e) for each noisy parameter: two places in the flat array, and the noise
-// that belongs to them.
+// Calls visit(mean, sigma, e) for each noisy parameter: two indices into the flat array, and their
+// noise.
 template <class T, class F>
 void each_noisy_parameter(const Structure& net, std::span<const T> noise, F&& visit) {
   std::size_t begin = 0;

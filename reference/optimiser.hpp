@@ -1,5 +1,5 @@
-// The slow twin of src/net/optimiser: the formulas, one parameter at a time, clipping as a pass of
-// its own. Tests and benchmarks only.
+// The slow twin of src/net/optimiser: the formulas, one parameter at a time, with clipping as a
+// separate pass. Tests and benchmarks only.
 #pragma once
 
 #include <cmath>

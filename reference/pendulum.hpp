@@ -1,5 +1,5 @@
-// The slow twin of src/envs/pendulum: Pendulum-v1's equations written down as published, one world,
-// the library's sine and modulus.
+// The slow twin of src/envs/pendulum: Pendulum-v1's equations as published, one world, the C
+// library's sine and modulus.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Policies one sample at a time, in double and in the plainest way: twin of algo/policy.cpp.
+// Policies, one sample at a time, in double: the slow twin of src/algo/common/policy.
 #pragma once
 
 #include <hotloop/rng.hpp>
@@ -28,36 +28,36 @@ struct Policy {
     const double bound = head.squash == Squash::smooth ? kMeanBound : 1e300;
     return std::clamp(outputs[i], -bound, bound);
   }
-  double deviation(int i) const {
+  double std_of(int i) const {
     return std::exp(std::clamp<double>(outputs[head.actions + i], kMinLogStd, kMaxLogStd));
   }
 
   double log_probability(const std::vector<double>& raw) const {
-    if (!head.is_box()) return std::log(probability(static_cast<int>(raw[0])));
+    if (!head.is_continuous()) return std::log(probability(static_cast<int>(raw[0])));
     double sum = 0;
     for (int i = 0; i < head.actions; ++i) {
-      const double s = deviation(i), z = (raw[i] - mean(i)) / s;
+      const double s = std_of(i), z = (raw[i] - mean(i)) / s;
       sum -= z * z / 2 + std::log(s * std::sqrt(2 * std::numbers::pi));
     }
     return sum;
   }
   std::vector<double> sample(Rng& rng) const {
     std::vector<double> raw;
-    if (!head.is_box()) {
+    if (!head.is_continuous()) {
       double left = rng.uniform();
       int a = 0;
       while (a < head.actions - 1 && (left -= probability(a)) >= 0) ++a;
       return {static_cast<double>(a)};
     }
-    for (int i = 0; i < head.actions; ++i) raw.push_back(mean(i) + deviation(i) * rng.normal());
+    for (int i = 0; i < head.actions; ++i) raw.push_back(mean(i) + std_of(i) * rng.normal());
     return raw;
   }
-  // By its definition where that is a sum, else by the formula for one dimension after the other.
+  // By definition for discrete actions, by the formula per dimension for continuous ones.
   double entropy() const {
     double sum = 0;
     for (int i = 0; i < head.actions; ++i) {
-      if (head.is_box()) {
-        sum += 0.5 * std::log(2 * std::numbers::pi * std::numbers::e * deviation(i) * deviation(i));
+      if (head.is_continuous()) {
+        sum += 0.5 * std::log(2 * std::numbers::pi * std::numbers::e * std_of(i) * std_of(i));
       } else if (const double p = probability(i); p > 0) {
         sum -= p * std::log(p);
       }
@@ -66,7 +66,7 @@ struct Policy {
   }
 };
 
-// A mean over samples, and the standard error it has.
+// A mean over samples and its standard error.
 struct Estimate {
   double mean, error;
 };

@@ -1,4 +1,4 @@
-// The slow twin of src/memory/priority_tree: a list of leaves, searched from its beginning for each
+// The slow twin of src/memory/priority_tree: a list of leaves, searched from the start for each
 // draw. Tests and benchmarks only.
 #pragma once
 
@@ -16,8 +16,8 @@ struct PriorityTree {
     return std::accumulate(leaves.begin(), leaves.end(), std::int64_t{0});
   }
 
-  // The leaf of draw k of `count`: u / 2^64 of the way through [total * k / count, total * (k + 1) /
-  // count), bounds rounded down.
+  // The leaf of draw k of `count`: u / 2^64 of the way through [total * k / count, total * (k + 1)
+  // / count), bounds rounded down.
   std::size_t draw(std::uint64_t u, std::int64_t k, std::int64_t count) const {
     __extension__ using Wide = unsigned __int128;
     const Wide low = Wide(total()) * k / count, high = Wide(total()) * (k + 1) / count;

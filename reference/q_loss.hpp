@@ -1,5 +1,5 @@
-// The slow twin of src/algo/q_loss and q_head: one transition at a time, the formulas as the papers
-// write them. Tests and benchmarks only.
+// The slow twin of src/algo/common/q/loss and head: one transition at a time, the formulas as in
+// the papers. Tests and benchmarks only.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The slow twin of src/memory/replay: a queue of whole transitions, pushed and drawn one by one,
+// The slow twin of src/memory/replay: a queue of complete transitions, pushed and drawn one by one,
 // each with its own copy of both observations. Tests and benchmarks only.
 #pragma once
 
@@ -13,14 +13,14 @@ namespace hotloop::reference {
 
 struct Transition {
   std::vector<float> obs, next_obs;
-  std::int32_t action;                   // 0 if actions are continuous
-  std::vector<float> continuous_action;  // empty if they are discrete
+  std::int32_t action;                   // 0 for continuous actions
+  std::vector<float> continuous_action;  // empty for discrete actions
   float reward;
   bool terminated, truncated;
   std::vector<std::uint8_t> mask, next_mask;
 };
 
-// What an update learns from: a transition and what followed it, up to n steps.
+// The input of an update: a transition and those that follow it, up to n steps.
 struct Window {
   std::vector<float> obs, next_obs;
   std::int32_t action;
@@ -62,7 +62,7 @@ class Replay {
   std::size_t size() const { return queue_.size(); }
   const Transition& operator[](std::size_t index) const { return queue_[index]; }  // by age
 
-  // The next transition of a lane lies `lanes` further on.
+  // The next transition of a lane is `lanes` entries later.
   Window window(std::size_t index) const {
     const Transition& first = queue_[index];
     Window w{first.obs, {}, first.action, first.continuous_action, 0, 0, first.mask, {}};

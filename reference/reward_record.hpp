@@ -1,5 +1,6 @@
-// The rewards of a step as durotaxis' owners keep them: a dictionary with a string for each, made anew in
-// every step and added to that of the episode. Twin of DurotaxisReward. Tests and benchmarks only.
+// The rewards of a step as rl-durotaxis keeps them: a dictionary with string keys, created in every
+// step and added to that of the episode. The slow twin of DurotaxisReward. Tests and benchmarks
+// only.
 #pragma once
 
 #include <string>

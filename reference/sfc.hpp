@@ -1,10 +1,10 @@
-// The slow twin of src/envs/sfc: one world as lists of requests, every question answered by looking at
-// all of them, every observation made from scratch. It makes the same random draws.
+// The slow twin of src/envs/sfc: one world as lists of requests. Every query scans all of them,
+// every observation is made from scratch. It makes the same random draws.
 //
-// `legacy_tables` adds the look-up tables of the original, which corrupt its allocation: the table of
-// waiting requests is never filled; a request that was placed at position j is filed under function j
-// of its chain, as if that came next; nothing is ever taken out. Allocating a function goes by its
-// table, and looks at the lists only if that is empty.
+// `legacy_tables` adds the look-up tables of the original, which corrupt its allocation: the table
+// of waiting requests is never filled; a request that was placed at position j is filed under
+// function j of its chain, as if that came next; nothing is ever removed. Allocating a function
+// uses its table, and the lists only if the table is empty.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,8 @@ struct Sfc {
     int kbps = 0;
     double bandwidth = 0;
     std::vector<int> functions;              // placed
-    std::vector<int> hosts;                  // the centres of them
-    std::vector<std::vector<int>> reserved;  // ways between centres, where there is more than one
+    std::vector<int> hosts;                  // their centres
+    std::vector<std::vector<int>> reserved;  // paths between different centres
 
     bool is_at(int centre) const {
       return std::find(hosts.begin(), hosts.end(), centre) != hosts.end();
@@ -50,7 +50,7 @@ struct Sfc {
   std::vector<int> order;
   int position = 0, ticks = 0, rounds_done = 0, arrivals = 0;
   double clock = 0;
-  std::vector<double> delays;  // of the satisfied
+  std::vector<double> delays;  // of the satisfied requests
   std::vector<int> generated = std::vector<int>(6), satisfied = std::vector<int>(6),
                    dropped = std::vector<int>(6);
 
@@ -66,7 +66,8 @@ struct Sfc {
   }
 
   void reset(Rng& rng) {
-    std::vector<Centre> drawn(rules.fewest + rng.below(rules.most - rules.fewest + 1));
+    std::vector<Centre> drawn(rules.min_centres +
+                              rng.below(rules.max_centres - rules.min_centres + 1));
     for (Centre& centre : drawn) {
       centre.x = rng.uniform(0, 1000);
       centre.y = rng.uniform(0, 1000);
@@ -116,8 +117,8 @@ struct Sfc {
     for (int i = 0; i < chosen && !is_full(); ++i) {
       std::swap(left[i], left[i + rng.below(6 - i)]);
       const int type = left[i];
-      const int fewest = rules.types[type].fewest, most = rules.types[type].most;
-      const int drawn = fewest + static_cast<int>(rng.below(most - fewest + 1));
+      const int low = rules.types[type].min_bundle, high = rules.types[type].max_bundle;
+      const int drawn = low + static_cast<int>(rng.below(high - low + 1));
       const int size = std::max(1, static_cast<int>(std::floor(drawn * rules.traffic)));
       for (int k = 0; k < size && !is_full(); ++k) {
         const int source = static_cast<int>(rng.below(count()));
@@ -135,9 +136,9 @@ struct Sfc {
     return std::sqrt(x * x + y * y);
   }
 
-  double length(const std::vector<int>& way) const {  // ms
+  double length(const std::vector<int>& path) const {  // ms
     double sum = 0;
-    for (std::size_t i = 1; i < way.size(); ++i) sum += distance(way[i - 1], way[i]) / 300;
+    for (std::size_t i = 1; i < path.size(); ++i) sum += distance(path[i - 1], path[i]) / 300;
     return sum;
   }
 
@@ -145,24 +146,24 @@ struct Sfc {
     return a != b && (!rules.paper || free_kbps[a][b] >= kbps);
   }
 
-  // Bellman and Ford: a way to each centre, made shorter until none can be; empty if there is none.
+  // Bellman-Ford: a path to each centre, shortened until nothing changes; empty if there is none.
   std::vector<int> shortest(int from, int to, int kbps) const {
-    std::vector<std::vector<int>> ways(centres.size());
-    ways[from] = {from};
+    std::vector<std::vector<int>> paths(centres.size());
+    paths[from] = {from};
     for (bool changes = true; changes;) {
       changes = false;
       for (int a = 0; a < count(); ++a) {
         for (int b = 0; b < count(); ++b) {
-          if (ways[a].empty() || !is_free(a, b, kbps)) continue;
-          std::vector<int> way = ways[a];
-          way.push_back(b);
-          if (!ways[b].empty() && length(way) >= length(ways[b])) continue;
-          ways[b] = way;
+          if (paths[a].empty() || !is_free(a, b, kbps)) continue;
+          std::vector<int> path = paths[a];
+          path.push_back(b);
+          if (!paths[b].empty() && length(path) >= length(paths[b])) continue;
+          paths[b] = path;
           changes = true;
         }
       }
     }
-    return ways[to];
+    return paths[to];
   }
 
   bool is_connected(int from, int to, int kbps) const {
@@ -228,15 +229,15 @@ struct Sfc {
     return false;
   }
 
-  static void take_out(std::vector<Shared>& list, const Shared& request) {
+  static void erase(std::vector<Shared>& list, const Shared& request) {
     const auto found = std::find(list.begin(), list.end(), request);
     if (found != list.end()) list.erase(found);
   }
 
-  void reserve(const std::vector<int>& way, int kbps) {
-    for (std::size_t i = 1; i < way.size(); ++i) {
-      free_kbps[way[i - 1]][way[i]] -= kbps;
-      free_kbps[way[i]][way[i - 1]] -= kbps;
+  void reserve(const std::vector<int>& path, int kbps) {
+    for (std::size_t i = 1; i < path.size(); ++i) {
+      free_kbps[path[i - 1]][path[i]] -= kbps;
+      free_kbps[path[i]][path[i - 1]] -= kbps;
     }
   }
 
@@ -244,9 +245,9 @@ struct Sfc {
     for (std::size_t i = 0; i < request->hosts.size(); ++i) {
       --centres[request->hosts[i]].busy[request->functions[i]];
     }
-    for (const auto& way : request->reserved) reserve(way, -request->kbps);
-    take_out(pending, request);
-    take_out(active, request);
+    for (const auto& path : request->reserved) reserve(path, -request->kbps);
+    erase(pending, request);
+    erase(active, request);
     ++(is_satisfied ? satisfied : dropped)[request->type];
   }
 
@@ -260,7 +261,7 @@ struct Sfc {
     }
     ++centre.busy[function];
     if (request->hosts.empty()) {
-      take_out(pending, request);
+      erase(pending, request);
       active.push_back(request);
     } else if (rules.paper && request->hosts.back() != at) {
       request->reserved.push_back(shortest(request->hosts.back(), at, request->kbps));
@@ -275,7 +276,7 @@ struct Sfc {
 
     double hops = 0, processing = 0;
     if (rules.paper) {
-      for (const auto& way : request->reserved) hops += length(way);
+      for (const auto& path : request->reserved) hops += length(path);
     } else {
       for (std::size_t i = 1; i < request->hosts.size(); ++i) {
         const int from = request->hosts[i - 1], to = request->hosts[i];
@@ -394,7 +395,7 @@ struct Sfc {
     return shown;
   }
 
-  // An action is allowed if trying it out neither fails nor destroys what is needed.
+  // An action is allowed if it would neither fail nor uninstall a needed function.
   std::vector<int> mask() const {
     std::vector<int> allowed;
     for (int action = 0; action < 13; ++action) {
@@ -432,10 +433,10 @@ struct Sfc {
   }
 };
 
-// The baseline of the reference as it was meant, acting on all centres at once: in a pass each
+// The baseline of the reference as it was meant, acting on all centres at once. In a pass each
 // request, by least time left, gets its next function on the better of its two ends (see
-// src/envs/sfc/scripts.cpp) if that has room. A pass takes a tick. After the last round it ends when no
-// request is left or a pass has placed nothing.
+// src/envs/sfc/scripts.cpp) if that has room. A pass takes a tick. After the last round it ends
+// when no request is left or a pass has placed nothing.
 inline void place_by_heuristic(Sfc& sfc, Rng& rng, int passes) {
   for (int pass = 0; pass < passes; ++pass) {
     const bool is_last = sfc.rounds_done == sfc.rules.rounds;

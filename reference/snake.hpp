@@ -1,5 +1,5 @@
 // The slow twin of src/envs/snake: one board as a list of cells, a queue for each flood fill, each
-// rule and each feature written down on its own. It makes the same random draws.
+// rule and each feature written separately. It makes the same random draws.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace hotloop::reference {
 
-// Breadth first from `from`; how many cells were reached, or none if `goal` was not.
+// Breadth first from `from`. Returns the number of cells reached, or nullopt if `goal` was not.
 inline std::optional<int> queue_fill(const std::vector<std::uint8_t>& blocked, int grid, Cell from,
                                      std::optional<Cell> goal = {}) {
   std::vector<std::uint8_t> seen(blocked.size());
@@ -169,7 +169,7 @@ struct Snake {
   bool on_body(Cell cell) const { return std::find(body.begin(), body.end(), cell) != body.end(); }
   bool blocked(Cell cell) const { return outside(cell) || on_body(cell); }
 
-  // What is blocked, but for a tail that will have left.
+  // A blocked cell kills, except for a tail that is leaving it.
   bool kills(Cell cell) const {
     const bool tail_leaves = !rules.lethal_tail && cell == body.back() && cell != food;
     return blocked(cell) && !tail_leaves;
@@ -196,8 +196,8 @@ struct Snake {
   }
 
   bool is_entrapped() const {
-    const float most = std::max({flood_ratio(look(0)), flood_ratio(look(1)), flood_ratio(look(3))});
-    return most < static_cast<float>(rules.soft_threshold);
+    const float best = std::max({flood_ratio(look(0)), flood_ratio(look(1)), flood_ratio(look(3))});
+    return best < static_cast<float>(rules.soft_threshold);
   }
 
   double escape(Cell from) const {
@@ -214,7 +214,7 @@ struct Snake {
     return queue_fill(cells, rules.grid, body.front(), body.back()).has_value();
   }
 
-  // The world as the snake would find it after a move to `cell`.
+  // The state after a move to `cell`.
   struct After {
     float room = 0;
     bool tail = false;

@@ -1,7 +1,7 @@
-// A graph of neurons as the owners of topology networks have it: the names of edges are strings, put
-// together for every edge in every pass, under which a dictionary holds the weights; predecessors are
-// asked of the graph; each product is a new array over the batch. Twin of net/dag's forward pass; for
-// gradients, and in other precisions, there is dag.hpp. Tests and benchmarks only.
+// A graph of neurons as in existing topology networks: weights are in a dictionary under the names
+// of edges, strings that are built for every edge in every pass; predecessors are looked up in the
+// graph; each product is a new array over the batch. The slow twin of the forward pass of
+// src/net/layers/dag; dag.hpp has gradients and other precisions. Tests and benchmarks only.
 #pragma once
 
 #include <span>

@@ -1,6 +1,6 @@
-// Numbers that remember how they came about, so that a formula, written once, gives its own derivatives
-// (reverse-mode automatic differentiation). For slow twins only: every operation takes memory until the
-// tape is cleared.
+// Numbers that record the operations that made them, so that a formula, written once, gives its own
+// derivatives (reverse-mode automatic differentiation). For slow twins only: every operation takes
+// memory until the tape is cleared.
 #pragma once
 
 #include <cmath>
@@ -14,13 +14,14 @@ class Taped {
  public:
   Taped(double value = 0) : value_(value) {}  // a constant
 
-  // A number by which results can be differentiated.
+  // A number that results can be differentiated with respect to.
   static Taped variable(double value) { return record(value, -1, 0, -1, 0); }
 
   double value() const { return value_; }
 
   static void clear() { tape().clear(); }
-  // dL by every variable so far, given dL by some results: [how many were recorded].
+  // The derivative of L with respect to every recorded number, given those with respect to
+  // `results`.
   static std::vector<double> differentiate(const std::vector<Taped>& results,
                                            const std::vector<double>& d) {
     std::vector<double> sums(tape().size(), 0.0);
@@ -67,8 +68,8 @@ class Taped {
 
  private:
   struct Entry {
-    std::int32_t first, second;  // what it was computed from; -1: nothing, or a constant
-    double by_first, by_second;  // its derivatives
+    std::int32_t first, second;  // indices of the operands; -1: none, or a constant
+    double by_first, by_second;  // derivatives with respect to the operands
   };
   static std::vector<Entry>& tape() {
     thread_local std::vector<Entry> entries;

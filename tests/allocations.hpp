@@ -1,5 +1,5 @@
-// Counts every heap allocation of the test program, whoever makes it (src/cli/counted_malloc.cpp).
-// Under a sanitizer counting is off.
+// Counts every heap allocation of the test program, including those in libraries
+// (src/cli/counted_malloc.cpp). Sanitizer builds do not count.
 #pragma once
 
 #include <cstdint>

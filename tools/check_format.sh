@@ -1,6 +1,6 @@
 #!/bin/sh
-# check_format.sh [--fix]: whether every source file is as clang-format (C++) and ruff (Python) would write
-# it; --fix writes it so. ruff is looked for in the tests' own environment first.
+# check_format.sh [--fix]: checks that every source file is formatted as clang-format (C++) and ruff
+# (Python) would; --fix reformats. ruff from the tests' virtual environment is preferred.
 
 cd "$(dirname -- "$0")/.." || exit 2
 ruff=build/python-venv/bin/ruff
@@ -24,5 +24,5 @@ elif [ ! -e build/python-skipped ]; then
   echo "ruff is missing (PyPI: ruff)" >&2
   failed=1
 fi
-[ "$failed" -eq 0 ] || echo "to mend the format: tools/check_format.sh --fix" >&2
+[ "$failed" -eq 0 ] || echo "to fix the format: tools/check_format.sh --fix" >&2
 exit "$failed"

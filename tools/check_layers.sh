@@ -1,14 +1,14 @@
 #!/bin/sh
-# check_layers.sh [ROOT]: which folder may include which, how full a folder and how long a file may be,
-# and which functions would make results differ between CPU vendors.
+# check_layers.sh [ROOT]: checks which folder includes which, the number of files in a folder, the length
+# of files, and that no function is used whose results differ between CPU vendors.
 #
-# The public headers include nothing of src/; the slow twins under reference/ are for tests and
-# benchmarks only. Prints each offence as file:line and ends with 1 if there was any.
+# The public headers include nothing from src/; the slow twins under reference/ are for tests and
+# benchmarks only. Prints each offence as file:line and exits with 1 if there was any.
 
-# A room is a folder of src/ with the folders inside it that have no line of their own. Each line names
-# the rooms that a room may include besides itself; they must stand above it, so there are no circles.
+# A room is a folder of src/, including its subfolders that have no line of their own. Each line lists the
+# rooms that a room may include besides itself. They must be listed above it, so there are no cycles.
 #   @room     that room and all that it may include
-#   algo/*    each folder of algo/ that has no line of its own: nobody outside knows an algorithm's name
+#   algo/*    each folder of algo/ that has no line of its own: other rooms know no algorithm by name
 rooms='
 include:
 core:
@@ -39,7 +39,7 @@ max_lines=600  # in one file
 cd "${1:-$(dirname -- "$0")/..}" && [ -d src ] && [ -d include ] || exit 2
 offences=$(
   find include src -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' \) -exec awk -v rooms="$rooms" '
-    # The room of a folder of src/: itself, or the nearest folder around it that is one. "" if none is.
+    # The room of a folder of src/: itself or its nearest parent that is a room; "" if there is none.
     function room_of(folder, parent) {
       for (; folder != ""; folder = parent) {
         if (folder in may) return folder
@@ -65,7 +65,7 @@ offences=$(
         for (k = 2; k <= words; ++k) {
           name = word[k]
           expand = sub(/^@/, "", name)
-          if (room_of(name) != name) print "rooms: " room " names " name ", which does not stand above it"
+          if (room_of(name) != name) print "rooms: " room " names " name ", which is not listed above it"
           list = list " " name (expand ? " " may[name] : "")
         }
         may[room] = list
@@ -73,10 +73,10 @@ offences=$(
     }
     FNR == 1 {
       home = FILENAME ~ /^include\// ? "include" : room_of(folder_of(substr(FILENAME, 5)))
-      if (home == "") print FILENAME ": the folder has no place in the order of tools/check_layers.sh"
+      if (home == "") print FILENAME ": its folder is not listed in tools/check_layers.sh"
     }
     /\.r?sqrt\(\)|_rsqrt_|_rcp_/ {
-      print FILENAME ":" FNR ": begins with an estimate by the CPU: use roots() of net/lane_arrays.hpp"
+      print FILENAME ":" FNR ": starts from a CPU-specific estimate: use roots() of net/lane_arrays.hpp"
     }
     /^[ \t]*#[ \t]*include[ \t]*["<]/ {
       name = $0
@@ -86,7 +86,7 @@ offences=$(
       sub(/^src\//, "", name)
       to = room_of(folder_of(name))
       if (name ~ /^(bench|python|reference|tests)\//) to = substr(name, 1, index(name, "/") - 1)
-      if (home == "" || to == "") next  # reported above; none of our folders
+      if (home == "" || to == "") next  # reported above, or not one of our folders
       if (!may_include(home, to)) {
         print FILENAME ":" FNR ": " home " must not include " to " (" name ")"
       }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """plot_learning.py RUN... > FILE.svg: greedy return against wall time, a line per run folder.
 
-Reads metrics.jsonl; needs nothing but Python. The picture of the README is made by
+Reads metrics.jsonl; needs nothing but Python. The picture in the README is made by
   ./hotloop train cartpole_dqn --seeds 10 --set run.log_every=1000 --out runs/readme
   tools/plot_learning.py runs/readme/cartpole_dqn-* > docs/learning.svg
 """
@@ -25,7 +25,7 @@ COLOURS = [
 
 
 def read(folder):
-    """Seconds and greedy return of every row that has one."""
+    """Seconds and greedy return of every row that has a greedy return."""
     with open(folder + "/metrics.jsonl") as rows:
         points = [(row["seconds"], row["greedy_return"]) for row in map(json.loads, rows)]
     return [(s, r) for s, r in points if r is not None]

@@ -1,15 +1,15 @@
-# The Python package in a virtual environment of its own, for the tests. Sourced after setup.sh.
+# Installs the Python package in its own virtual environment, for the tests. Sourced after setup.sh.
 #
-# It takes the real road, `pip install .`, but in the build folder that is there already, so that the
-# engine is not compiled again. Where that cannot be (no Python, no way to PyPI), the reason is left in
-# $python_reason for the test `python`, which is then skipped.
+# It uses `pip install .`, as users do, but in the existing build folder, so that the engine is not
+# compiled again. If that is impossible (no Python, PyPI unreachable), it writes the reason to
+# $python_reason, and the test `python` is skipped.
 
 python_venv=$root/build/python-venv
 python_reason=$root/build/python-skipped
 python_stamp=$python_venv/.installed
 python_log=$root/build/python.log
 
-# What the environment was made from: another Python or other requirements begin anew.
+# What the environment was made from; a different Python or different requirements start from scratch.
 python_made_from() {
   python3 -c 'import sys; print(sys.executable, sys.version)' && cat "$root/python/requirements-test.txt"
 }
@@ -28,7 +28,7 @@ make_python_venv() {
   if ! "$python_venv/bin/python" -m pip install --quiet --disable-pip-version-check --retries 2 \
     --timeout 20 -r "$root/python/requirements-test.txt" >>"$python_log" 2>&1; then
     rm -rf "$python_venv"
-    echo "pip could not install python/requirements-test.txt (is PyPI within reach?)"
+    echo "pip could not install python/requirements-test.txt (is PyPI reachable?)"
     return 1
   fi
   printf '%s\n' "$made" >"$python_venv/made-from"
@@ -42,7 +42,7 @@ python_up_to_date() {
   )" ]
 }
 
-# A failure to build is no reason to skip: it fails ./test.
+# A failed build does not skip the Python tests: it fails ./test.
 install_python_package() {
   rm -f "$python_reason"
   : >"$python_log"
@@ -53,8 +53,8 @@ install_python_package() {
   fi
   python_up_to_date && return 0
   rm -f "$python_stamp"
-  # Its note on who configured the folder: under another Python it would configure from nothing, and
-  # the tests would be gone.
+  # scikit-build's record of who configured the folder. With a different Python it would configure from
+  # scratch, without the tests.
   rm -f "$build/.skbuild-info.json"
   begun=$(mktemp) || return 1
   if ! (cd "$root" && PATH=$python_venv/bin:$PATH "$python_venv/bin/python" -m pip install \

@@ -1,11 +1,11 @@
-# What the two launchers share: whether the build is current, installing what is missing, building.
+# Shared by the two launchers: checks whether the build is current, installs missing packages, builds.
 # Sourced with $root set to the checkout, an absolute path without symbolic links. $package_lists may
-# name more than the one list of packages, and $parts what else than the program is configured:
-# HOTLOOP_BENCH, HOTLOOP_TESTS.
+# name more lists of packages, and $parts what to configure besides the program: HOTLOOP_BENCH,
+# HOTLOOP_TESTS.
 #
 # Invariants: nothing here writes to standard output, which belongs to the program; the stamp exists
-# only after a build that succeeded. It carries the moment at which that build began, so that a file
-# edited while it ran counts as changed, and the place of the checkout, which the program may know.
+# only after a successful build. Its time is when that build began, so that a file edited during the
+# build counts as changed. Its content is the path of the checkout, which is compiled into the program.
 
 build=$root/build/release
 program=$build/hotloop
@@ -24,10 +24,10 @@ up_to_date() {
   )" ]
 }
 
-# Prints the packages of the lists that dpkg does not report as installed.
+# Prints the listed packages that dpkg does not report as installed.
 missing_packages() {
   wanted=$(cd "$root/tools" && sed 's/#.*//' ${package_lists:-packages.txt})
-  # $wanted is a list of words here and below.
+  # $wanted is unquoted on purpose, here and below: it is a list of words.
   installed=" $(dpkg-query -W -f '${db:Status-Status}:${Package} ' $wanted 2>/dev/null)"
   for package in $wanted; do
     case $installed in
@@ -38,7 +38,7 @@ missing_packages() {
 }
 
 install_packages() {
-  command -v dpkg-query >/dev/null || return 0  # not a Debian: CMake will name what it misses
+  command -v dpkg-query >/dev/null || return 0  # not Debian: CMake will name what is missing
   missing=$(missing_packages)
   [ -z "$missing" ] && return 0
   if [ "$(id -u)" -ne 0 ]; then
@@ -47,8 +47,8 @@ install_packages() {
     return 1
   fi
   say "installing$missing …"
-  # A list that cannot be refreshed need not stop the installation. The lock is waited for because a
-  # new machine is often busy with its own first upgrade. Descriptor 9 is the lock of the build.
+  # Installation may work even if the package lists cannot be refreshed. We wait for dpkg's lock because
+  # a new machine is often busy with its own first upgrade. Descriptor 9 is the lock of the build.
   {
     apt-get update -q -o Acquire::Retries=3 || true
     DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
@@ -56,14 +56,14 @@ install_packages() {
   } </dev/null >>"$log" 2>&1 9>&-
 }
 
-# Whether the build folder has all of $parts; a folder that has more keeps it.
+# Whether the build folder has all of $parts. More parts are fine; they are kept.
 has_parts() {
   for part in $parts; do
     grep -qx "$part:BOOL=ON" "$build/CMakeCache.txt" || return 1
   done
 }
 
-# A checkout that was moved since its configuration starts again.
+# A checkout that was moved after it was configured starts from scratch.
 configure() {
   set --
   if ! [ -e "$build/build.ninja" ] ||
@@ -76,10 +76,10 @@ configure() {
   (cd "$root" && cmake "$@" --preset release) >>"$log" 2>&1
 }
 
-# How far the build is: "37 of 172".
+# Progress of the build: "37 of 172".
 progress() { tail -n 1 "$log" 2>/dev/null | sed -n 's/^\[\([0-9]*\)\/\([0-9]*\)\].*/\1 of \2/p'; }
 
-# On a terminal, a line with the counter until the process $1 is gone.
+# On a terminal, shows the progress until process $1 has exited.
 count_until_gone() {
   [ -t 2 ] || return 0
   while kill -0 "$1" 2>/dev/null; do
@@ -108,19 +108,19 @@ build_locked() {
   configure && compile "$@" && mv "$stamp.begun" "$stamp"
 }
 
-# Waits for the lock on descriptor 9, and says for what.
+# Waits for the lock on descriptor 9, and prints who holds it.
 take_lock() {
   if ! flock -n 9; then
     other=$(cat "$builder" 2>/dev/null)
     done=$(progress)
-    say "waiting for another hotloop (process ${other:-unknown}) that builds in $build${done:+, $done files done} …"
+    say "waiting for another hotloop (process ${other:-unknown}) that is building in $build${done:+, $done files done} …"
     [ -n "$other" ] && count_until_gone "$other"
     flock 9 || return 1
   fi
   sh -c 'echo $PPID' >"$builder"
 }
 
-# build TARGET…: installs, configures and builds under a lock; says what went wrong.
+# build TARGET…: installs, configures and builds under a lock; prints the log if that fails.
 build() {
   if ! mkdir -p "$build"; then return 1; fi
   (

@@ -1,9 +1,9 @@
-"""One training run of one library, in a process of its own; prints one JSON object.
+"""One training run of one library, in its own process; prints one JSON object.
 
     contestants.py WHO TASK SEED
 
-Times are of training alone: imports, the making of environments and networks, and the final evaluation
-(100 greedy episodes) are left out. One thread.
+Only training is timed, without imports, the creation of environments and networks, and the final evaluation
+(100 greedy episodes). One thread.
 """
 
 import json
@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-# The settings of RL Baselines3 Zoo for CartPole-v1; specs/cartpole_dqn_zoo.yaml says the same.
+# The settings of RL Baselines3 Zoo for CartPole-v1; the same as in specs/cartpole_dqn_zoo.yaml.
 ZOO_DQN = dict(
     policy="MlpPolicy",
     learning_rate=2.3e-3,
@@ -26,7 +26,7 @@ ZOO_DQN = dict(
     exploration_final_eps=0.04,
     policy_kwargs=dict(net_arch=[256, 256]),
 )
-# And for PPO; bench/peers/cartpole_ppo_zoo.yaml says the same.
+# And for PPO; the same as in bench/peers/cartpole_ppo_zoo.yaml.
 ZOO_PPO = dict(
     policy="MlpPolicy",
     n_steps=32,

@@ -1,7 +1,7 @@
-"""hotloop beside Stable-Baselines3 and CleanRL on CartPole-v1, with the same settings; writes one table.
+"""Compares hotloop with Stable-Baselines3 and CleanRL on CartPole-v1, with the same settings; writes a table.
 
-Runs go by turns: every library trains seed 1, then every one seed 2, so that whatever else the machine
-does meets them alike. Medians, and the least and the most beside them.
+Runs are interleaved: every library trains seed 1, then every library seed 2, so that other load on the
+machine affects all of them. Medians, with minimum and maximum.
 """
 
 import argparse
@@ -61,7 +61,7 @@ def table(task: str, results: dict) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cleanrl", required=True, help="the Python that has CleanRL")
+    parser.add_argument("--cleanrl", required=True, help="the Python interpreter with CleanRL")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--tasks", nargs="*", default=list(TASKS), choices=list(TASKS))
     parser.add_argument("--out", help="write the table to this file as well")
@@ -81,8 +81,8 @@ def main() -> None:
     text = "\n".join(table(task, results) for task, results in everything.items())
     text += (
         f"\n{', '.join(f'{name} {version(name)}' for name in names)}, CleanRL 1.2.0 (with gymnasium 0.29.1), "
-        f"Python {platform.python_version()}; one thread of {cpu()}; {arguments.seeds} seeds by turns: median "
-        "(least to most). Final return: 100 greedy episodes of the last network.\n"
+        f"Python {platform.python_version()}; one thread of {cpu()}; {arguments.seeds} seeds, interleaved: median "
+        "(min to max). Final return: 100 greedy episodes of the last network.\n"
     )
     print(text)
     if arguments.out:

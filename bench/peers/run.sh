@@ -1,6 +1,6 @@
 #!/bin/sh
-# run.sh [ARGS]: hotloop beside Stable-Baselines3 and CleanRL, same settings, by turns; see peers.py
-# for ARGS. Makes its own virtual environments in build/peers (PyTorch is some 3 GB).
+# run.sh [ARGS]: compares hotloop with Stable-Baselines3 and CleanRL, same settings, interleaved; see peers.py
+# for ARGS. Makes its own virtual environments in build/peers (PyTorch takes about 3 GB).
 set -eu
 root=$(cd "$(dirname -- "$0")/../.." && pwd)
 here=$root/bench/peers
@@ -22,7 +22,7 @@ if ! cmp -s "$here/requirements.txt" "$work/sb3/.made-from"; then
 fi
 if ! cmp -s "$here/requirements-cleanrl.txt" "$work/cleanrl/.made-from"; then
   environment cleanrl requirements-cleanrl.txt
-  # PyTorch comes from the other environment, which is looked at last.
+  # PyTorch comes from the other environment, which is last in the search path.
   shared=$("$work/sb3/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
   own=$("$work/cleanrl/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
   "$work/cleanrl/bin/pip" install -q --disable-pip-version-check absl-py grpcio markdown protobuf werkzeug \

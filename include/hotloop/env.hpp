@@ -1,7 +1,7 @@
 // What the author of an environment includes.
 //
 // A world is a plain, trivially copyable struct with a constexpr `spec`, `reset`, `observe` and
-// `step`. Everything else is the engine's: N copies, auto-reset, the time limit, random streams,
+// `step`. The engine does everything else: N copies, auto-reset, the time limit, random streams,
 // episode statistics, saving and restoring, and the test battery.
 //
 //   struct Corridor {
@@ -15,16 +15,16 @@
 //   };
 //   HOTLOOP_ENV(Corridor)
 //
-// That world takes discrete actions. One that takes continuous actions says so in its spec,
+// That world takes discrete actions. A world with continuous actions declares them in its spec,
 //   .action_size = 1, .action_low = {-2}, .action_high = {2}
-// and has `hotloop::Step step(std::span<const float> action, hotloop::Rng&)`. The engine passes the
-// floats on unclipped; a world that cannot take values beyond its bounds clips them itself.
+// and has `hotloop::Step step(std::span<const float> action, hotloop::Rng&)`. The engine does not
+// clip actions; a world that cannot handle values beyond its bounds clips them itself.
 //
 // Optional: `void mask(std::span<std::uint8_t> allowed) const` (1 = the action may be taken),
-// `void measure(std::span<float> values) const` (reported for an episode besides its return: see
-// spec.measures), `void reward_parts(std::span<float> parts) const` (the parts of the latest reward:
-// see spec.reward_parts), `hotloop::Picture picture() const` (shown to people) and a nested type
-// `Batch`, a whole-batch step (see BatchedWorld below).
+// `void measure(std::span<float> values) const` (reported per episode, besides the return: see
+// spec.measures), `void reward_parts(std::span<float> parts) const` (the parts of the latest
+// reward: see spec.reward_parts), `hotloop::Picture picture() const` (for people to look at) and a
+// nested type `Batch`, which steps the whole batch (see BatchedWorld below).
 //
 // The members of EnvSpec are in <hotloop/env_spec.hpp>.
 #pragma once
@@ -39,7 +39,7 @@
 
 namespace hotloop {
 
-// What one step returns. The time limit is the engine's: a world never sets truncation.
+// The result of one step. The engine applies the time limit: a world never sets truncation.
 struct Step {
   float reward = 0;
   bool terminated = false;
@@ -83,9 +83,9 @@ concept World = TriviallyCopyable<W> && HasSpec<W> && HasReset<W> && HasObserve<
 template <class W>
 using ActionOf = std::conditional_t<HasContinuousStep<W>, float, std::int32_t>;
 
-// A world may bring its own storage for N copies, laid out for SIMD. Rows are [begin, end) of the
+// A world may have its own storage for N copies, laid out for SIMD. Rows are [begin, end) of the
 // batch, spans cover all N; `step` must give exactly the bits of N single worlds (the battery
-// compares them). Such a world must draw no random numbers in `step`.
+// compares them). Such a world must not draw random numbers in `step`.
 template <class W>
 concept BatchedWorld = World<W> &&
     requires(typename W::Batch b, const typename W::Batch c, int i, W w,

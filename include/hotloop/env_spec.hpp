@@ -31,18 +31,17 @@ struct EnvSpec {
   int obs = 0;          // floats in one observation row
   int actions = 0;      // number of discrete actions; 0 = the actions are continuous
   int action_size = 0;  // floats in one continuous action; 0 = the actions are discrete
-  std::array<float, kMaxActionSize> action_low{};   // the first action_size of each count: an
-  std::array<float, kMaxActionSize> action_high{};  // action lies in [low, high], ends included
+  std::array<float, kMaxActionSize> action_low{};   // the first action_size values are used:
+  std::array<float, kMaxActionSize> action_high{};  // an action is in [low, high], inclusive
   int max_steps = 0;  // time limit after which an episode is truncated; 0 = none
   // The mean return that counts as solved; NaN = there is no accepted value.
   double solved_return = std::numeric_limits<double>::quiet_NaN();
   std::array<ObsPart, 8> parts{};  // names of the row's parts in order; may stay empty
   std::string_view about{};        // one line for `hotloop list envs`
-  // Names of the values that `measure` writes at the end of an episode; the one called "score", if
-  // there is one, is reported with results. A value may be NaN: it is undefined in that episode, and
-  // means over episodes leave it out.
+  // Names of the values that `measure` writes at the end of an episode. A measure named "score" is
+  // reported with the results. NaN means undefined in that episode; means over episodes skip it.
   std::array<std::string_view, kMaxMeasures> measures{};
-  // Names of the parts of a reward that `reward_parts` writes, for agents that value each of them.
+  // Names of the reward parts that `reward_parts` writes, for agents that learn a value for each.
   std::array<std::string_view, kMaxRewardParts> reward_parts{};
 
   constexpr int measure_count() const { return count_names(measures); }
@@ -57,19 +56,18 @@ struct EnvSpec {
   }
 };
 
-// Something that a training spec may set under `env.options`. Its value is a number; where there are
-// choices, it is the index of the chosen word.
+// An option that a training spec may set under `env.options`. Its value is a number; for a choice
+// of words, it is the index of the word.
 struct EnvOption {
   std::string_view name;
   std::string_view about;
-  double initial = 0;  // NaN = it follows from other options, as `about` says
+  double initial = 0;  // NaN = it depends on other options, see `about`
   double low = 0;
   double high = 0;
   bool integer = false;                       // integers only
-  std::array<std::string_view, 8> choices{};  // the words, if it is not a number
-  bool is_view = false;  // it changes what is shown or allowed, not what happens
-  bool is_speed =
-      false;  // it changes only the speed: observations and rewards are equal to the bit
+  std::array<std::string_view, 8> choices{};  // the allowed words; empty = a number
+  bool is_view = false;                       // it changes observations or masks, not the dynamics
+  bool is_speed = false;  // it changes only the speed: results are equal to the bit
 };
 
 constexpr EnvOption view(EnvOption option) {
@@ -101,7 +99,7 @@ constexpr EnvOption word_option(std::string_view name, std::array<std::string_vi
   return {name, about, static_cast<double>(initial), 0, 0, true, choices};
 }
 
-// An image, one pixel for the smallest thing that it shows.
+// An image; its smallest detail is one pixel.
 struct Picture {
   int width = 0;
   int height = 0;

@@ -1,4 +1,4 @@
-// Errors a user can act on. Each carries one finished sentence: what was found, where, what is
+// Errors a user can act on. Each message is a complete sentence: what was found, where, what is
 // allowed. Our own mistakes are assertions, never these.
 #pragma once
 

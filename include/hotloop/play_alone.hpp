@@ -1,8 +1,8 @@
-// A one-file environment as a program that plays it at random. `hotloop check` compiles the file with
-// this header in front of it and with the compiler's sanitizers, so that accesses beyond an array and
-// the like are reported. Authors do not include it.
+// Turns a one-file environment into a program that plays it at random. `hotloop check` compiles the
+// file with this header in front of it and with the compiler's sanitizers, to find out-of-bounds
+// accesses and the like. Authors do not include it.
 //
-// Exits with 0 when it has played, even if the world threw: other checks report that.
+// The exit code is 0 even if the world threw an exception: other checks report that.
 #pragma once
 
 #include <hotloop/plugin.hpp>
@@ -16,25 +16,25 @@ namespace hotloop::play_alone {
 inline constexpr double kSeconds = 0.7;  // of each play
 inline constexpr int kSteps = 20'000;
 
-// One allowed action per row; a continuous one is at its bounds half of the time.
+// One allowed action per row; a continuous action is at a bound half of the time.
 inline void choose(const WorldArray& worlds, std::span<const std::uint8_t> mask, std::uint64_t t,
                    std::span<std::int32_t> discrete, std::span<float> continuous) {
   const EnvSpec& spec = worlds.spec();
-  const auto dice = [t](std::size_t row) {
+  const auto stream = [t](std::size_t row) {
     return Rng(~std::uint64_t{1}, Purpose::test, static_cast<std::uint32_t>(row), t);
   };
   for (std::size_t row = 0; row < discrete.size() && spec.actions > 0; ++row) {
-    Rng rng = dice(row);
+    Rng rng = stream(row);
     const int first = static_cast<int>(rng.below(static_cast<std::uint32_t>(spec.actions)));
     discrete[row] = first;
-    for (int i = 0; i < spec.actions && !mask.empty(); ++i) {  // the next one that is allowed
+    for (int i = 0; i < spec.actions && !mask.empty(); ++i) {  // the next allowed action
       discrete[row] = (first + i) % spec.actions;
       if (mask[row * spec.actions + discrete[row]] != 0) break;
     }
   }
   for (std::size_t i = 0; i < continuous.size(); ++i) {
     const std::size_t k = i % spec.action_size;
-    Rng rng = dice(i);
+    Rng rng = stream(i);
     const float low = spec.action_low[k], high = spec.action_high[k];
     const std::uint32_t which = rng.below(4);
     continuous[i] = which == 0 ? low
@@ -69,8 +69,8 @@ inline void play(WorldArray& worlds, int rows) {
     actions.continuous = continuous;
     worlds.step(0, rows, actions, 1, Purpose::test, t, rewards, terminated);
     if (!parts.empty()) worlds.reward_parts(0, rows, parts);
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-    const bool is_last = t == kSteps || passed.count() > kSeconds;
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    const bool is_last = t == kSteps || elapsed.count() > kSeconds;
     for (int row = 0; row < rows; ++row) {
       const bool is_over = terminated[row] != 0 || ++length[row] == spec.max_steps;
       if (!is_over && !is_last) continue;
@@ -88,7 +88,7 @@ inline void play(WorldArray& worlds, int rows) {
 int main() {
   try {
     for (const hotloop::EnvEntry& entry : hotloop::plugin::registered()) {
-      // One row first: beyond it is then no other row, and an access there is found.
+      // One row first: with no neighbouring row, any access beyond the row is detected.
       hotloop::play_alone::play(*entry.make_one_by_one(1), 1);
       hotloop::play_alone::play(*entry.make(5), 5);
     }

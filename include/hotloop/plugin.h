@@ -1,19 +1,19 @@
-/* The C interface of a plug-in: environments that hotloop loads from a shared library while it runs.
+/* The C interface of a plug-in: environments that hotloop loads from a shared library at run time.
  *
- * A one-file environment in C++ needs none of this: <hotloop/env.hpp> and HOTLOOP_ENV are enough, and
- * `hotloop train world.cpp` makes the plug-in. This header is for environments in C, Rust or any other
- * language that can export a C function. A library exports exactly one symbol,
+ * A one-file environment in C++ needs none of this: <hotloop/env.hpp> and HOTLOOP_ENV are enough,
+ * and `hotloop train world.cpp` builds the plug-in. This header is for environments in C, Rust or
+ * any other language that can export a C function. A library exports exactly one symbol,
  *
  *   const hotloop_plugin* hotloop_plugin_v1(void);
  *
- * whose table lives as long as the library, which is never unloaded. Train on it by its name:
- * `hotloop train ./libworld.so`. No exception may leave a function: those that return int return 0,
- * or another number after which error() says why, in one sentence.
+ * The table it returns must live as long as the library, which is never unloaded. To train on it:
+ * `hotloop train ./libworld.so`. No exception may leave a function. Functions that return int
+ * return 0 for success; after any other number, error() gives the reason in one sentence.
  *
- * N worlds live in one object that create() makes. Rows are numbered 0 to N - 1; functions that take
- * [begin, end) work on these rows, their arrays cover all N. Different rows may be worked on by
- * different threads at the same time, the same row never. A row must depend on nothing but its own
- * state, its action and the random numbers of its stream: that is what makes runs repeatable.
+ * create() makes one object that holds N worlds, rows 0 to N - 1. Functions that take [begin, end)
+ * work on these rows; their arrays cover all N. Different threads may work on different rows at the
+ * same time, but never on the same row. A row must depend only on its own state, its action and the
+ * random numbers of its stream: that makes runs repeatable.
  */
 #ifndef HOTLOOP_PLUGIN_H
 #define HOTLOOP_PLUGIN_H
@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 /* A random stream is a pure function of the first four numbers; `draws` counts the 32-bit words
- * taken from it. hotloop_random() below takes the next one. */
+ * drawn from it. hotloop_random() below draws the next one. */
 typedef struct hotloop_stream {
   uint64_t seed;
   uint64_t step;
@@ -46,12 +46,12 @@ typedef struct hotloop_part {
 
 typedef struct hotloop_step_call {
   int32_t begin, end;     /* rows to step */
-  const int32_t* numbers; /* [N], if the actions are discrete, else NULL */
-  const float* boxes;     /* [N, action_size], if they are continuous, else NULL */
+  const int32_t* numbers; /* [N] if the actions are discrete, else NULL */
+  const float* boxes;     /* [N, action_size] if they are continuous, else NULL */
   uint64_t seed, step;    /* row i draws from the stream {seed, step, purpose, i, 0} */
   uint32_t purpose;
   float* rewards;      /* [N], to be written */
-  uint8_t* terminated; /* [N], to be written: 1 if the world ended, but not by the time limit */
+  uint8_t* terminated; /* [N], to be written: 1 if the world ended, except by the time limit */
   int32_t failed_row;  /* to be written if the call fails; -1 = unknown */
 } hotloop_step_call;
 
@@ -72,8 +72,8 @@ typedef struct hotloop_world {
   int32_t reward_part_count; /* up to 8 */
   const char* const* reward_parts;
 
-  /* `plain` is 1 for the obvious, slow implementation, to compare with: ignore it if there is only
-   * one. */
+  /* `plain` = 1 asks for the obvious, slow implementation, to compare with. Ignore it if there is
+   * only one implementation. */
   int (*create)(int32_t count, int32_t plain, void** worlds);
   void (*destroy)(void* worlds);
   int (*clear)(void* worlds); /* every row as it was when created */
@@ -85,8 +85,8 @@ typedef struct hotloop_world {
   int (*measure)(const void* worlds, int32_t row, float* values); /* NULL if measure_count is 0 */
   /* of the latest step, [N, reward_part_count]; NULL if there are none */
   int (*parts_of_reward)(const void* worlds, int32_t begin, int32_t end, float* parts);
-  /* NULL if it cannot be drawn. Writes width and height, and rgb [height, width, 3] unless that is
-   * NULL: then only the size is wanted. */
+  /* NULL if there is no picture. Writes width and height, and also rgb [height, width, 3] unless
+   * rgb is NULL. */
   int (*picture)(const void* worlds, int32_t row, int32_t* width, int32_t* height, uint8_t* rgb);
   /* The state of a row as row_bytes bytes, to save, copy and restore it. */
   size_t row_bytes;
@@ -104,7 +104,7 @@ typedef struct hotloop_plugin {
 
 typedef const hotloop_plugin* (*hotloop_plugin_function)(void);
 
-/* 32 uniform bits: Philox 4x32-10 (Salmon et al., 2011), the numbers that hotloop's own environments draw. */
+/* 32 uniform bits: Philox 4x32-10 (Salmon et al., 2011), as hotloop's own environments use. */
 static inline uint32_t hotloop_random(hotloop_stream* stream) {
   uint32_t counter[4], key[2];
   int round;

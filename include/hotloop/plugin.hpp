@@ -1,8 +1,8 @@
-// Makes a plug-in of a file with HOTLOOP_ENV lines: their worlds behind the C interface of plugin.h.
+// Turns a file with HOTLOOP_ENV lines into a plug-in: its worlds behind the C API of plugin.h.
 //
 // hotloop compiles a one-file world with this header in front of it: authors do not include it.
-// It has a `register_env` of its own, which collects the worlds of the file, and exports the table.
-// What a world throws is caught here and becomes an error code and a sentence.
+// It has its own `register_env`, which collects the worlds of the file, and exports the table.
+// Exceptions of a world are caught here and become an error code and a message.
 #pragma once
 
 #include <hotloop/plugin.h>
@@ -13,7 +13,7 @@
 
 namespace hotloop::plugin {
 
-// The reason of this thread's latest failed call, truncated where it is too long.
+// Why this thread's latest failed call failed, truncated if it is too long.
 inline char* error_text() {
   thread_local char text[1024] = "";
   return text;
@@ -58,7 +58,7 @@ inline const WorldArray& array(const void* worlds) {
   return *static_cast<const WorldArray*>(worlds);
 }
 
-// As many floats or flags as rows up to `end` need; the arrays are longer, but not ours to touch.
+// Rows [0, end) of an array [N, width]; later rows may belong to other threads.
 template <class T>
 std::span<T> rows_up_to(int end, int width, T* first) {
   return {first, static_cast<std::size_t>(end) * static_cast<std::size_t>(width)};
@@ -79,7 +79,7 @@ inline int reset(void* worlds, std::int32_t row, hotloop_stream* stream) {
 }
 
 inline int step(void* worlds, hotloop_step_call* call) {
-  // A flag that no world writes shows which row a thrown exception came from.
+  // No world writes this flag: the first row that still has it is the one that threw.
   constexpr std::uint8_t kUntouched = 0xFF;
   const EnvSpec& spec = array(worlds).spec();
   const auto terminated = rows_up_to(call->end, 1, call->terminated);
@@ -141,7 +141,7 @@ inline int restore_row(void* worlds, std::int32_t row, const void* from) {
   return guarded([&] { array(worlds).restore_row(row, static_cast<const std::byte*>(from)); });
 }
 
-// create() does not say which world it is for, so each world of the file has its own.
+// create() has no argument for the world, so each world of the file has its own create().
 inline constexpr int kMaxWorlds = 8;
 template <int kIndex>
 int create(std::int32_t count, std::int32_t plain, void** worlds) {
@@ -207,7 +207,7 @@ struct Table {
     w.picture = &picture;
     w.save_row = &save_row;
     w.restore_row = &restore_row;
-    // Only an array knows these. A constructor that throws does so again in create(), which reports it.
+    // Only an array knows these. If the constructor throws, create() throws again and reports it.
     guarded([&] {
       const auto one = e.entry.make(1);
       w.mask = one->has_mask() ? &mask : nullptr;

@@ -1,10 +1,10 @@
 // Counter-based random streams: Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy
-// as 1, 2, 3", 2011). Written out here rather than included from Random123, which the tests compare
-// it with: that header takes a second to compile, and every world would wait for it.
+// as 1, 2, 3", 2011). Not included from Random123, because that header takes a second to compile in
+// every world; the tests compare the two.
 //
-// A stream is a pure function of (seed, purpose, lane, step). Nothing about it needs saving:
-// the four numbers determine every draw. That is what makes a run independent of the
-// number of threads, of logging and evaluation, and of how often it was stopped and resumed.
+// A stream is a pure function of (seed, purpose, lane, step). It has no state to save: the four
+// numbers determine every draw. So a run does not depend on the number of threads, on logging and
+// evaluation, or on how often it was stopped and resumed.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 
 namespace hotloop {
 
-// What a stream is for. Streams of different purposes never share a draw. Append only: the numbers
-// are part of what a seed means.
+// What a stream is for. Streams of different purposes never share a draw. Append only: changing a
+// number changes the results of every seed.
 enum class Purpose : std::uint8_t {
   world = 0,             // dynamics and resets of training environments
   exploration = 1,       // epsilon draws and random actions
@@ -41,13 +41,13 @@ constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> count
   return counter;
 }
 
-// Where a stream stands, in plain numbers.
+// The position in a stream, as plain numbers.
 struct RngState {
   std::uint64_t seed = 0;
   Purpose purpose = Purpose::world;
   std::uint32_t lane = 0;
   std::uint64_t step = 0;
-  std::uint32_t draws = 0;  // words of 32 bits that were taken or skipped
+  std::uint32_t draws = 0;  // 32-bit words drawn or skipped
 
   bool operator==(const RngState&) const = default;
 };
@@ -59,7 +59,7 @@ class Rng {
         counter_{{static_cast<std::uint32_t>(purpose) << 24, lane, static_cast<std::uint32_t>(step),
                   static_cast<std::uint32_t>(step >> 32)}} {}
 
-  // The same stream at the same place in another process, library or language.
+  // Continues the stream at that position, also in another process, library or language.
   explicit Rng(const RngState& state) : Rng(state.seed, state.purpose, state.lane, state.step) {
     counter_[0] += state.draws / 4;
     for (std::uint32_t i = 0; i < state.draws % 4; ++i) bits();
@@ -84,8 +84,8 @@ class Rng {
     return block_[next_++];
   }
 
-  // A whole block, the same four words that as many calls of bits() give; what was left of the
-  // block before is skipped.
+  // A whole block: the same four words as four calls of bits(). The rest of the current block is
+  // skipped.
   std::array<std::uint32_t, 4> block() {
     const auto words = philox(counter_, key_);
     ++counter_[0];
@@ -111,7 +111,7 @@ class Rng {
   }
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
 
-  // Standard normal (Box-Muller; one of the pair is used, so a draw depends on nothing before it).
+  // Standard normal (Box-Muller; only one of the pair is used, so draws keep no state).
   double normal() {
     const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
     return radius * std::cos(2.0 * std::numbers::pi * uniform());

@@ -1,4 +1,4 @@
-// What HOTLOOP_ENV makes of a world: storage and dynamics of N copies, and an entry in the registry.
+// What HOTLOOP_ENV generates for a world: storage and stepping of N copies, and a registry entry.
 // Authors include <hotloop/env.hpp>, which includes this.
 #pragma once
 
@@ -20,7 +20,7 @@ std::span<T> row_of(std::span<T> all, int row, int width) {
   return all.subspan(static_cast<std::size_t>(row) * width, width);
 }
 
-// The actions of all rows that the world takes.
+// The actions of all rows, of the kind that the world takes.
 template <HasDiscreteStep W>
 std::span<const std::int32_t> actions_of(const ActionRows& rows) {
   return rows.discrete;
@@ -30,7 +30,7 @@ std::span<const float> actions_of(const ActionRows& rows) {
   return rows.continuous;
 }
 
-// The argument of `step` of row `row`.
+// The action that `step` gets in row `row`.
 template <HasDiscreteStep W>
 int action_of(std::span<const std::int32_t> actions, int row) {
   return actions[row];
@@ -40,7 +40,7 @@ std::span<const float> action_of(std::span<const float> actions, int row) {
   return row_of(actions, row, W::spec.action_size);
 }
 
-// Saved bytes are a function of the state alone: the padding between members is zeroed.
+// Saved bytes depend only on the state: the padding between members is zeroed.
 template <class W>
 void save_world(W world, std::byte* to) {
 #if defined(__has_builtin)
@@ -116,8 +116,8 @@ class OneByOneArray final : public WorldArray {
   std::vector<W> worlds_;  // [N]
 };
 
-// The world's own storage. Resets, masks and saving are rare or small: they use a copy of the one
-// world concerned, so an author writes them once.
+// The world's own storage. Resets, masks and saving are rare or cheap: they work on a copy of one
+// world, so an author writes them only once.
 template <BatchedWorld W>
 class WholeBatchArray final : public WorldArray {
  public:
@@ -214,8 +214,8 @@ constexpr bool bounds_are_sound(const EnvSpec& spec) {
   return true;
 }
 
-// One sentence per way to miss the contract; the near misses at the end would otherwise be ignored
-// silently.
+// One message per way to violate the contract. Without the checks at the end, near misses would be
+// ignored silently.
 template <class W>
 constexpr void check_contract() {
   static_assert(TriviallyCopyable<W>,
@@ -242,7 +242,7 @@ constexpr void check_contract() {
     if constexpr (HasStep<W> && HasContinuousStep<W>) {
       constexpr bool kSizeIsSound =
           W::spec.action_size > 0 && W::spec.action_size <= kMaxActionSize && W::spec.actions == 0;
-      static_assert(kMaxActionSize == 64, "the next sentence says 64");
+      static_assert(kMaxActionSize == 64, "the next message says 64");
       static_assert(kSizeIsSound,
                     "`step` takes floats: spec.action_size must be 1 to 64, and "
                     "spec.actions, which is for discrete actions, left out");
@@ -284,7 +284,7 @@ EnvEntry env_entry() {
   if constexpr (World<W>) {
     return {&W::spec, &detail::make_array<W>, &detail::make_one_by_one<W>, {}};
   } else {
-    return {};  // the assertions above have said why; what would follow is noise
+    return {};  // the assertions above say why; more errors would be noise
   }
 }
 

@@ -1,9 +1,9 @@
 // N copies of an environment as the engine holds them.
 //
-// `Worlds` is what can be asked of the copies however they are stepped. There are two ways to step:
-// the engine steps a `WorldArray` row by row, in any chunks and threads, and does resets and time
-// limits itself; `VectorWorlds` (inside the engine) step all rows in one call and do both themselves,
-// as environments in another language must. What HOTLOOP_ENV makes is a WorldArray.
+// `Worlds` is the interface that does not depend on how the copies are stepped. There are two ways
+// to step. The engine steps a `WorldArray` row by row, in any chunks and threads, and handles
+// resets and time limits. `VectorWorlds` (inside the engine) step all rows in one call and handle
+// both themselves, as environments in another language must. HOTLOOP_ENV makes a WorldArray.
 #pragma once
 
 #include <hotloop/env_spec.hpp>
@@ -42,16 +42,16 @@ class Worlds {
   virtual ~Worlds() = default;
   virtual const EnvSpec& spec() const = 0;
   virtual bool has_mask() const = 0;
-  // Throws UsageError if only the facts of the environment are known: then it cannot be stepped.
+  // Throws UsageError if the environment cannot be stepped because only its facts are known.
   virtual Stepping stepping() = 0;
   // Minimum number of steps between two truncations of a row; 0 = it is never truncated.
   virtual int steps_between_truncations() const { return spec().max_steps; }
   // Measures of the row's episode so far, spec().measure_count() values.
   virtual void measure(int /*row*/, std::span<float> /*values*/) const {}
-  // A picture of the row for people to look at; empty if it cannot be drawn.
+  // A picture of the row for people to look at; empty if there is none.
   virtual Picture picture(int /*row*/) const { return {}; }
-  // Scripted policies of the environment, by name, and what number `script` of them does. Where a
-  // script chooses at random, row i draws from Rng(seed, purpose, i, step).
+  // Names of the environment's scripted policies, and the actions of policy number `script`. If it
+  // acts at random, row i draws from Rng(seed, purpose, i, step).
   virtual std::span<const std::string_view> scripts() const { return {}; }
   virtual void play(int /*script*/, int /*begin*/, int /*end*/, std::uint64_t /*seed*/,
                     Purpose /*purpose*/, std::uint64_t /*step*/,
@@ -59,14 +59,14 @@ class Worlds {
   virtual void play(int /*script*/, int /*begin*/, int /*end*/, std::uint64_t /*seed*/,
                     Purpose /*purpose*/, std::uint64_t /*step*/,
                     std::span<float> /*actions*/) const {}  // [N, spec().action_size]
-  // JSON to be kept with models: how observations were encoded into rows, for instance.
+  // JSON to save with models, for example how observations are encoded into rows.
   virtual std::string notes() const { return {}; }
 };
 
 // N worlds without episodes. Rows are [begin, end); spans cover all N rows.
 //
-// Invariant: a row's results depend on that row's state, action and random stream alone, so any
-// split of the rows, over calls or threads, gives the same bits.
+// Invariant: a row's results depend only on that row's state, action and random stream, so any
+// split of the rows over calls or threads gives the same bits.
 class WorldArray : public Worlds {
  public:
   Stepping stepping() final { return this; }
@@ -86,9 +86,9 @@ class WorldArray : public Worlds {
   virtual void restore_row(int row, const std::byte* from) = 0;
 };
 
-// One line of the registry. The two arrays differ only in speed: `make` uses the world's Batch if it
-// has one, `make_one_by_one` never does. `values` has one number for each of the options; none at all
-// means the initial ones, for which `spec` is true: with others, ask the array.
+// One entry of the registry. The two arrays differ only in speed: `make` uses the world's Batch if
+// it has one, `make_one_by_one` never does. `values` has one number per option; empty means the
+// defaults. `spec` holds for the defaults; for other values, ask the array.
 struct EnvEntry {
   using RowMaker =
       std::function<std::unique_ptr<WorldArray>(int count, std::span<const double> values)>;
@@ -98,7 +98,7 @@ struct EnvEntry {
   RowMaker batch_maker = nullptr;
   RowMaker one_by_one_maker = nullptr;
   std::span<const EnvOption> options{};
-  Maker other_maker = nullptr;  // in place of the two above, if the engine does not step the rows
+  Maker other_maker = nullptr;  // replaces the two above if the engine does not step the rows
 
   bool is_stepped_by_row() const { return batch_maker != nullptr; }
   std::unique_ptr<WorldArray> make(int count, std::span<const double> values = {}) const {
@@ -108,15 +108,15 @@ struct EnvEntry {
                                               std::span<const double> values = {}) const {
     return one_by_one_maker(count, values);
   }
-  // Of either kind.
+  // Makes either kind.
   std::unique_ptr<Worlds> make_any(int count, std::span<const double> values = {}) const {
     if (is_stepped_by_row()) return make(count, values);
     return other_maker(count);
   }
 };
 
-// Makes the environment known by its name. Runs before main, where nothing can be caught: a name that
-// is taken is reported to the first caller that asks the registry.
+// Registers the environment under its name. Runs before main, where nothing can be caught, so a
+// duplicate name is reported when the registry is first used.
 bool register_env(const EnvEntry& entry);
 
 }  // namespace hotloop

@@ -21,7 +21,7 @@ class Evaluation:
 
     returns: np.ndarray  # of each episode
     lengths: np.ndarray
-    finished: np.ndarray  # False where evaluation.max_steps cut it
+    finished: np.ndarray  # False where evaluation.max_steps cut it short
     measures: dict[str, float]  # means of the environment's measures, by name
 
     @property
@@ -34,7 +34,7 @@ class Evaluation:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """A 95 % interval of the mean, if returns are normal."""
+        """A 95 % confidence interval of the mean, assuming normal returns."""
         n = len(self.returns)
         half = 1.96 * float(self.returns.std(ddof=1)) / n**0.5 if n > 1 else float("inf")
         return self.mean - half, self.mean + half
@@ -68,7 +68,7 @@ class Agent:
 
     Observations are what the environment returns, one or a batch of them. For the engine's environments that
     is [inputs] or [N, inputs], or a dict of their named parts; for Gymnasium environments, whatever their
-    space says. Results have the same number of rows, and no row axis for a single observation.
+    space defines. Results have the same number of rows, and no row axis for a single observation.
     """
 
     def __init__(self, path: Union[str, "os.PathLike[str]"], which: str = "best") -> None:
@@ -77,7 +77,7 @@ class Agent:
         self._agent = _hotloop.Agent(os.fspath(path), which)
         self._facts: dict[str, Any] = json.loads(self._agent.env_facts or "{}")
         self._notes: dict[str, Any] = self._facts.get("notes", {})
-        self._plays = ""  # the engine's name of what it is evaluated on, if that is not its own
+        self._plays = ""  # engine name of the environment to evaluate on, if not its own
 
     @property
     def path(self) -> str:
@@ -86,7 +86,7 @@ class Agent:
 
     @property
     def spec(self) -> str:
-        """The spec that it was trained with, as YAML."""
+        """The spec used for training, as YAML."""
         return self._agent.spec
 
     @property
@@ -100,12 +100,12 @@ class Agent:
 
     @property
     def env_steps(self) -> int:
-        """The number of env steps that it was trained for."""
+        """The number of env steps in training."""
         return self._agent.env_steps
 
     @property
     def inputs(self) -> int:
-        """Numbers in an observation."""
+        """The number of floats in an observation."""
         return self._agent.inputs
 
     @property
@@ -123,16 +123,16 @@ class Agent:
         """Actions for observations: int64 [N] if they are discrete, float32 [N, size] if they are continuous,
         [N, choices] for MultiDiscrete; for a single observation, its action.
 
-        deterministic: the action with the largest value or probability, or the mean. False draws from the
-        policy; an agent that learnt values has none.
+        deterministic: the action with the largest value or probability, or the mean. False samples from the
+        policy; agents that learn values have none.
         mask: [N, actions], nonzero where a discrete action is allowed; required if the environment has masks.
-        seed: of the draws; None draws differently at each call.
+        seed: for sampling; None gives different samples at each call.
         """
         rows, single = self._rows(obs)
         if not deterministic and self._agent.has_values:
             raise UsageError(
                 f"deterministic=False: this agent was trained by {self.algorithm}, which learns "
-                "values, not a policy to draw from; mix in random actions yourself if you need them"
+                "values, not a policy to sample from; mix in random actions yourself if you need them"
             )
         draw = None
         if not deterministic:
@@ -181,16 +181,16 @@ class Agent:
         *,
         env: Any = None,
     ) -> Evaluation:
-        """Plays episodes in the engine. ``seed=None`` takes the starts that training evaluated on.
+        """Plays episodes in the engine. ``seed=None`` uses the episode starts of the evaluations in training.
 
-        env: another environment to play on, in this call only; or the same one again, if it was a function or
-        a vector environment and this is another process.
+        env: another environment, for this call only. A function or vector environment must be given again in
+        another process.
         """
-        from ._source import make_known, stand_in
+        from ._source import ensure_registered, stand_in
 
         plays = self._plays if env is None else stand_in(self.env, env)
         if not plays:
-            make_known(self.env)
+            ensure_registered(self.env)
         try:
             returns, lengths, finished, measures = self._agent.evaluate(
                 episodes, seed, not deterministic, plays
@@ -216,14 +216,14 @@ class Agent:
         return np.ascontiguousarray(rows), single
 
     def _parts(self, named: bool) -> list[dict[str, Any]]:
-        """How observations were encoded; the engine's environments return rows, or their named parts."""
+        """How observations are encoded. The engine's environments return rows, or dicts of named parts."""
         if "observation" in self._notes:
             return self._notes["observation"]
         parts = self._facts.get("parts", [])
         if not named:
             return [box((self.inputs,), None)]
         if not parts:
-            raise UsageError("observations: found a dict; this environment names no parts")
+            raise UsageError("observations: found a dict; this environment has no named parts")
         shapes = [tuple(extent for extent in part["shape"] if extent > 0) for part in parts]
         return [{"key": part["name"], **box(shape, None)} for part, shape in zip(parts, shapes)]
 
@@ -231,8 +231,8 @@ class Agent:
         if mask is None:
             if self._facts.get("mask", False):
                 raise UsageError(
-                    f"mask: {self.env} says which actions are allowed, and this agent was trained to choose among "
-                    'them; give mask=info["action_mask"], or ones to allow them all'
+                    f"mask: {self.env} has action masks, and this agent was trained with them; "
+                    'give mask=info["action_mask"], or all ones to allow every action'
                 )
             return None
         if self._agent.is_box:

@@ -1,7 +1,7 @@
 """Finds mistakes in a Python environment before you train on it.
 
-Gymnasium's own checker looks at the interface. Random play, which obeys masks, then finds what only shows
-later: values outside of their space, episodes that never end, seeds that have no effect.
+Gymnasium's own checker tests the interface. Random play, which obeys masks, then finds what shows only
+later: values outside their space, episodes that never end, seeds that have no effect.
 """
 
 from __future__ import annotations
@@ -23,48 +23,48 @@ from ._errors import UsageError
 from ._interface import start_of
 from ._worlds import facts_of, maker
 
-MOST_SHOWN = 5  # entries of an observation, of each kind of problem
-MOST_REPEATED = 200  # steps of an episode, to see whether its seed decides it
+MAX_SHOWN = 5  # entries of an observation per kind of problem
+MAX_REPEATED = 200  # steps of an episode that are replayed, to see whether the seed determines them
 
 
 def check(env: Any, steps: int = 1000) -> Report:
     """Looks for mistakes in an environment: a Gymnasium id or a function that makes one.
 
-    Returns a report. Print it, or read it as a mapping: ``problems`` and ``gymnasium`` (what Gymnasium's
-    ``check_env`` says) are lists of sentences. Exceptions of the environment are in there, too.
+    Returns a report. Print it, or read it as a mapping: ``problems`` and ``gymnasium`` (the messages of
+    Gymnasium's ``check_env``) are lists of sentences. Exceptions from the environment are listed, too.
     """
     if isinstance(env, VectorEnv):
-        raise UsageError("env: a vector environment; check what it is made of, one of its environments")
+        raise UsageError("env: a vector environment; check one of the single environments in it")
     if steps < 1:
         raise UsageError(f"steps is {steps}; allowed: 1 or more")
     name, make = maker(env)
     name = name.split(":", 1)[1].split("@")[0]
-    said = _ask_gymnasium(make)
+    messages = _gymnasium_messages(make)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # they were heard already
+        warnings.simplefilter("ignore")  # already collected above
         play = _Play(make, steps)
-    problems = list(dict.fromkeys([*_ask_training(make, name), *play.problems()]))
+    problems = list(dict.fromkeys([*_training_problems(make, name), *play.problems()]))
     values = {
         "env": name,
         "problems": problems,
-        "gymnasium": said,
+        "gymnasium": messages,
         "steps": play.steps,
         "episodes": len(play.lengths),
     }
     count = {0: "nothing found", 1: "1 problem"}.get(len(problems), f"{len(problems)} problems")
     lines = [f"{name}: {play.summary()}: {count}", *(f"  - {text}" for text in problems)]
-    if said:
-        lines += ["Gymnasium's check_env says:", *(f"  - {text}" for text in said)]
+    if messages:
+        lines += ["Gymnasium's check_env says:", *(f"  - {text}" for text in messages)]
     return Report("\n".join(lines), json.dumps(values))
 
 
-def _heard(ask: Callable[[], Any]) -> list[str]:
-    """Warnings and what is raised, as sentences."""
+def _messages_of(body: Callable[[], Any]) -> list[str]:
+    """The warnings and the exception of a call, as sentences."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         raised = []
         try:
-            ask()
+            body()
         except Exception as error:
             raised = [_sentence(error)]
     texts = [re.sub(r"\x1b\[[0-9;]*m|WARN: ", "", str(warning.message)).strip() for warning in caught]
@@ -75,25 +75,25 @@ def _sentence(error: Exception) -> str:
     return str(error) if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
 
 
-def _ask_gymnasium(make: Callable[[], Any]) -> list[str]:
-    said = _heard(lambda: check_env(make(), skip_render_check=True))
+def _gymnasium_messages(make: Callable[[], Any]) -> list[str]:
+    messages = _messages_of(lambda: check_env(make(), skip_render_check=True))
     return [
-        text for text in said if "different from the unwrapped version" not in text
-    ]  # it plays as it is made
+        text for text in messages if "different from the unwrapped version" not in text
+    ]  # wrappers are fine here
 
 
-def _ask_training(make: Callable[[], Any], name: str) -> list[str]:
-    return _heard(lambda: facts_of(make, name))
+def _training_problems(make: Callable[[], Any], name: str) -> list[str]:
+    return _messages_of(lambda: facts_of(make, name))
 
 
 class _Play:
-    """Random steps, and the problems they showed."""
+    """Random play, and the problems it found."""
 
     def __init__(self, make: Callable[[], Any], steps: int) -> None:
         self.steps = 0
         self.lengths: list[int] = []
-        self._found: dict[str, str] = {}  # the first of each kind at each place
-        self._named: dict[tuple[str, str], np.ndarray] = {}  # which entries of a Box are among them
+        self._found: dict[str, str] = {}  # the first problem of each kind at each place
+        self._reported: dict[tuple[str, str], np.ndarray] = {}  # entries of a Box that are in _found
         self._first: list[tuple[Any, Any, float]] = []  # action, observation, reward of the first episode
         self._random = np.random.default_rng(0)
         try:
@@ -120,8 +120,8 @@ class _Play:
             kinds.setdefault(key.split(":")[0], []).append(text)
         shown = []
         for texts in kinds.values():
-            more = len(texts) - MOST_SHOWN
-            shown += texts[:MOST_SHOWN] + ([f"and {more} more entries like the last"] if more > 0 else [])
+            more = len(texts) - MAX_SHOWN
+            shown += texts[:MAX_SHOWN] + ([f"and {more} more entries like the last"] if more > 0 else [])
         return shown
 
     def summary(self) -> str:
@@ -144,8 +144,8 @@ class _Play:
             self.steps, length = self.steps + 1, length + 1
             self._look(self._space, obs, "observation")
             if not np.isfinite(reward):
-                self._find("reward", f"reward: {reward} at step {self.steps}, which is no finite number")
-            if not self.lengths and length <= MOST_REPEATED:
+                self._find("reward", f"reward: {reward} at step {self.steps}, which is not finite")
+            if not self.lengths and length <= MAX_REPEATED:
                 self._first.append((action, _copy(obs), reward))
             if over:
                 self.lengths.append(length)
@@ -162,11 +162,11 @@ class _Play:
         number = self._random.choice(np.flatnonzero(mask))
         if isinstance(self._actions, spaces.Discrete):
             return self._actions.start + number
-        several = _encoding.choices(self._actions.nvec, start_of(self._actions))
-        return _encoding.combination(several, np.array([number]))[0]
+        choices = _encoding.choices(self._actions.nvec, start_of(self._actions))
+        return _encoding.combination(choices, np.array([number]))[0]
 
     def _look(self, space: Any, value: Any, what: str) -> None:
-        """Looks at an observation, or a part of it."""
+        """Checks an observation, or a part of it."""
         if isinstance(space, (spaces.Dict, spaces.Tuple)):
             inner = space.spaces.items() if isinstance(space, spaces.Dict) else enumerate(space.spaces)
             for key, part in inner:
@@ -191,9 +191,9 @@ class _Play:
             ("below its low", array < space.low),
             ("above its high", array > space.high),
         ):
-            named = self._named.setdefault((kind, what), np.zeros(space.shape, bool))
-            for index in map(tuple, np.argwhere(bad & ~named)):
-                named[index] = True
+            reported = self._reported.setdefault((kind, what), np.zeros(space.shape, bool))
+            for index in map(tuple, np.argwhere(bad & ~reported)):
+                reported[index] = True
                 place = what + (f"[{', '.join(map(str, index))}]" if index else "")
                 bound = {"below its low": space.low, "above its high": space.high}.get(kind)
                 limit = "" if bound is None else f" {bound[index]}"
@@ -207,21 +207,21 @@ class _Play:
                 seen = _step(env, action)[:2]
             if not _equal(obs, seen[0]) or not np.array_equal(reward, seen[1], equal_nan=True):
                 where = "observation" if not _equal(obs, seen[0]) else "reward"
-                text = f"the same seed and actions gave another {where} after {step} steps, in {what}; draw from "
-                return self._find("seed", text + "self.np_random, and set everything again in reset")
+                text = f"the same seed and actions gave a different {where} after {step} steps, in {what}; use "
+                return self._find("seed", text + "self.np_random, and reset all state in reset()")
 
 
 def _step(env: Any, action: Any) -> tuple[Any, float, bool, dict[str, Any]]:
-    told = env.step(action)
+    result = env.step(action)
     try:
-        obs, reward, terminated, truncated, info = told
+        obs, reward, terminated, truncated, info = result
     except (TypeError, ValueError):
-        raise not_a_step(told) from None
+        raise not_a_step(result) from None
     return obs, float(number_of(reward)), bool(terminated or truncated), info
 
 
 def _copy(obs: Any) -> Any:
-    """A copy, because environments may write into what they returned."""
+    """A copy, because environments may overwrite the arrays they returned."""
     if isinstance(obs, dict):
         return {key: _copy(part) for key, part in obs.items()}
     return tuple(map(_copy, obs)) if isinstance(obs, tuple) else np.array(obs)

@@ -1,4 +1,4 @@
-"""The command ``hotloop`` of a pip installation: the program that is part of the package."""
+"""The command ``hotloop`` of a pip installation: starts the program in the package."""
 
 import os
 import sys

@@ -13,7 +13,7 @@ from ._source import EnvLike, Spec, on_main_thread, request
 
 
 class Report(Mapping):
-    """What the engine found: a mapping with the content of ``--json``; printed, the text of the command."""
+    """A report: a mapping with the content of ``--json``. Printing it shows the text of the command."""
 
     def __init__(self, text: str, values: str) -> None:
         self._text = text
@@ -46,7 +46,7 @@ def profile(
     trace: Union[str, "os.PathLike[str]"] = "",
     **overrides: Any,
 ) -> Report:
-    """Trains for some seconds and reports where they went; the time in Python environments is "python".
+    """Trains for some seconds and reports where the time goes; Python environments are listed as "python".
 
     html, trace: files to write, a page for the browser and a trace for Perfetto. The rest is as in ``train``.
     """

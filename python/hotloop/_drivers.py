@@ -1,6 +1,6 @@
-"""Drivers: what the engine calls to step Gymnasium environments.
+"""Drivers, which the engine calls to step Gymnasium environments.
 
-A driver steps all rows in one call and writes their results into arrays that view the engine's memory.
+A driver steps all rows in one call and writes the results into arrays that view the engine's memory.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _encoding
 from ._errors import RunError, UsageError
-from ._interface import Observations, start_of, the_gymnasium
+from ._interface import Observations, import_gymnasium, start_of
 
 
 class _Driver:
@@ -21,12 +21,12 @@ class _Driver:
 
     def __init__(self, space: Any, action_space: Any) -> None:
         self._write = Observations(space).write
-        self._several = hasattr(action_space, "nvec")
-        self._numbered = hasattr(action_space, "n") or self._several
+        self._multi_discrete = hasattr(action_space, "nvec")
+        self._discrete = hasattr(action_space, "n") or self._multi_discrete
         self._start = int(action_space.start) if hasattr(action_space, "n") else 0
         self._action_shape = action_space.shape
         self._action_dtype = action_space.dtype
-        if self._several:
+        if self._multi_discrete:
             choices = _encoding.choices(action_space.nvec, start_of(action_space))
             self._combine = functools.partial(_encoding.combination, choices)
 
@@ -48,47 +48,47 @@ class _Driver:
         self._mask, self._final_mask = mask, final_mask
         self._seeds, self._actions = seeds, actions
 
-    def _as_taken(self, actions: np.ndarray) -> Any:
-        """Actions of the engine's as environments take them."""
-        if not self._numbered:
+    def _to_env_actions(self, actions: np.ndarray) -> Any:
+        """Converts the engine's actions to what the environments take."""
+        if not self._discrete:
             return np.asarray(actions).reshape(-1, *self._action_shape).astype(self._action_dtype)
-        if self._several:
+        if self._multi_discrete:
             return self._combine(actions)
         numbers = actions.tolist()
         return [number + self._start for number in numbers] if self._start else numbers
 
-    def _show_mask(self, row: int, info: dict[str, Any]) -> None:
-        told = info.get("action_mask")
+    def _write_mask(self, row: int, info: dict[str, Any]) -> None:
+        mask = info.get("action_mask")
         if self._mask is None:
-            if self._numbered and told is not None:
+            if self._discrete and mask is not None:
                 raise UsageError(
                     "info has an action_mask, which the first reset did not have; give one there too"
                 )
-        elif told is None:
+        elif mask is None:
             raise UsageError(
                 f"row {row}: info has no action_mask, which it had before; give one at every step"
             )
         else:
-            self._mask[row] = _mask(told, self._mask.shape[1], row)
+            self._mask[row] = _as_flags(mask, self._mask.shape[1], row)
 
-    def _show_final_mask(self, row: int, info: dict[str, Any]) -> None:
+    def _write_final_mask(self, row: int, info: dict[str, Any]) -> None:
         if self._final_mask is None:
             return
-        told = info.get("action_mask")  # an environment that is over need not say what would be allowed
-        self._final_mask[row] = 1 if told is None else _mask(told, self._final_mask.shape[1], row)
+        mask = info.get("action_mask")  # optional at the end of an episode
+        self._final_mask[row] = 1 if mask is None else _as_flags(mask, self._final_mask.shape[1], row)
 
     def close(self) -> None:
         pass
 
 
-def _mask(told: Any, width: int, row: int) -> np.ndarray:
-    mask = np.asarray(told)
+def _as_flags(given: Any, width: int, row: int) -> np.ndarray:
+    mask = np.asarray(given)
     if mask.shape != (width,):
         raise UsageError(f"row {row}: action_mask has shape {mask.shape}; expected ({width},)")
     return mask != 0
 
 
-def _noted(error: Exception, where: str) -> Exception:
+def _with_note(error: Exception, where: str) -> Exception:
     if hasattr(error, "add_note"):  # Python 3.11
         error.add_note(where)
     return error
@@ -106,12 +106,12 @@ def seeded_reset(env: Any, seed: int) -> Any:
         ) from error
 
 
-def not_a_step(told: Any) -> UsageError:
-    found = f"{len(told)} values" if isinstance(told, (tuple, list)) else f"a {type(told).__name__}"
+def not_a_step(result: Any) -> UsageError:
+    found = f"{len(result)} values" if isinstance(result, (tuple, list)) else f"a {type(result).__name__}"
     return UsageError(
         f"env: step returned {found}; Gymnasium's interface asks for five: (observation, reward, terminated, "
-        "truncated, info), where the old done is terminated if the episode ended by itself and truncated if a "
-        "limit of time cut it"
+        "truncated, info). The old done becomes terminated if the episode ended by itself, and truncated if a "
+        "time limit ended it"
     )
 
 
@@ -134,8 +134,8 @@ def number_of(reward: Any) -> Any:
 in_use: Any = weakref.WeakSet()  # environments that a driver steps
 
 
-def own(env: Any) -> Any:
-    """The environment; refuses one that another driver already steps."""
+def claim(env: Any) -> Any:
+    """Marks an environment as in use and returns it; refuses one that another driver already steps."""
     if env.unwrapped in in_use:
         raise UsageError(
             "env: the function returned the same environment twice; it must make a new one at every call"
@@ -145,37 +145,37 @@ def own(env: Any) -> Any:
 
 
 class EnvDriver(_Driver):
-    """Single environments, one after the other, each episode from a seed of its own."""
+    """Single environments, stepped in turn. Each episode has its own seed."""
 
     def __init__(self, make: Callable[[], Any], count: int) -> None:
-        self.envs = [own(make()) for _ in range(count)]
+        self.envs = [claim(make()) for _ in range(count)]
         super().__init__(self.envs[0].observation_space, self.envs[0].action_space)
         self._steps = [env.step for env in self.envs]
 
     def _begin_row(self, row: int) -> None:
         obs, info = seeded_reset(self.envs[row], int(self._seeds[row]))
         self._write(self._obs[row], obs)
-        self._show_mask(row, info)
+        self._write_mask(row, info)
 
     def begin(self) -> None:
         for row in range(len(self.envs)):
             try:
                 self._begin_row(row)
             except Exception as error:
-                raise _noted(error, f"in the first reset of row {row}")
+                raise _with_note(error, f"in the first reset of row {row}")
 
     def step(self) -> None:
-        actions = self._as_taken(self._actions)
+        actions = self._to_env_actions(self._actions)
         self._terminated.fill(0)
         self._truncated.fill(0)
         rewards, write, masked = self._rewards, self._write, self._mask is not None
         for row, step in enumerate(self._steps):
             try:
-                told = step(actions[row])
+                result = step(actions[row])
                 try:
-                    obs, reward, terminated, truncated, info = told
+                    obs, reward, terminated, truncated, info = result
                 except (TypeError, ValueError):
-                    raise not_a_step(told) from None
+                    raise not_a_step(result) from None
                 if not isinstance(reward, _NUMBERS):
                     reward = number_of(reward)
                 rewards[row] = reward
@@ -183,25 +183,25 @@ class EnvDriver(_Driver):
                     self._terminated[row] = terminated
                     self._truncated[row] = truncated
                     write(self._final_obs[row], obs)
-                    self._show_final_mask(row, info)
+                    self._write_final_mask(row, info)
                     self._begin_row(row)
                 else:
                     write(self._obs[row], obs)
                     if masked or "action_mask" in info:
-                        self._show_mask(row, info)
+                        self._write_mask(row, info)
             except Exception as error:
-                raise _noted(error, f"in the environment of row {row}, with action {actions[row]}")
+                raise _with_note(error, f"in the environment of row {row}, with action {actions[row]}")
 
     def repeat(self, row: int, actions: np.ndarray) -> Optional[float]:
-        """Repeats the actions of an episode; returns the sum of their rewards, None if it ended on the way."""
+        """Replays the actions of an episode; returns the sum of rewards, or None if it ended early."""
         total = 0.0
-        for action in self._as_taken(actions):
+        for action in self._to_env_actions(actions):
             obs, reward, terminated, truncated, info = self._steps[row](action)
             if terminated or truncated:
                 return None
-            total += float(np.float32(reward))  # as the engine has it
+            total += float(np.float32(reward))  # rounded as in the engine
             self._write(self._obs[row], obs)
-            self._show_mask(row, info)
+            self._write_mask(row, info)
         return total
 
     def close(self) -> None:
@@ -219,7 +219,7 @@ class VectorDriver(_Driver):
         self.env = env
         if count != env.num_envs:
             raise UsageError(
-                f"env: a vector environment of {env.num_envs} rows; the spec wants envs: {count}"
+                f"env: a vector environment of {env.num_envs} rows; the spec has env.count: {count}"
             )
         super().__init__(env.single_observation_space, env.single_action_space)
         mode = autoreset_mode(env)
@@ -231,65 +231,65 @@ class VectorDriver(_Driver):
     def close(self) -> None:
         in_use.discard(self.env.unwrapped)
 
-    def _show(self, obs: Any, infos: dict[str, Any], rows: Any) -> None:
+    def _write_rows(self, obs: Any, infos: dict[str, Any], rows: Any) -> None:
         masked = self._mask is not None or "action_mask" in infos
         for row in rows:
             self._write(self._obs[row], self._row_of(obs, row))
             if masked:
-                self._show_mask(row, _row_info(infos, row))
+                self._write_mask(row, _row_info(infos, row))
 
-    def _ask(self, what: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    def _call(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         try:
-            return what(*arguments, **named)
-        except (EOFError, BrokenPipeError, ConnectionResetError) as error:  # of AsyncVectorEnv's pipes
+            return function(*arguments, **named)
+        except (EOFError, BrokenPipeError, ConnectionResetError) as error:  # from AsyncVectorEnv's pipes
             raise RunError(
-                f"env: a worker process of {type(self.env.unwrapped).__name__} died{self._dead_workers()}: killed "
-                "(for its memory, say), crashed in native code, or ended by os._exit. A SyncVectorEnv of the same "
-                "environments shows where"
+                f"env: a worker process of {type(self.env.unwrapped).__name__} died{self._dead_workers()}: it was "
+                "killed (out of memory?), crashed in native code, or called os._exit. Run the same environments in "
+                "a SyncVectorEnv to see where"
             ) from error
 
     def _dead_workers(self) -> str:
         processes = getattr(self.env.unwrapped, "processes", [])
-        for process in processes:  # the pipe closes a moment before its process has ended
+        for process in processes:  # the pipe closes a moment before the process ends
             process.join(timeout=0.1)
         dead = [(row, p.exitcode) for row, p in enumerate(processes) if p.exitcode is not None]
         return "".join(f", row {row} with exit code {code}" for row, code in dead)
 
     def begin(self) -> None:
         seeds = [int(seed) for seed in self._seeds]
-        obs, infos = self._ask(self.env.reset, seed=seeds if self._many_seeds else seeds[0])
-        self._show(obs, infos, range(len(self._obs)))
+        obs, infos = self._call(self.env.reset, seed=seeds if self._many_seeds else seeds[0])
+        self._write_rows(obs, infos, range(len(self._obs)))
 
     def step(self) -> None:
-        actions = np.asarray(self._as_taken(self._actions))
-        obs, rewards, terminated, truncated, infos = self._ask(self.env.step, actions)
+        actions = np.asarray(self._to_env_actions(self._actions))
+        obs, rewards, terminated, truncated, infos = self._call(self.env.step, actions)
         self._rewards[:] = rewards
         self._terminated[:] = terminated
         self._truncated[:] = truncated
         ended = np.logical_or(terminated, truncated)
         if not ended.any():
-            return self._show(obs, infos, range(len(self._obs)))
+            return self._write_rows(obs, infos, range(len(self._obs)))
         for row in np.flatnonzero(ended):
             final = infos["final_obs"][row] if self._same_step else self._row_of(obs, row)
             self._write(self._final_obs[row], final)
-            self._show_final_mask(
+            self._write_final_mask(
                 row, _row_info(infos.get("final_info", {}) if self._same_step else infos, row)
             )
-        self._show(obs, infos, range(len(self._obs)) if self._same_step else np.flatnonzero(~ended))
+        self._write_rows(obs, infos, range(len(self._obs)) if self._same_step else np.flatnonzero(~ended))
         if not self._same_step:
             seeds = [int(seed) if over else None for seed, over in zip(self._seeds, ended)]
-            obs, infos = self._ask(
+            obs, infos = self._call(
                 self.env.reset, seed=seeds if self._many_seeds else None, options={"reset_mask": ended}
             )
-            self._show(obs, infos, np.flatnonzero(ended))
+            self._write_rows(obs, infos, np.flatnonzero(ended))
 
     def repeat(self, row: int, actions: np.ndarray) -> Optional[float]:
         return None  # one row cannot be stepped without the others
 
 
 def _rows_of(space: Any) -> Callable[[Any, int], Any]:
-    """A function that takes a row of what a vector environment returns."""
-    spaces = the_gymnasium().spaces
+    """A function that extracts one row of a vector environment's observations."""
+    spaces = import_gymnasium().spaces
     if isinstance(space, spaces.Dict):
         return lambda obs, row: {key: values[row] for key, values in obs.items()}
     if isinstance(space, spaces.Tuple):
@@ -303,7 +303,7 @@ def _row_info(infos: dict[str, Any], row: int) -> dict[str, Any]:
 
 
 def autoreset_mode(env: Any) -> str:
-    """NEXT_STEP, SAME_STEP or DISABLED; NEXT_STEP, by Gymnasium's rules, if the environment does not say."""
+    """NEXT_STEP, SAME_STEP or DISABLED; the default is NEXT_STEP, as in Gymnasium."""
     mode = env.metadata.get("autoreset_mode", "NEXT_STEP")
     return (
         str(getattr(mode, "name", mode))
@@ -314,5 +314,5 @@ def autoreset_mode(env: Any) -> str:
 
 
 def takes_reset_mask(env: Any) -> bool:
-    vector = the_gymnasium().vector
+    vector = import_gymnasium().vector
     return isinstance(env.unwrapped, (vector.SyncVectorEnv, vector.AsyncVectorEnv))

@@ -1,7 +1,7 @@
-"""How Gymnasium observations become rows of floats, as plain data that model files hold.
+"""How Gymnasium observations become rows of floats, as plain data that is saved in model files.
 
-Training writes rows with the writers of ``_interface``. A trained agent is given what the environment
-returns, which is encoded here in the same way.
+Training writes rows with the writers of ``_interface``. A trained agent gets what the environment returns,
+which is encoded here in the same way.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ def one_hots(n: np.ndarray, start: np.ndarray) -> dict[str, Any]:
 
 
 def choices(n: np.ndarray, start: np.ndarray) -> dict[str, Any]:
-    """Several choices at a time; each combination is one discrete action."""
+    """A MultiDiscrete space; each combination of choices is one discrete action."""
     return {"n": n.tolist(), "start": start.tolist(), "dtype": str(n.dtype)}
 
 
-def combination(several: Mapping[str, Any], numbers: np.ndarray) -> np.ndarray:
+def combination(space: Mapping[str, Any], numbers: np.ndarray) -> np.ndarray:
     """Discrete actions [N] as the choices they stand for, [N, ...]; the last choice changes fastest."""
-    n, start = np.array(several["n"]), np.array(several["start"])
+    n, start = np.array(space["n"]), np.array(space["start"])
     chosen = np.stack(np.unravel_index(numbers, n.reshape(-1)), axis=-1)
-    return (chosen.reshape(-1, *n.shape) + start).astype(several["dtype"])
+    return (chosen.reshape(-1, *n.shape) + start).astype(space["dtype"])
 
 
 def _encode_one_hots(part: Mapping[str, Any], array: np.ndarray, what: str) -> tuple[np.ndarray, bool]:
@@ -51,7 +51,7 @@ def _encode_one_hots(part: Mapping[str, Any], array: np.ndarray, what: str) -> t
     n = n.reshape(-1)
     if index.size and (index.min() < 0 or (index >= n).any()):
         raise UsageError(
-            f"{what}: a number outside its space, which has {start.tolist()} to {(start + part['n'] - 1).tolist()}"
+            f"{what}: a value outside its space; allowed: {start.tolist()} to {(start + part['n'] - 1).tolist()}"
         )
     return np.concatenate(
         [np.eye(n[i], dtype=np.float32)[index[:, i]] for i in range(n.size)], axis=1
@@ -87,7 +87,7 @@ def _encode_part(part: Mapping[str, Any], value: Any, what: str) -> tuple[np.nda
 
 
 def encode(parts: list[dict[str, Any]], obs: Any) -> tuple[np.ndarray, bool]:
-    """Observations as an environment returns them, one or a batch, as rows; and whether it was a single one."""
+    """Encodes one observation or a batch as rows; also returns whether it was a single one."""
     if len(parts) == 1 and parts[0].get("key") is None:
         return _encode_part(parts[0], obs, "observations")
     keys = [part["key"] for part in parts]
@@ -100,5 +100,5 @@ def encode(parts: list[dict[str, Any]], obs: Any) -> tuple[np.ndarray, bool]:
     lengths = {rows.shape[0] for rows, _ in encoded}
     if len(lengths) > 1 or len({single for _, single in encoded}) > 1:
         sizes = ", ".join(f"{key} {rows.shape[0]}" for key, (rows, _) in zip(keys, encoded))
-        raise UsageError(f"observations: its parts have different numbers of rows: {sizes}")
+        raise UsageError(f"observations: the parts have different numbers of rows: {sizes}")
     return np.concatenate([rows for rows, _ in encoded], axis=1), encoded[0][1]

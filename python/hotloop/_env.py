@@ -17,11 +17,10 @@ _FRAMES_PER_SECOND = 30
 class HotloopEnv(gymnasium.Env):
     """An environment of the engine. ``truncated`` is the engine's own time limit.
 
-    Infos hold the environment's measures, by name, when an episode ends, and ``action_mask`` where it has
-    masks.
+    Infos have the environment's measures, by name, when an episode ends, and ``action_mask`` if it has masks.
     """
 
-    # For the class; an environment that cannot be drawn has no render modes.
+    # The default; an environment that cannot be drawn has no render modes.
     metadata: dict[str, Any] = {"render_modes": ["rgb_array", "ansi"], "render_fps": _FRAMES_PER_SECOND}
 
     def __init__(self, name: str, *, render_mode: Optional[str] = None, **options: Any) -> None:
@@ -48,10 +47,10 @@ class HotloopEnv(gymnasium.Env):
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         if not self._playing:
-            raise UsageError("step: no episode is under way; call reset() first")
+            raise UsageError("step: no episode is running; call reset() first")
         obs = np.empty(self.engine_spec["obs"], np.float32)
         given = np.ascontiguousarray(action)
-        # A discrete action is a batch of one, and so is a continuous one.
+        # The engine takes a batch of one action.
         given = given.reshape(1) if self._discrete and given.size == 1 else given[None]
         reward, terminated, truncated = self._world.step(given, obs)
         info: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""What can go wrong: a bad request, a failure while running, Ctrl-C."""
+"""The exceptions: a bad request, a failure while running, Ctrl-C."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ._hotloop import RunError, UsageError
 if TYPE_CHECKING:
     from ._run import Run
 
-# As users know them.
+# Their public names.
 UsageError.__module__ = RunError.__module__ = "hotloop"
 
 __all__ = ["Interrupted", "RunError", "UsageError"]
@@ -25,5 +25,5 @@ class Interrupted(KeyboardInterrupt):
         )
         self.run, self._again = run, again
 
-    def __reduce__(self) -> tuple[type, tuple[Run, str]]:  # for pickle: other than its message is needed
+    def __reduce__(self) -> tuple[type, tuple[Run, str]]:  # for pickle, which would pass the message only
         return type(self), (self.run, self._again)

@@ -12,11 +12,11 @@ from . import _encoding
 from ._errors import UsageError
 from ._hotloop import MAX_ACTION_SIZE
 
-MOST_PARTS = 8  # of an observation with names
-MOST_COMBINATIONS = 4096  # of several choices at a time
+MAX_PARTS = 8  # named parts of an observation
+MAX_COMBINATIONS = 4096  # of the choices in a MultiDiscrete action
 
 
-def the_gymnasium() -> Any:
+def import_gymnasium() -> Any:
     try:
         import gymnasium
     except ImportError as error:
@@ -24,24 +24,24 @@ def the_gymnasium() -> Any:
     return gymnasium
 
 
-Writer = Callable[[np.ndarray, Any], None]  # an observation into a row of floats
+Writer = Callable[[np.ndarray, Any], None]  # writes an observation into a row of floats
 
 
 def _scale_of(space: Any) -> Optional[np.float32]:
-    """Images of bytes become 0 to 1 for the network."""
-    is_picture = space.dtype == np.uint8 and np.all(space.low == 0) and np.all(space.high == 255)
-    return np.float32(1 / 255) if is_picture else None
+    """Byte images are scaled to 0..1 for the network."""
+    is_image = space.dtype == np.uint8 and np.all(space.low == 0) and np.all(space.high == 255)
+    return np.float32(1 / 255) if is_image else None
 
 
 def _writer(space: Any, what: str) -> tuple[tuple[int, ...], Writer, dict[str, Any]]:
-    """The shape of an observation in floats, how it is written, and both as plain data."""
-    spaces = the_gymnasium().spaces
+    """The shape of an observation in floats, its writer, and its encoding as plain data."""
+    spaces = import_gymnasium().spaces
     if isinstance(space, spaces.Discrete):
         first, n = int(space.start), int(space.n)
 
         def one_hot(row: np.ndarray, value: Any) -> None:
             if not 0 <= int(value) - first < n:
-                raise UsageError(f"{what}: found {value}; its space has {first} to {first + n - 1}")
+                raise UsageError(f"{what}: found {value}; its space allows {first} to {first + n - 1}")
             row.fill(0)
             row[int(value) - first] = 1
 
@@ -57,7 +57,7 @@ def _writer(space: Any, what: str) -> tuple[tuple[int, ...], Writer, dict[str, A
                 raise UsageError(f"{what}: expected shape {space.nvec.shape}, found {np.shape(value)}")
             index = np.asarray(value).reshape(-1) + places
             if not (np.all(index >= ends - numbers) and np.all(index < ends)):
-                raise UsageError(f"{what}: found {value}; its space has {low} to {low + space.nvec - 1}")
+                raise UsageError(f"{what}: found {value}; its space allows {low} to {low + space.nvec - 1}")
             row.fill(0)
             row[index] = 1
 
@@ -82,30 +82,30 @@ def _writer(space: Any, what: str) -> tuple[tuple[int, ...], Writer, dict[str, A
         write = vector if len(shape) == 1 and scale is None else flat
         return shape, write, _encoding.box(shape, None if scale is None else float(scale))
     raise UsageError(
-        f"{what}: a space of the kind {type(space).__name__}; allowed: Box, Discrete, MultiDiscrete, "
+        f"{what}: its space is a {type(space).__name__}; allowed: Box, Discrete, MultiDiscrete, "
         "MultiBinary and a Dict or Tuple of these. Flatten it with a Gymnasium wrapper"
     )
 
 
 def start_of(space: Any) -> np.ndarray:
-    return np.asarray(getattr(space, "start", np.zeros_like(space.nvec)))  # Gymnasium 1.0 has it
+    return np.asarray(getattr(space, "start", np.zeros_like(space.nvec)))  # since Gymnasium 1.0
 
 
 class Observations:
     """How observations of a space become rows of the engine."""
 
     def __init__(self, space: Any) -> None:
-        spaces = the_gymnasium().spaces
+        spaces = import_gymnasium().spaces
         self.parts: list[tuple[str, tuple[int, int, int]]] = []
         if not isinstance(space, (spaces.Dict, spaces.Tuple)):
             shape, self.write, encoding = _writer(space, "observation")
             self.size = math.prod(shape)
             self.encoding = [encoding]
-            if len(shape) > 1:  # a network with convolutions wants to know its shape
-                self.parts = [("obs", _three(shape, "observation"))]
+            if len(shape) > 1:  # convolutional networks need the shape
+                self.parts = [("obs", _padded_shape(shape, "observation"))]
             return
-        if len(space.spaces) > MOST_PARTS:
-            raise UsageError(f"observation: {len(space.spaces)} parts; allowed: up to {MOST_PARTS}")
+        if len(space.spaces) > MAX_PARTS:
+            raise UsageError(f"observation: {len(space.spaces)} parts; allowed: up to {MAX_PARTS}")
         self.encoding: list[dict[str, Any]] = []
         writers: list[tuple[str, slice, Writer]] = []
         begin = 0
@@ -116,7 +116,7 @@ class Observations:
             shape, write, encoding = _writer(part, f"observation[{key!r}]")
             size = math.prod(shape)
             self.encoding.append({"key": str(key), **encoding})
-            self.parts.append((str(key), _three(shape, f"observation[{key!r}]")))
+            self.parts.append((str(key), _padded_shape(shape, f"observation[{key!r}]")))
             writers.append((key, slice(begin, begin + size), write))
             begin += size
         self.size = begin
@@ -134,13 +134,13 @@ class Observations:
         self.write = write_parts
 
 
-def _three(shape: tuple[int, ...], what: str) -> tuple[int, int, int]:
+def _padded_shape(shape: tuple[int, ...], what: str) -> tuple[int, int, int]:
     if len(shape) > 3:
         raise UsageError(f"{what}: {len(shape)} dimensions; allowed: up to 3")
     if len(shape) == 3 and shape[0] <= 4 < min(shape[1:]):
         warnings.warn(
             f"{what}: shape {shape} is taken as rows, columns, channels by net.channels; if the channels come "
-            "first, move them to the end, by a wrapper: np.moveaxis(obs, 0, -1)",
+            "first, move them to the end in a wrapper: np.moveaxis(obs, 0, -1)",
             stacklevel=2,
         )
     padded = tuple(shape) + (0, 0, 0)
@@ -148,31 +148,31 @@ def _three(shape: tuple[int, ...], what: str) -> tuple[int, int, int]:
 
 
 def action_facts(space: Any) -> dict[str, Any]:
-    """What the engine must know about the actions."""
-    spaces = the_gymnasium().spaces
+    """What the engine needs to know about the actions."""
+    spaces = import_gymnasium().spaces
     if isinstance(space, spaces.Discrete):
         return {"actions": int(space.n), "action_low": [], "action_high": []}
     if isinstance(space, spaces.MultiDiscrete):
         combinations = math.prod(space.nvec.reshape(-1).tolist())
-        if combinations > MOST_COMBINATIONS:
+        if combinations > MAX_COMBINATIONS:
             raise UsageError(
                 f"action: {space.nvec.size} choices at a time with {combinations} combinations; allowed: up to "
-                f"{MOST_COMBINATIONS}, of which one is chosen"
+                f"{MAX_COMBINATIONS}, each of which becomes a discrete action"
             )
         return {"actions": combinations, "action_low": [], "action_high": []}
     if not isinstance(space, spaces.Box):
         raise UsageError(
-            f"action: a space of the kind {type(space).__name__}; allowed: Discrete, MultiDiscrete, and "
+            f"action: its space is a {type(space).__name__}; allowed: Discrete, MultiDiscrete, and "
             "Box with bounds"
         )
     if not np.issubdtype(space.dtype, np.floating):
         raise UsageError(
-            f"action: a box of {space.dtype}; allowed: a box of floats. For a few integers use "
+            f"action: a Box of {space.dtype}; allowed: a Box of floats. For a few integers use "
             "Discrete, for many a Box of floats that a wrapper rounds"
         )
     low, high = space.low.reshape(-1), space.high.reshape(-1)
     if low.size > MAX_ACTION_SIZE:
-        raise UsageError(f"action: a box of {low.size} numbers; allowed: up to {MAX_ACTION_SIZE}")
+        raise UsageError(f"action: a Box of {low.size} numbers; allowed: up to {MAX_ACTION_SIZE}")
     if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high)) and np.all(low < high)):
-        raise UsageError(f"action: a box from {low} to {high}; bounds must be finite, the lower one below")
+        raise UsageError(f"action: a Box from {low} to {high}; bounds must be finite, with low < high")
     return {"actions": 0, "action_low": low.tolist(), "action_high": high.tolist()}

@@ -1,4 +1,4 @@
-"""What there is, by name."""
+"""Lists of names: environments, specs, algorithms."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from . import _hotloop
 
 
 def envs() -> list[str]:
-    """Names of the environments: those of the engine and those that were loaded since."""
+    """Names of the environments: the engine's and those loaded in this process."""
     return [name for name, _ in _hotloop.envs()]
 
 

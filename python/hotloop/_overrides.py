@@ -1,4 +1,4 @@
-"""Settings of a spec as Python values, and as the engine reads them: ``"algo.batch=64"``."""
+"""Converts settings from Python values to the engine's overrides: ``"algo.batch=64"``."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ._errors import UsageError
 
 
 def plain(value: Any, place: str) -> Any:
-    """The value as plain JSON: NumPy numbers and arrays, tuples and paths become Python's own types."""
+    """The value as plain JSON: NumPy numbers and arrays, tuples and paths become plain Python types."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
         if math.isfinite(value):
             return value
-        raise UsageError(f"{place}: {value} is no finite number")
+        raise UsageError(f"{place}: {value} is not a finite number")
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
-                raise UsageError(f"{place}: the key {key!r} is no string")
+                raise UsageError(f"{place}: the key {key!r} is not a string")
         return {key: plain(inner, f"{place}.{key}") for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(inner, f"{place}[{i}]") for i, inner in enumerate(value)]
@@ -41,13 +41,13 @@ def override_list(overrides: Mapping[str, Any]) -> list[str]:
     result: list[str] = []
     kinds = dict(_hotloop.keys())
 
-    def is_whole(key: str, value: Any) -> bool:
+    def is_value(key: str, value: Any) -> bool:
         """Branches, and schedules with a kind, are values; other mappings are groups of keys."""
         kind = kinds.get(key)
         return not value or kind == "branches" or (kind == "schedule" and "kind" in value)
 
     def add(key: str, value: Any) -> None:
-        if isinstance(value, Mapping) and not is_whole(key, value):
+        if isinstance(value, Mapping) and not is_value(key, value):
             for name, inner in value.items():
                 add(f"{key}.{name}", inner)
         else:

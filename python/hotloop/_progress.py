@@ -1,4 +1,4 @@
-"""One line of progress: updated in place on a terminal, a new line now and then elsewhere."""
+"""A progress line: updated in place on a terminal, a new line every few seconds elsewhere."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Progress:
             self._shown = False
 
     def _write(self, text: str) -> None:
-        # A stream that is gone must not end a run.
+        # A closed stream must not end a run.
         try:
             self._stream.write(text)
             self._stream.flush()

@@ -1,5 +1,5 @@
-"""The Gymnasium ids of the engine's environments. Where hotloop is not imported yet, Gymnasium imports it
-itself if the id says so: ``gymnasium.make("hotloop:hotloop/Snake-v0")``."""
+"""The Gymnasium ids of the engine's environments. If hotloop is not imported yet, name the module in the id
+and Gymnasium imports it: ``gymnasium.make("hotloop:hotloop/Snake-v0")``."""
 
 from __future__ import annotations
 

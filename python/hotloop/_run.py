@@ -1,4 +1,4 @@
-"""A training run: its folder and what is in it."""
+"""A training run: its folder and the results in it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Run:
         if not os.path.exists(self._path("spec.yaml")):
             raise UsageError(f"'{self.folder}' is not a run folder: it has no spec.yaml")
 
-    def __getstate__(self) -> dict[str, Any]:  # for another process, in which agents are loaded again
+    def __getstate__(self) -> dict[str, Any]:  # for pickle: another process loads the agents again
         return {"folder": os.path.abspath(self.folder), "_result": self._result, "_agents": {}, "_plays": ""}
 
     def _path(self, name: str) -> str:
@@ -50,7 +50,7 @@ class Run:
 
     @property
     def metrics(self) -> dict[str, np.ndarray]:
-        """Columns of metrics.jsonl; parts of a nested one as "time.act", NaN where there is no value."""
+        """Columns of metrics.jsonl; nested ones are named like "time.act"; NaN where there is no value."""
         with open(self._path("metrics.jsonl"), encoding="utf-8") as file:
             return _columns([_flat(json.loads(line)) for line in file if line.endswith("\n")])
 
@@ -62,12 +62,12 @@ class Run:
 
     @property
     def latest(self) -> Agent:
-        """The model as it was saved last."""
+        """The model that was saved last."""
         return self._model("latest")
 
     def _model(self, which: str) -> Agent:
         path = self._path(f"model-{which}.safetensors")
-        written = os.stat(path).st_mtime_ns if os.path.exists(path) else 0  # a resumed run writes others
+        written = os.stat(path).st_mtime_ns if os.path.exists(path) else 0  # a resumed run replaces it
         if which not in self._agents or self._agents[which][0] != written:
             agent = Agent(self.folder, which)
             agent._plays = self._plays
@@ -92,7 +92,7 @@ class Run:
     ) -> Any:
         """Draws columns of the metrics over env steps, one below the other; needs matplotlib.
 
-        Returns the figure, and writes it to ``path`` if there is one (PNG, PDF, SVG: by its ending).
+        Returns the figure, and writes it to ``path`` if given (PNG, PDF or SVG, by the file extension).
         """
         try:
             from matplotlib.figure import Figure
@@ -145,6 +145,6 @@ def _column(values: list[Any]) -> np.ndarray:
         return np.array(values, dtype=np.int64)
     if all(value is None or isinstance(value, (int, float)) for value in values):
         return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
-    column = np.empty(len(values), dtype=object)  # texts and lists of them
+    column = np.empty(len(values), dtype=object)  # strings and lists of strings
     column[:] = values
     return column

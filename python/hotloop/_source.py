@@ -14,7 +14,7 @@ from ._errors import UsageError
 from ._overrides import override_list, plain
 
 Spec = Union[str, "os.PathLike[str]", Mapping]
-EPISODES_OF_PYTHON = 20  # in an evaluation, by default
+PYTHON_EVAL_EPISODES = 20  # default number per evaluation
 EnvLike = Union[str, "os.PathLike[str]", Callable[[], Any], Any]
 
 
@@ -27,7 +27,7 @@ def request(
     steps: Optional[int] = None,
     seed: Optional[int] = None,
 ) -> Any:
-    """What the engine reads a spec from; also makes the environment known to the engine."""
+    """The request from which the engine reads the spec; also registers the environment."""
     name, text = _spec_source(spec)
     if text is None:
         _check_spec_name(name)
@@ -45,16 +45,16 @@ def request(
             settings.insert(1, f"algo.train_every={rows}")
     if ":" in world:
         _check_options(env, settings)
-        # A hundred Python episodes would take longer than the training between them.
+        # A hundred Python episodes would take longer than the training between evaluations.
         if name in _hotloop.algorithms() or name in dict(_hotloop.specs()):
-            settings.insert(0, f"evaluation.episodes={EPISODES_OF_PYTHON}")
+            settings.insert(0, f"evaluation.episodes={PYTHON_EVAL_EPISODES}")
         if name in _hotloop.algorithms():
             settings.insert(0, f"name={json.dumps(run_name(world))}")
     return _hotloop.SpecRequest(name, text, world, settings)
 
 
 def engine_env(env: EnvLike, eval_env: Optional[EnvLike] = None) -> tuple[str, Optional[int]]:
-    """The engine's name of an environment, and its number of rows if that is fixed."""
+    """The engine's name for an environment, and its number of rows if that is fixed."""
     if isinstance(env, os.PathLike):
         env = os.fspath(env)
     if isinstance(env, str) and (env.endswith((".cpp", ".so")) or env in dict(_hotloop.envs())):
@@ -64,13 +64,13 @@ def engine_env(env: EnvLike, eval_env: Optional[EnvLike] = None) -> tuple[str, O
     return register(env, eval_env=eval_env)
 
 
-def is_of_python(name: str) -> bool:
+def is_python_env(name: str) -> bool:
     return name.startswith(("gymnasium:", "python:"))
 
 
-def make_known(name: str) -> None:
-    """Makes sure that the engine can play an environment that a run knows by name."""
-    if not is_of_python(name) or _hotloop.can_play(name):
+def ensure_registered(name: str) -> None:
+    """Makes sure that the engine can play a run's environment, given by name."""
+    if not is_python_env(name) or _hotloop.can_play(name):
         return
     if not name.startswith("gymnasium:"):
         raise UsageError(
@@ -80,9 +80,9 @@ def make_known(name: str) -> None:
 
 
 def stand_in(name: str, env: EnvLike, eval_env: Optional[EnvLike] = None) -> str:
-    """A name for `env`, which is played in place of what a run knows by `name`; that one stays unchanged."""
-    if not is_of_python(name):
-        raise UsageError(f"env: this run is on {name}, which hotloop has itself; leave it out")
+    """Registers `env`, to be played instead of the run's environment `name`, and returns its new name."""
+    if not is_python_env(name):
+        raise UsageError(f"env: this run is on {name}, which is built into hotloop; leave env out")
     from ._worlds import register
 
     return register(env, eval_env=eval_env, instead_of=name)[0]
@@ -94,7 +94,7 @@ def run_name(world: str) -> str:
 
 
 def _spec_source(spec: Spec) -> tuple[str, Optional[str]]:
-    """A name or path; or what to call a text, and the text. JSON is YAML."""
+    """A name or path; or the name and text of a spec given as a dict. JSON is valid YAML."""
     if isinstance(spec, Mapping):
         text = json.dumps(plain(spec, "spec"), indent=1)
         return str(spec.get("name", "python")), text
@@ -102,7 +102,7 @@ def _spec_source(spec: Spec) -> tuple[str, Optional[str]]:
         return os.fspath(spec), None
     except TypeError:
         raise UsageError(
-            f"spec: a {type(spec).__name__} is no spec; allowed: the name of a ready-made one, an algorithm, "
+            f"spec: a {type(spec).__name__} is not a spec; allowed: the name of a ready-made one, an algorithm, "
             "the path of a YAML file, a dict"
         ) from None
 

@@ -24,7 +24,7 @@ def action_space(spec: dict[str, Any]) -> gymnasium.Space[Any]:
 
 
 def option_texts(options: dict[str, Any]) -> list[tuple[str, str]]:
-    """Options as they are written in a spec: words, numbers, true and false."""
+    """Options in the syntax of a spec: words, numbers, true and false."""
     texts = []
     for name, value in options.items():
         if isinstance(value, (bool, np.bool_)):

@@ -11,7 +11,7 @@ from ._errors import Interrupted, UsageError
 from ._overrides import override_list, plain
 from ._progress import Progress
 from ._run import Run
-from ._source import EnvLike, Spec, make_known, on_main_thread, request, stand_in
+from ._source import EnvLike, Spec, ensure_registered, on_main_thread, request, stand_in
 
 Callback = Callable[[dict], Any]
 
@@ -36,17 +36,17 @@ def train(
         (``corridor.cpp``), a Gymnasium id, a function that makes an environment, or a
         ``gymnasium.vector.VectorEnv``. With general settings and ready-made specs, Python environments are
         evaluated over 20 episodes unless ``evaluation={"episodes": ...}`` says otherwise.
-    eval_env: makes the environments for evaluation, for a vector environment that cannot be made again.
-    steps, seed: of the run; ``seed=None`` takes the spec's own seed.
+    eval_env: makes the environments for evaluation, if ``env`` is a vector environment that cannot be copied.
+    steps, seed: of the run; ``seed=None`` uses the spec's seed.
     callback: called with each row of the metrics, a dict; returning False saves and stops the run.
     progress: whether to show a line of progress on standard error.
-    out: the folder in which the run's own folder is made; ``runs`` if it is None.
+    out: the folder in which the run folder is created; default: ``runs``.
     overrides: keys of the spec, ``algo={"batch": 64}`` or ``**{"algo.batch": 64}``.
 
     The interpreter lock is released while training. Ctrl-C saves and raises ``hotloop.Interrupted``,
     whose ``.run`` can be resumed. A bad request raises ``hotloop.UsageError``.
     """
-    parent = os.path.abspath("runs" if out is None else out)  # before an environment changes the folder
+    parent = os.path.abspath("runs" if out is None else out)  # an environment may change the working folder
     asked = request(spec, env, eval_env, overrides, steps=steps, seed=seed)
     hooks = _Hooks(callback, progress)
     result, stopped = hooks.drive(
@@ -66,10 +66,10 @@ def resume(
     progress: bool = True,
     **overrides: Any,
 ) -> Run:
-    """Continues a run, or the run in a folder, from its newest checkpoint, as if nothing had happened.
+    """Continues a run, or the run in a folder, from its newest checkpoint, as if it had never stopped.
 
-    env: the environment again, if it was a function or a vector environment and this is another process. It
-        belongs to the run that is returned, to evaluate and to resume, and to nothing else.
+    env: the environment again, if it was a function or a vector environment and this is another process. Only
+        the returned run uses it, to evaluate and to resume.
     steps: a new total, to train longer. overrides: keys of the groups run and evaluation.
     """
     folder = os.path.abspath(run.folder if isinstance(run, Run) else run)
@@ -78,7 +78,7 @@ def resume(
     if env is not None:
         plays = stand_in(name, env, eval_env)
     elif not plays:
-        make_known(name)
+        ensure_registered(name)
     settings = override_list(overrides)
     if steps is not None:
         settings.append(f"run.steps={json.dumps(plain(steps, 'steps'))}")
@@ -99,7 +99,7 @@ def resume(
 
 
 class _Hooks:
-    """What the engine calls while it trains."""
+    """The functions that the engine calls during training."""
 
     def __init__(self, callback: Optional[Callback], progress: bool) -> None:
         if callback is not None and not callable(callback):
@@ -107,7 +107,7 @@ class _Hooks:
         self._line = Progress() if progress else None
         self.progress = self._line
         self.warning = self._line.warn if self._line is not None else None
-        self.row = None if callback is None else (lambda row: _goes_on(callback(json.loads(row))))
+        self.row = None if callback is None else (lambda row: _continues(callback(json.loads(row))))
 
     def drive(self, run: Callable[[], tuple[str, bool]]) -> tuple[str, bool]:
         try:
@@ -117,7 +117,7 @@ class _Hooks:
                 self._line.clear()
 
 
-def _goes_on(answer: Any) -> bool:
+def _continues(answer: Any) -> bool:
     """Whether a callback wants to continue: None means yes, and NumPy's False counts as False."""
     return answer is None or bool(answer)
 

@@ -1,7 +1,7 @@
 """The engine's environments as a Gymnasium vector environment, zero-copy and safe.
 
-The engine writes each step straight into the NumPy arrays that ``step`` returns. Arrays that are still
-referenced are never written again: a step takes a set of arrays that nobody else refers to, or a new one.
+The engine writes each step directly into the NumPy arrays that ``step`` returns. It never overwrites arrays
+that are still referenced: a step uses a set of arrays without other references, or a new one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ._errors import UsageError
 from ._spaces import action_space, check_render_mode, engine_seed, observation_space, option_texts
 
 _FRAMES_PER_SECOND = 30
-_MOST_BUFFERS = 8  # kept for another step; what is held beyond them belongs to its holder alone
+_MAX_BUFFERS = 8  # sets kept for reuse; further ones are freed when the caller drops them
 
 
 class _Buffers:
@@ -44,16 +44,16 @@ class _Buffers:
             if _references(buffers) == self._unheld:
                 return buffers
         buffers = self._new()
-        if len(self._sets) < _MOST_BUFFERS:
+        if len(self._sets) < _MAX_BUFFERS:
             self._sets.append(buffers)
         else:
             self._sets[self._next] = buffers
-            self._next = (self._next + 1) % _MOST_BUFFERS
+            self._next = (self._next + 1) % _MAX_BUFFERS
         return buffers
 
 
 def _references(buffers: tuple[np.ndarray, ...]) -> tuple[int, ...]:
-    """References to each array, those of this call included; only compared with other results of it."""
+    """Reference counts, including those of this call; compare them only with other results of it."""
     count = sys.getrefcount
     return (count(buffers[0]), count(buffers[1]), count(buffers[2]), count(buffers[3]))
 
@@ -61,12 +61,12 @@ def _references(buffers: tuple[np.ndarray, ...]) -> tuple[int, ...]:
 class HotloopVectorEnv(VectorEnv):
     """``num_envs`` copies of an environment that the engine steps together.
 
-    Episodes begin again in the step in which they end (``AutoresetMode.SAME_STEP``). Where episodes ended,
+    A row resets in the step in which its episode ends (``AutoresetMode.SAME_STEP``). Where episodes ended,
     infos have ``final_obs`` and ``final_info`` as in Gymnasium's SyncVectorEnv, with the return and length of
-    the episode and the environment's measures. Where the environment has masks, they have ``action_mask`` of
+    the episode and the environment's measures. If the environment has masks, infos have ``action_mask`` for
     all rows. Otherwise they are empty.
 
-    Rewards are float32, as in the engine. One thread at a time may use it.
+    Rewards are float32, as in the engine. Only one thread at a time may use it.
     """
 
     def __init__(
@@ -100,32 +100,31 @@ class HotloopVectorEnv(VectorEnv):
         self._has_mask: bool = self.engine_spec["has_mask"]
         self._measures: list[str] = self.engine_spec["measures"]
         self._buffers = _Buffers(num_envs, self.engine_spec["obs"])
-        self._begun = False
+        self._started = False
 
     def reset(
         self, *, seed: Optional[int] = None, options: Optional[dict[str, Any]] = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """All rows begin a first episode. One seed is enough: each row has its own streams."""
+        """Starts the first episode of all rows. One seed is enough: each row has its own random streams."""
         if seed is not None and not isinstance(seed, (int, np.integer)):
             raise UsageError(
                 f"seed: found a {type(seed).__name__}; allowed: one integer for all rows, or None"
             )
         if options is not None and "reset_mask" in options:
             raise UsageError(
-                "reset_mask: rows begin again by themselves (AutoresetMode.SAME_STEP); "
-                "they cannot be reset one by one"
+                "reset_mask: rows reset themselves (AutoresetMode.SAME_STEP) and cannot be reset one by one"
             )
         super().reset(seed=None if seed is None else int(seed))
         buffers = self._buffers.take()
         first = int(seed) if seed is not None else engine_seed(self.np_random)
         self._batch.reset(first, *buffers)
-        self._begun = True
+        self._started = True
         infos: dict[str, Any] = {}
         self._add_masks(infos)
         return buffers[0], infos
 
     def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        if not self._begun:
+        if not self._started:
             raise UsageError("step before reset: call reset() first")
         buffers = self._buffers.take()
         ended = self._batch.step(np.ascontiguousarray(actions), *buffers)

@@ -1,7 +1,7 @@
 """Gymnasium environments inside the engine.
 
-`register(env)` makes an environment known to the engine by its spaces. The engine then asks for drivers with
-the number of rows it needs, one for training and one for evaluation.
+`register(env)` tells the engine an environment's name and spaces. The engine then asks for drivers with the
+number of rows it needs, one for training and one for evaluation.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import warnings
 from typing import Any, Callable, Optional, Union
 
 from . import _encoding, _hotloop
-from ._drivers import EnvDriver, VectorDriver, autoreset_mode, in_use, own, seeded_reset, takes_reset_mask
+from ._drivers import EnvDriver, VectorDriver, autoreset_mode, claim, in_use, seeded_reset, takes_reset_mask
 from ._errors import UsageError
-from ._interface import Observations, action_facts, start_of, the_gymnasium
+from ._interface import Observations, action_facts, import_gymnasium, start_of
 
 EnvLike = Union[str, Callable[[], Any], Any]
 
 
 def _check_made(env: Any, name: str) -> Any:
-    gymnasium = the_gymnasium()
+    gymnasium = import_gymnasium()
     if isinstance(env, gymnasium.Env):
         return env
     raise UsageError(f"env: {name} made a {type(env).__name__}; expected a gymnasium.Env")
@@ -33,12 +33,12 @@ def _check_made(env: Any, name: str) -> Any:
 _NORMALISERS = {
     "NormalizeObservation": "obs",
     "NormalizeReward": "rewards",
-}  # and their cures: algo.normalise.*
+}  # wrapper -> the setting to use instead, algo.normalise.*
 
 
-def _warn_of_statistics(*envs: Any) -> None:
-    """Warns of wrappers, of single and vector environments, that learn their own scale."""
-    gymnasium = the_gymnasium()
+def _warn_about_statistics(*envs: Any) -> None:
+    """Warns about wrappers with running statistics, of single and vector environments."""
+    gymnasium = import_gymnasium()
     bases: set[str] = set()
     for env in envs:
         while isinstance(env, (gymnasium.Wrapper, gymnasium.vector.VectorWrapper)):
@@ -46,26 +46,26 @@ def _warn_of_statistics(*envs: Any) -> None:
             env = env.env
     for name in sorted(bases & set(_NORMALISERS)):
         warnings.warn(
-            f"{name} keeps statistics of its own in every environment, which models do not hold: evaluations see "
-            "other scales than training did, and cannot be repeated. Leave it out and give "
-            f"algo={{'normalise': {{'{_NORMALISERS[name]}': True}}}} instead (algo.normalise), which models hold",
+            f"{name} keeps its own statistics in every environment, and models do not save them: evaluation scales "
+            "differ from those in training, and cannot be repeated. Remove it and use "
+            f"algo={{'normalise': {{'{_NORMALISERS[name]}': True}}}} instead (algo.normalise), which models save",
             stacklevel=2,
         )
 
 
 def facts_of(make: Callable[[], Any], name: str, vector: Any = None) -> dict[str, Any]:
-    """What the engine must know, from an environment that is made to ask it, and closed again."""
-    env = own(_check_made(make(), name))
+    """What the engine needs to know. Makes an environment to find out, and closes it."""
+    env = claim(_check_made(make(), name))
     try:
-        _warn_of_statistics(env, vector, *getattr(getattr(vector, "unwrapped", None), "envs", [])[:1])
+        _warn_about_statistics(env, vector, *getattr(getattr(vector, "unwrapped", None), "envs", [])[:1])
         observations = Observations(env.observation_space)
         actions = action_facts(env.action_space)
-        told = seeded_reset(env, 0)
-        if not (isinstance(told, tuple) and len(told) == 2 and isinstance(told[1], dict)):
+        result = seeded_reset(env, 0)
+        if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], dict)):
             raise UsageError(
-                f"env: reset of {name} returned a {type(told).__name__}; expected (observation, info)"
+                f"env: reset of {name} returned a {type(result).__name__}; expected (observation, info)"
             )
-        info = told[1]
+        info = result[1]
         threshold = getattr(env.spec, "reward_threshold", None)
         notes = {
             "observation": observations.encoding,
@@ -77,7 +77,7 @@ def facts_of(make: Callable[[], Any], name: str, vector: Any = None) -> dict[str
             notes["action_start"] = int(getattr(env.action_space, "start", 0))
         again = make()
         if again.unwrapped is env.unwrapped:
-            own(again)  # says what is wrong
+            claim(again)  # raises
         again.close()
     finally:
         in_use.discard(env.unwrapped)
@@ -94,7 +94,7 @@ def facts_of(make: Callable[[], Any], name: str, vector: Any = None) -> dict[str
 
 
 def maker(env: EnvLike) -> tuple[str, Callable[[], Any]]:
-    gymnasium = the_gymnasium()
+    gymnasium = import_gymnasium()
     if isinstance(env, str) and (env in dict(_hotloop.envs()) or env.endswith((".cpp", ".so"))):
         from ._register import IDS
 
@@ -120,8 +120,8 @@ def maker(env: EnvLike) -> tuple[str, Callable[[], Any]]:
         return f"gymnasium:{env}", functools.partial(gymnasium.make, env)
     if isinstance(env, gymnasium.Env):
         raise UsageError(
-            f"env: a {type(env.unwrapped).__name__} that exists already; give a function that makes one, "
-            "since training needs several and evaluation others: env=lambda: MyEnv()"
+            f"env: an existing {type(env.unwrapped).__name__}; give a function that makes one, "
+            "because training and evaluation need several: env=lambda: MyEnv()"
         )
     if not callable(env):
         raise UsageError(
@@ -129,11 +129,11 @@ def maker(env: EnvLike) -> tuple[str, Callable[[], Any]]:
             "environment, a gymnasium.vector.VectorEnv"
         )
     label = getattr(env, "__qualname__", type(env).__name__).replace("<locals>.", "")
-    return _own_name("python:" + label.replace("<", "").replace(">", "")), env
+    return _unique_name("python:" + label.replace("<", "").replace(">", "")), env
 
 
-def _own_name(label: str) -> str:
-    """A name that no other function has, even one of the same name, in this process or another."""
+def _unique_name(label: str) -> str:
+    """A name that is unique in all processes, even among functions of the same name."""
     return f"{label}@{secrets.token_hex(4)}"
 
 
@@ -145,12 +145,12 @@ def _shape(facts: dict[str, Any]) -> tuple[Any, ...]:
 _registered: dict[str, dict[str, Any]] = {}  # facts by name
 
 
-def _check_alike(facts: dict[str, Any], name: str) -> None:
+def _check_same_shape(facts: dict[str, Any], name: str) -> None:
     before = _registered.get(name, facts)
     if _shape(before) != _shape(facts):
         raise UsageError(
-            f"env: not the one that {name} was: {facts['obs']} numbers observed and "
-            f"{facts['actions'] or len(facts['action_low'])} actions where there were {before['obs']} and "
+            f"env: does not match {name}: it has {facts['obs']} observed numbers and "
+            f"{facts['actions'] or len(facts['action_low'])} actions instead of {before['obs']} and "
             f"{before['actions'] or len(before['action_low'])}"
         )
 
@@ -158,7 +158,7 @@ def _check_alike(facts: dict[str, Any], name: str) -> None:
 def _register(
     name: str, instead_of: Optional[str], facts: dict[str, Any], driver: Callable[[int, bool], Any]
 ) -> None:
-    _check_alike(facts, instead_of or name)
+    _check_same_shape(facts, instead_of or name)
     _hotloop.register_env(name, facts, driver)
     _registered[name] = facts
 
@@ -172,18 +172,18 @@ def forget(name: str) -> None:
 def register(
     env: EnvLike, *, eval_env: Optional[EnvLike] = None, instead_of: Optional[str] = None
 ) -> tuple[str, Optional[int]]:
-    """Makes `env` known to the engine. Returns its name there, and its number of rows if that is fixed.
+    """Registers `env` with the engine. Returns its name there, and its number of rows if that is fixed.
 
-    instead_of: a known environment whose shapes it must have; it still gets its own name.
+    instead_of: a registered environment with the same shapes; `env` still gets its own name.
     """
-    gymnasium = the_gymnasium()
+    gymnasium = import_gymnasium()
     if isinstance(env, gymnasium.vector.VectorEnv):
         return _register_vector(env, eval_env, instead_of)
     if eval_env is not None:
-        raise UsageError("eval_env: is for a vector environment; others are made again for evaluation")
+        raise UsageError("eval_env: only for vector environments; others are made again for evaluation")
     name, make = maker(env)
     if instead_of is not None:
-        name = _own_name(instead_of.split("@")[0])
+        name = _unique_name(instead_of.split("@")[0])
     _register(name, instead_of, facts_of(make, name), lambda count, training: EnvDriver(make, count))
     return name, None
 
@@ -191,23 +191,24 @@ def register(
 def _register_vector(env: Any, eval_env: Optional[EnvLike], instead_of: Optional[str]) -> tuple[str, int]:
     label = env.spec.id if env.spec else type(env.unwrapped).__name__
     if hasattr(env.unwrapped, "engine_spec"):
-        raise UsageError(f"env: {label} is hotloop's own; name it, env={env.unwrapped.engine_spec['name']!r}")
+        name = env.unwrapped.engine_spec["name"]
+        raise UsageError(f"env: {label} is built into hotloop; give its name, env={name!r}")
     make = _single_maker(env, eval_env)
-    name = _own_name(instead_of.split("@")[0] if instead_of else f"python:{label}")
+    name = _unique_name(instead_of.split("@")[0] if instead_of else f"python:{label}")
     facts = facts_of(make, name, env)
-    shown = Observations(env.single_observation_space)
-    vector = {**facts, "obs": shown.size, "parts": shown.parts, **action_facts(env.single_action_space)}
+    rows = Observations(env.single_observation_space)
+    vector = {**facts, "obs": rows.size, "parts": rows.parts, **action_facts(env.single_action_space)}
     if _shape(vector) != _shape(facts):
-        raise UsageError("eval_env: its observations or actions are not those of env")
+        raise UsageError("eval_env: its observations or actions differ from those of env")
     if autoreset_mode(env) == "NEXT_STEP" and not takes_reset_mask(env):
         if env.spec is None or env is not env.unwrapped:
             raise UsageError(
-                f"env: {type(env.unwrapped).__name__} begins episodes in the step after their end "
+                f"env: {type(env.unwrapped).__name__} resets in the step after the end of an episode "
                 "(AutoresetMode.NEXT_STEP), which inserts an empty step. Make it with "
                 "autoreset_mode=AutoresetMode.SAME_STEP or DISABLED"
             )
         warnings.warn(
-            f"{label} begins episodes in the step after their end (AutoresetMode.NEXT_STEP), which inserts "
+            f"{label} resets in the step after the end of an episode (AutoresetMode.NEXT_STEP), which inserts "
             "an empty step: single environments of the same id are used instead",
             stacklevel=4,
         )
@@ -232,6 +233,6 @@ def _single_maker(env: Any, eval_env: Optional[EnvLike]) -> Callable[[], Any]:
             "env: a vector environment with wrappers, or one that Gymnasium did not make, cannot be made again "
             "for evaluation; give eval_env=, a function that makes a single environment, as well"
         )
-    of_vectors = ("num_envs", "vectorization_mode", "vector_kwargs", "wrappers")
-    kwargs = {key: value for key, value in env.spec.kwargs.items() if key not in of_vectors}
-    return functools.partial(the_gymnasium().make, env.spec.id, **kwargs)
+    vector_only = ("num_envs", "vectorization_mode", "vector_kwargs", "wrappers")
+    kwargs = {key: value for key, value in env.spec.kwargs.items() if key not in vector_only}
+    return functools.partial(import_gymnasium().make, env.spec.id, **kwargs)

@@ -1,8 +1,8 @@
 // A trained model that acts on arrays of observations, from any number of threads at once.
 //
-// A policy has its memory sized for a number of rows. So there is a pool of them, of powers of two up to
-// kMostRows: a call takes one that is free, or makes one, and puts it back; larger batches go through in
-// pieces. The interpreter lock is released meanwhile.
+// The memory of a policy is sized for a number of rows. So there is a pool of policies, for powers
+// of two up to kMaxRows rows: a call takes a free one or makes one, and puts it back. Larger
+// batches are split. The interpreter lock is released meanwhile.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -25,7 +25,7 @@
 namespace hotloop::python {
 namespace {
 
-constexpr std::size_t kMostRows = 256;
+constexpr std::size_t kMaxRows = 256;
 
 using Observations = nb::ndarray<const float, nb::device::cpu, nb::c_contig, nb::ndim<2>>;
 using Masks = nb::ndarray<const std::uint8_t, nb::device::cpu, nb::c_contig, nb::ndim<2>>;
@@ -33,7 +33,7 @@ using Masks = nb::ndarray<const std::uint8_t, nb::device::cpu, nb::c_contig, nb:
 template <class T>
 using Result = nb::ndarray<nb::numpy, T, nb::ndim<2>>;
 
-// Memory that becomes an array of Python's.
+// Memory that becomes a NumPy array.
 template <class T>
 struct Table {
   Table(std::size_t row_count, std::size_t row_width)
@@ -53,7 +53,7 @@ class PolicyPool {
  public:
   explicit PolicyPool(const SavedModel& saved) : saved_(saved) {}
 
-  // Calls body(policy) with one for so many rows that nobody else uses.
+  // Calls body(policy) with a policy for n rows that no other thread uses.
   template <class Body>
   void use(std::size_t rows, Body&& body) {
     std::unique_ptr<GreedyPolicy> policy = take(rows);
@@ -96,14 +96,14 @@ class Agent {
   int actions() const { return actions_; }
   int inputs() const { return saved_.model.structure.inputs; }
 
-  // Discrete actions [N, 1] or continuous ones [N, size]; drawn from the policy if there is a seed.
+  // Discrete actions [N, 1] or continuous ones [N, size]; sampled from the policy if seeded.
   nb::object act(const Observations& obs, const std::optional<Masks>& mask,
                  std::optional<std::uint64_t> seed) {
     return is_box() ? nb::cast(chosen<float>(obs, mask, seed))
                     : nb::cast(chosen<std::int64_t>(obs, mask, seed));
   }
 
-  // Q(s, a), in the environment's own unit; or log p(a | s); or means and log stds.
+  // Q(s, a), in the unit of the environment's rewards; or log p(a | s); or means and log stds.
   Result<float> preferences(const Observations& obs, const std::optional<Masks>& mask) {
     const float unit = has_values() ? 1 / saved_.model.reward_factor : 1;
     const auto width = static_cast<std::size_t>(saved_.head->preferences());
@@ -121,8 +121,8 @@ class Agent {
     return table.release();
   }
 
-  // Returns, lengths, whether it finished; and the means of what the environment measures, by name.
-  // stand_in: played instead of the environment that it was trained on, unless empty.
+  // Returns, lengths and whether it finished, per episode; and the means of the measures, by name.
+  // stand_in: played instead of the training environment, unless empty.
   std::tuple<std::vector<double>, std::vector<std::int64_t>, std::vector<bool>,
              std::vector<std::pair<std::string, double>>>
   evaluate(int episodes, std::optional<std::uint64_t> seed, bool sample,
@@ -183,16 +183,16 @@ class Agent {
     }
     const nb::gil_scoped_release unlocked;
     ThreadTeam team(1);
-    for (std::size_t first = 0; first < count; first += kMostRows) {
-      const std::size_t rows = std::min(count - first, kMostRows);
+    for (std::size_t first = 0; first < count; first += kMaxRows) {
+      const std::size_t rows = std::min(count - first, kMaxRows);
       const std::size_t capacity = std::bit_ceil(rows);
-      // What fills up the last rows is looked at by nobody.
+      // The rows from `rows` to `capacity` are padding.
       std::vector<float> input(capacity * width);
       std::copy_n(obs.data() + first * width, rows * width, input.begin());
       std::vector<std::uint8_t> allowed(mask ? capacity * choices : 0, 1);
       if (mask) std::copy_n(mask->data() + first * choices, rows * choices, allowed.begin());
       Actions actions(action_kind(), static_cast<int>(capacity));
-      const Draws draws{seed.value_or(0), first / kMostRows};
+      const Draws draws{seed.value_or(0), first / kMaxRows};
       pool_.use(capacity, [&](GreedyPolicy& policy) {
         policy.choose(saved_.model.parameters, saved_.is_scaled() ? &scale_ : nullptr, input,
                       allowed, team, actions, seed ? &draws : nullptr);

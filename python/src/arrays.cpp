@@ -3,9 +3,9 @@
 namespace hotloop::python {
 namespace {
 
-// Whether all are in [0, limit); without a branch, so that it costs next to nothing.
+// Returns whether all are in [0, limit). Without a branch, so that it costs next to nothing.
 template <class T>
-bool copy_numbers(std::span<const T> from, int limit, std::span<std::int32_t> to) {
+bool copy_actions(std::span<const T> from, int limit, std::span<std::int32_t> to) {
   bool sound = true;
   for (std::size_t row = 0; row < from.size(); ++row) {
     const bool in_range = static_cast<std::uint64_t>(from[row]) < static_cast<std::uint64_t>(limit);
@@ -16,7 +16,7 @@ bool copy_numbers(std::span<const T> from, int limit, std::span<std::int32_t> to
 }
 
 template <class T>
-[[noreturn]] void report_number(std::span<const T> from, int limit) {
+[[noreturn]] void report_bad_action(std::span<const T> from, int limit) {
   for (std::size_t row = 0; row < from.size(); ++row) {
     if (static_cast<std::uint64_t>(from[row]) < static_cast<std::uint64_t>(limit)) continue;
     throw UsageError(
@@ -49,12 +49,12 @@ void read_discrete(const AnyArray& array, int actions, std::span<const std::uint
     throw UsageError(
         fmt::format("actions have shape {}; allowed: ({},)", shape_text(array), to.size()));
   }
-  const bool is_whole =
+  const bool is_integer =
       with_values<std::int64_t, std::int32_t, std::uint8_t, std::int8_t, std::int16_t,
                   std::uint16_t, std::uint32_t, std::uint64_t>(array, [&](auto values) {
-        if (!copy_numbers(values, actions, to)) report_number(values, actions);
+        if (!copy_actions(values, actions, to)) report_bad_action(values, actions);
       });
-  if (!is_whole) {
+  if (!is_integer) {
     throw UsageError(
         fmt::format("actions are of type {}; allowed: any integer type", type_text(array)));
   }

@@ -1,4 +1,4 @@
-// NumPy arrays as the engine takes them. Messages name the array, what was found and what is allowed.
+// Converts NumPy arrays for the engine. Messages name the array, what was found and is allowed.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 
 namespace hotloop::python {
 
-// Any array in C order and main memory; its type is looked at later. The Python side sees to the order.
+// Any array in C order (ensured by the Python side) and main memory; its type is checked later.
 using AnyArray = nb::ndarray<nb::ro, nb::device::cpu, nb::c_contig>;
 
 inline std::string shape_text(const AnyArray& array) {
@@ -41,7 +41,7 @@ std::span<const T> values_of(const AnyArray& array) {
   return {static_cast<const T*>(array.data()), array.size()};
 }
 
-// Calls body with the values as a span of their own type; false if it is none of the listed ones.
+// Calls body with the values as a span of their own type; false if their type is not listed.
 template <class... Types, class Body>
 bool with_values(const AnyArray& array, Body&& body) {
   const auto attempt = [&]<class T>(T) {
@@ -52,13 +52,13 @@ bool with_values(const AnyArray& array, Body&& body) {
   return (attempt(Types{}) || ...);
 }
 
-// Numbered actions [N] of any whole type, into `to`. Throws UsageError naming the first row that is
-// out of range or, where there is a mask [N, actions], forbidden.
+// Copies discrete actions [N] of any integer type into `to`. Throws UsageError naming the first row
+// that is out of range or forbidden by the mask, which is [N, actions] or empty.
 void read_discrete(const AnyArray& array, int actions, std::span<const std::uint8_t> mask,
                    std::span<std::int32_t> to);
 
-// Boxes [N, size] of float32 or float64, into `to`. Throws UsageError naming the first row that is not
-// finite.
+// Copies continuous actions [N, size] of float32 or float64 into `to`. Throws UsageError naming the
+// first row that is not finite.
 void read_continuous(const AnyArray& array, int size, std::span<float> to);
 
 }  // namespace hotloop::python

@@ -1,4 +1,4 @@
-// What there is: environments with their fact sheets, ready-made specs, algorithms; and the keys of specs.
+// Lists of environments, ready-made specs and algorithms, and the keys of specs.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -38,8 +38,8 @@ std::vector<std::string> list_algorithms() {
   return {names.begin(), names.end()};
 }
 
-// Those of all algorithms, with what a mapping means as their value: branches, whose names are the
-// user's; a schedule, whose keys are the spec's; or nothing.
+// The keys of all algorithms, with the meaning of a mapping as their value: branches, whose names
+// the user chooses; a schedule, whose keys the spec defines; or nothing.
 Named list_keys() {
   std::map<std::string, std::string> all;
   for (const Algorithm* algorithm : algorithms()) {
@@ -70,7 +70,7 @@ void bind_lists(nb::module_& m) {
   m.def("specs", &list_specs, "Ready-made specs: name and description.");
   m.def("algorithms", &list_algorithms, "Names of the algorithms.");
   m.def("has_key", &has_key, "Whether the algorithm of this name has that key.");
-  m.def("keys", &list_keys, "Keys of a spec, and what a mapping is as their value.");
+  m.def("keys", &list_keys, "Keys of a spec, and the meaning of a mapping as their value.");
 }
 
 }  // namespace hotloop::python

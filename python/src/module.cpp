@@ -1,5 +1,5 @@
-// The extension module hotloop._hotloop: the engine as the Python files of the package use it. What
-// users see is python/hotloop; nothing here is promised to stay.
+// The extension module hotloop._hotloop: the engine, for the Python files of the package. It is
+// private; the public interface is python/hotloop.
 #include <nanobind/stl/string.h>
 
 #include <hotloop/env.hpp>
@@ -18,7 +18,7 @@ NB_MODULE(_hotloop, m) {
   hotloop::python::bind_agent(m);
   hotloop::python::bind_envs(m);
   hotloop::python::bind_lists(m);
-  hotloop::python::bind_spec(m);  // before those that take one
+  hotloop::python::bind_spec(m);  // before the functions that take a spec
   hotloop::python::bind_doctor(m);
   hotloop::python::bind_train(m);
   hotloop::python::bind_worlds(m);

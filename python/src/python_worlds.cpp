@@ -1,13 +1,13 @@
 // Python environments inside the engine.
 //
-// A driver (hotloop/_drivers.py) steps all rows in one Python call. It reads actions from and writes
-// results into NumPy arrays that view the engine's own memory, so nothing is copied on the way.
+// A driver (hotloop/_drivers.py) steps all rows in one Python call. It reads actions from and
+// writes results into NumPy arrays that view the engine's own memory, so nothing is copied.
 //
-// Row r's episode k begins from a seed that is a function of (seed, purpose, r, k) alone. What an
-// environment does is then determined by that seed and the actions since, and these are saved: a resumed
-// run begins each episode again and repeats its actions. If that does not lead to the same observation
-// and rewards, the environment has state of its own; then new episodes begin, a warning says so, and the
-// interrupted ones count as truncated.
+// The seed of row r's episode k is a function of (seed, purpose, r, k) alone. That seed and the
+// actions since determine what an environment does. Checkpoints save both, and a resumed run
+// replays each episode. If the replay does not give the same observations and rewards, the
+// environment has other state. Then new episodes start with a warning, and the interrupted ones
+// count as truncated.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
@@ -27,14 +27,14 @@
 namespace hotloop::python {
 namespace {
 
-// The facts that Python gives about an environment; lives as long as the process.
+// The facts about a Python environment; lives as long as the process.
 struct PythonEnv {
   std::string name;               // in the registry
-  std::deque<std::string> words;  // that the spec refers to
+  std::deque<std::string> names;  // owns the strings that `spec` refers to
   std::string notes;              // for model files: how observations become rows
   EnvSpec spec;
   bool has_mask = false;
-  nb::object make_driver;  // (count, whether for training) -> driver
+  nb::object make_driver;  // (count, is for training) -> driver
 };
 
 // A NumPy array that views the engine's memory; an empty span becomes None.
@@ -118,7 +118,7 @@ class PythonWorlds final : public VectorWorlds {
     }
   }
 
-  // [episode, length] of each row, the observations, the actions of the episodes so far, their returns.
+  // Episode and length of each row, observations, masks, actions of the episodes so far, returns.
   std::vector<std::byte> save_all() const override {
     std::vector<std::byte> state;
     append(state, std::span<const std::int64_t>(episodes_));
@@ -157,11 +157,10 @@ class PythonWorlds final : public VectorWorlds {
     if (has_returns) read(from, std::span<double>(returns_));
     if (!repeat(has_returns) || !std::equal(obs.begin(), obs.end(), to.obs.begin())) {
       nb::module_::import_("warnings")
-          .attr("warn")(
-              (env_.name +
-               " did not repeat itself: new episodes begin, so this run does not continue "
-               "to the bit")
-                  .c_str());
+          .attr("warn")((env_.name +
+                         " could not replay its episodes: new episodes start, so this run does not "
+                         "continue bit for bit")
+                            .c_str());
       std::copy(obs.begin(), obs.end(), to.obs.begin());
       std::copy(mask.begin(), mask.end(), to.mask.begin());
       cut_ = true;
@@ -170,7 +169,7 @@ class PythonWorlds final : public VectorWorlds {
   }
 
  private:
-  // With the lock held.
+  // Needs the interpreter lock.
   void prepare(std::uint64_t seed, Purpose purpose, const VectorResults& to) {
     seed_ = seed;
     purpose_ = purpose;
@@ -197,7 +196,7 @@ class PythonWorlds final : public VectorWorlds {
     step_ = driver_.attr("step");
   }
 
-  // The interrupted episodes end where they were; every row begins another.
+  // Truncates the interrupted episodes, and starts a new one in every row.
   void cut(const VectorResults& to) {
     std::copy(to.obs.begin(), to.obs.end(), to.final_obs.begin());
     std::copy(to.mask.begin(), to.mask.end(), to.final_mask.begin());
@@ -217,8 +216,8 @@ class PythonWorlds final : public VectorWorlds {
     cut_ = false;
   }
 
-  // Whether every row could take its actions again, without an end in between and for the same rewards.
-  // With the lock held.
+  // Replays the actions of every row. Returns whether no episode ended and the rewards were the
+  // same. Needs the interpreter lock.
   bool repeat(bool has_returns) {
     driver_.attr("begin")();
     for (int row = 0; row < count_; ++row) {
@@ -243,7 +242,7 @@ class PythonWorlds final : public VectorWorlds {
     return Rng(seed_, purpose_, static_cast<std::uint32_t>(row),
                static_cast<std::uint64_t>(episode))
                .bits() >>
-           1;  // some environments take no more than 31 bits
+           1;  // some environments accept only 31 bits
   }
   void plan_next(int row) { seeds_[row] = seed_of(row, episodes_[row] + 1); }
 
@@ -275,13 +274,13 @@ class PythonWorlds final : public VectorWorlds {
   int count_;
   std::uint64_t seed_ = 0;
   Purpose purpose_ = Purpose::world;
-  bool cut_ = false;                            // the next step begins new episodes
+  bool cut_ = false;                            // the next step starts new episodes
   VectorResults shown_;                         // what the driver's arrays view
   std::vector<std::int64_t> episodes_, seeds_;  // [N] number of the episode; seed of the next
   std::vector<std::int64_t> lengths_;           // [N] steps of the episode so far
-  std::vector<double> returns_;                 // [N] and their rewards
-  std::vector<std::int32_t> discrete_;          // [N] actions of this step,
-  std::vector<float> continuous_;               // [N, K] of either kind
+  std::vector<double> returns_;                 // [N] sum of their rewards
+  std::vector<std::int32_t> discrete_;          // [N] actions of this step, or empty
+  std::vector<float> continuous_;               // [N, K] actions of this step, or empty
   std::vector<std::vector<std::int32_t>> taken_discrete_;  // [N][length] of the episode so far
   std::vector<std::vector<float>> taken_continuous_;       // [N][length, K]
   nb::object driver_, step_;
@@ -289,12 +288,12 @@ class PythonWorlds final : public VectorWorlds {
 
 PythonEnv* env_from(const std::string& name, const nb::dict& facts, nb::object make_driver) {
   auto* env = new PythonEnv{.name = name,
-                            .words = {},
+                            .names = {},
                             .notes = nb::cast<std::string>(facts["notes"]),
                             .spec = {},
                             .make_driver = make_driver};
   EnvSpec& spec = env->spec;
-  spec.name = env->words.emplace_back(nb::cast<std::string>(facts["label"]));
+  spec.name = env->names.emplace_back(nb::cast<std::string>(facts["label"]));
   spec.obs = nb::cast<int>(facts["obs"]);
   spec.actions = nb::cast<int>(facts["actions"]);
   spec.solved_return = nb::cast<double>(facts["solved_return"]);
@@ -307,13 +306,13 @@ PythonEnv* env_from(const std::string& name, const nb::dict& facts, nb::object m
   std::size_t n = 0;
   using Part = std::pair<std::string, std::array<int, 3>>;
   for (const Part& part : nb::cast<std::vector<Part>>(facts["parts"])) {
-    spec.parts.at(n++) = {env->words.emplace_back(part.first), part.second};
+    spec.parts.at(n++) = {env->names.emplace_back(part.first), part.second};
   }
   return env;
 }
 
-// Never freed: the registry refers to them to the end, when Python is gone already. Their Python
-// objects are released before.
+// Never freed: the registry refers to them until the process ends, after Python is gone. Their
+// Python objects are released earlier.
 std::vector<PythonEnv*>& envs() {
   static std::vector<PythonEnv*> all;
   return all;
@@ -333,7 +332,7 @@ void bind_worlds(nb::module_& m) {
         env_registry().put(name, {.spec = &env->spec, .other_maker = make});
       },
       nb::arg("name"), nb::arg("facts"), nb::arg("make_driver"),
-      "Makes a Python environment known to the engine.");
+      "Registers a Python environment with the engine.");
   m.def(
       "forget_env",
       [](const std::string& name) {

@@ -23,10 +23,10 @@ TrainSpec read_spec(const SpecRequest& request) {
     return load_world_spec(*request.env, algorithm, request.overrides);
   }
   if (algorithm != nullptr) {
-    throw UsageError(fmt::format(
-        "spec: {} is an algorithm; say on what: env= one of hotloop.envs(), the file of a world, a "
-        "Gymnasium id, a function that makes an environment",
-        request.spec));
+    throw UsageError(
+        fmt::format("spec: {} is an algorithm and needs an environment: env= one of "
+                    "hotloop.envs(), a .cpp file, a Gymnasium id, or a function that makes one",
+                    request.spec));
   }
   std::vector<std::string> overrides;
   if (request.env) overrides.push_back("env.name=" + nlohmann::json(*request.env).dump());
@@ -44,7 +44,7 @@ TrainSpec feasible_spec(const SpecRequest& request) {
 
 void bind_spec(nb::module_& m) {
   using namespace nb::literals;
-  nb::class_<SpecRequest>(m, "SpecRequest", "A spec as it is asked for.")
+  nb::class_<SpecRequest>(m, "SpecRequest", "A request for a spec.")
       .def(
           "__init__",
           [](SpecRequest* self, std::string spec, std::optional<std::string> text,

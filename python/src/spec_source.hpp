@@ -1,4 +1,4 @@
-// A spec as Python asks for it.
+// Specs requested by Python.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 namespace hotloop::python {
 
 struct SpecRequest {
-  std::string spec;  // a ready-made one, a path, an algorithm; or what to call a text
+  std::string spec;  // a ready-made spec, a path or an algorithm; or the name of `text`
   std::optional<std::string> text;  // of a spec
   std::optional<std::string> env;   // instead of the spec's own
   std::vector<std::string> overrides;
@@ -19,8 +19,8 @@ struct SpecRequest {
 // An algorithm's name means its general settings, which need an environment. Throws UsageError.
 TrainSpec read_spec(const SpecRequest& request);
 
-// The same with the interpreter lock released, since a world of a file may have to be compiled; throws if
-// it cannot be run, too.
+// The same with the interpreter lock released, because a file may have to be compiled. Also throws
+// if the spec cannot be run.
 TrainSpec feasible_spec(const SpecRequest& request);
 
 }  // namespace hotloop::python

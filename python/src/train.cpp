@@ -1,7 +1,7 @@
-// Training and resuming, with the interpreter lock released: it is taken only for the hooks.
+// Training and resuming, with the interpreter lock released; only the hooks take it.
 //
-// An exception that a hook raises must not unwind the session, which would lose what was learnt since
-// the last checkpoint: it is kept, the run saves and stops, and only then it is raised.
+// An exception in a hook must not unwind the session, which would lose the training since the last
+// checkpoint. It is stored, the run saves and stops, and then it is raised.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -22,7 +22,7 @@ namespace {
 
 using Overrides = std::vector<std::string>;
 
-// How far a run is, as a dict for the progress line.
+// The state of a run, as a dict for the progress line.
 nb::dict progress_of(const Trainer& trainer, const RunRecord& record) {
   const Counters& counters = trainer.counters();
   const RunOptions& run = trainer.spec().run;
@@ -64,16 +64,16 @@ class PythonHooks {
       hooks.warning = [this](const std::string& text) { call([&] { warning_(text); }); };
     }
     hooks.row = [this](std::string_view line) {
-      bool go_on = true;
+      bool proceed = true;
       if (!row_.is_none()) {
-        call([&] { go_on = nb::cast<bool>(row_(nb::str(line.data(), line.size()))); });
+        call([&] { proceed = nb::cast<bool>(row_(nb::str(line.data(), line.size()))); });
       }
-      return go_on && !raised_;
+      return proceed && !raised_;
     };
     return hooks;
   }
 
-  // With the lock held, after the session has ended.
+  // Called after the session, with the interpreter lock held.
   void raise() {
     if (raised_) throw std::move(*raised_);
   }
@@ -94,8 +94,8 @@ class PythonHooks {
   std::optional<nb::python_error> raised_;
 };
 
-// The result as JSON, and whether a signal ended the run. Signals are listened to only on behalf of
-// the main thread: they are its business.
+// The result as JSON, and whether a signal ended the run. Only runs on Python's main thread listen
+// to signals.
 template <class Run>
 std::tuple<std::string, bool> run_session(PythonHooks& python, bool listen, Run&& run) {
   std::string result;
@@ -114,7 +114,7 @@ std::tuple<std::string, bool> run_session(PythonHooks& python, bool listen, Run&
 std::tuple<std::string, bool> train_run(const SpecRequest& request, const std::string& out,
                                         nb::object progress, nb::object warning, nb::object row,
                                         bool listen) {
-  const TrainSpec loaded = feasible_spec(request);  // or a run that cannot be would leave a folder
+  const TrainSpec loaded = feasible_spec(request);  // before the run folder is made
   const std::string folder = make_run_folder(out, loaded.name);
   PythonHooks python(std::move(progress), std::move(warning), std::move(row));
   return run_session(python, listen,
@@ -146,8 +146,8 @@ void bind_train(nb::module_& m) {
         "stopped it.");
   m.def("resume", &resume_folder, "folder"_a, "overrides"_a, "checkpoint"_a.none(), "stand_in"_a,
         "progress"_a.none(), "warning"_a.none(), "row"_a.none(), "listen"_a,
-        "Goes on with the run in `folder`, on `stand_in` unless it is empty; returns what `train` "
-        "does.");
+        "Continues the run in `folder`, on `stand_in` unless it is empty; returns the same as "
+        "`train`.");
 }
 
 }  // namespace hotloop::python

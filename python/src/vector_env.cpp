@@ -1,8 +1,8 @@
-// The engine's environments for Python: a batch with auto-reset, and a single environment
-// without auto-reset. Results are written directly into arrays of the caller.
+// The engine's environments for Python: a batch with auto-reset, and a single environment without
+// auto-reset. Results are written directly into the caller's arrays.
 //
-// The interpreter lock stays held: a step of a small batch takes less time than releasing it and
-// taking it again; larger batches release it.
+// Small batches keep the interpreter lock: a step takes less time than releasing and taking it.
+// Larger batches release it.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -38,7 +38,7 @@ std::unique_ptr<Worlds> worlds_for_python(const std::string& name, const EnvOpti
   EnvOptions sorted = options;
   std::sort(sorted.begin(), sorted.end());
   const nb::gil_scoped_release unlocked;                 // a file may have to be compiled
-  if (is_world_file(name)) env_registry().forget(name);  // it may have been changed since
+  if (is_world_file(name)) env_registry().forget(name);  // the file may have changed
   return make_worlds({name, std::move(sorted)}, count);
 }
 
@@ -92,7 +92,7 @@ nb::dict spec_dict(const Worlds& worlds) {
   return d;
 }
 
-// N worlds. The arrays for results are touched only during the call that hands them in.
+// N environments. Result arrays are only accessed during the call that passes them.
 class Batch {
  public:
   Batch(const std::string& name, const EnvOptions& options, int count, int threads)
@@ -131,8 +131,8 @@ class Batch {
     if (!env_.has_mask()) return nb::none();
     return nb::cast(array_of<std::int8_t>(as_signed(env_.mask()), {rows(), actions()}));
   }
-  // Of the episodes that ended in the latest step, in row order: rows [K], final observations [K, D],
-  // returns [K], lengths [K], measures [K, M], final masks [K, A] or None.
+  // The K episodes that ended in the latest step, in row order: rows [K], final observations [K,
+  // D], returns [K], lengths [K], measures [K, M], final masks [K, A] or None.
   nb::tuple ended() const {
     const std::size_t count = env_.finished().size();
     const auto width = static_cast<std::size_t>(env_.spec().obs);
@@ -196,8 +196,8 @@ class Batch {
   Actions actions_;
 };
 
-// One world, driven directly: after its end it stays as it is until it is reset. Its streams are those
-// of row 0 of a batch, so the first episode of a seed is the same in both.
+// One environment without auto-reset. It uses the random streams of row 0 of a batch, so the first
+// episode of a seed is the same in both.
 class Single {
  public:
   Single(const std::string& name, const EnvOptions& options)
@@ -249,7 +249,7 @@ class Single {
     return values;
   }
 
-  // The world's own bytes, then its step and its seed, which decide what it will draw.
+  // The world's own bytes, then its step and seed, which determine its random numbers.
   nb::bytes state() const {
     std::vector<std::byte> bytes(worlds_->row_bytes() + sizeof(steps_) + sizeof(seed_));
     worlds_->save_row(0, bytes.data());
@@ -258,14 +258,14 @@ class Single {
     std::memcpy(at + sizeof(steps_), &seed_, sizeof(seed_));
     return nb::bytes(bytes.data(), bytes.size());
   }
-  // All of that, or the world's own bytes alone, which leaves step and seed as they are.
+  // Takes all of that, or only the world's own bytes, which leaves step and seed unchanged.
   void set_state(const nb::bytes& from, Column obs) {
     const std::size_t own = worlds_->row_bytes();
     const std::size_t all = own + sizeof(steps_) + sizeof(seed_);
     if (from.size() != own && from.size() != all) {
       throw UsageError(
-          fmt::format("the state has {} bytes; allowed: {}, as get_state() returns "
-                      "them, or {}, those of the environment alone",
+          fmt::format("the state has {} bytes; allowed: {}, as returned by get_state(), or {}, "
+                      "the environment without step and seed",
                       from.size(), all, own));
     }
     const auto* bytes = static_cast<const std::byte*>(from.data());

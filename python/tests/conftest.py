@@ -1,4 +1,4 @@
-"""What the tests share: a small trained run of each kind of agent."""
+"""Shared fixtures: a small trained run of each kind of agent."""
 
 import hotloop
 import numpy as np
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def value_run(tmp_path_factory):
-    """CartPole by dqn, long enough to know something."""
+    """CartPole by dqn, long enough to learn something."""
     out = tmp_path_factory.mktemp("runs")
     evaluation = {"every": 2000, "stop_when_solved": False}
     return hotloop.train("cartpole_dqn", steps=6000, seed=1, progress=False, out=out, evaluation=evaluation)

@@ -1,4 +1,4 @@
-"""Trained agents: acting, their opinions, evaluation, threads."""
+"""Trained agents: actions, values and distributions, evaluation, threads."""
 
 import json
 import struct
@@ -12,7 +12,7 @@ import pytest
 
 
 def layers_of(agent):
-    """The weights of a model file, read by its format: safetensors is a JSON header, then numbers."""
+    """The weights of a model file, read directly: safetensors is a JSON header, then numbers."""
     data = Path(agent.path).read_bytes()
     (size,) = struct.unpack("<Q", data[:8])
     header = json.loads(data[8 : 8 + size])
@@ -95,7 +95,7 @@ def test_masks(value_run, policy_run, rng):
         value_run.agent.act(obs, mask=mask)
 
 
-def test_agents_of_masked_worlds_ask_for_the_mask(tmp_path):
+def test_agents_trained_with_masks_require_one(tmp_path):
     settings = {
         "steps": 2_048,
         "progress": False,
@@ -106,28 +106,28 @@ def test_agents_of_masked_worlds_ask_for_the_mask(tmp_path):
     run = hotloop.train("ppo", env="sfc", **settings)
     obs = np.zeros(run.agent.inputs)
     for ask in (run.agent.act, run.agent.distribution):
-        with pytest.raises(hotloop.UsageError, match="mask: sfc says which actions are allowed"):
+        with pytest.raises(hotloop.UsageError, match="mask: sfc has action masks, .* trained with them"):
             ask(obs)
     only = np.zeros(run.agent.actions)
     only[1] = 1
     assert run.agent.act(obs, mask=only) == 1
-    assert run.evaluate(2).returns.size == 2  # the engine sees to the masks itself
+    assert run.evaluate(2).returns.size == 2  # the engine applies the masks itself
 
 
-def test_draws_follow_the_distribution(policy_run):
+def test_samples_follow_the_distribution(policy_run):
     agent = policy_run.agent
     obs = np.tile(np.array([0.1, 0.2, 0.05, -0.1]), (20_000, 1))
     p = agent.distribution(obs[0]).probabilities
     assert p.sum() == pytest.approx(1, abs=1e-5)
     drawn = agent.act(obs, deterministic=False, seed=3)
-    # Five standard errors of a share of 20,000 draws.
+    # Five standard errors of a share of 20,000 samples.
     assert drawn.mean() == pytest.approx(p[1], abs=5 * (0.25 / 20_000) ** 0.5)
     assert np.array_equal(drawn, agent.act(obs, deterministic=False, seed=3))
     assert not np.array_equal(drawn, agent.act(obs, deterministic=False, seed=4))
     assert not np.array_equal(agent.act(obs, deterministic=False), agent.act(obs, deterministic=False))
 
 
-def test_draws_of_a_box(box_run):
+def test_samples_of_continuous_actions(box_run):
     agent = box_run.agent
     obs = np.tile(np.array([1, 0, 0.5], np.float32), (5000, 1))
     drawn = agent.act(obs, deterministic=False, seed=1)
@@ -145,12 +145,12 @@ def test_draws_of_a_box(box_run):
         (["a", "b", "c", "d"], "type <U1; allowed: numbers"),
     ],
 )
-def test_odd_observations_are_told(value_run, obs, words):
+def test_bad_observations_are_reported(value_run, obs, words):
     with pytest.raises(hotloop.UsageError, match=words):
         value_run.agent.act(obs)
 
 
-def test_each_kind_of_agent_says_what_it_has_not(value_run, policy_run, box_run):
+def test_each_kind_of_agent_says_what_it_lacks(value_run, policy_run, box_run):
     with pytest.raises(hotloop.UsageError, match="values, not a policy"):
         value_run.agent.act(np.zeros(4), deterministic=False)
     with pytest.raises(hotloop.UsageError, match=r"see q_values\(\)"):
@@ -184,7 +184,7 @@ def test_threads_share_an_agent(value_run, rng):
 def test_evaluate(value_run):
     result = value_run.evaluate(50)
     assert result.returns.shape == result.lengths.shape == (50,)
-    assert np.array_equal(result.returns, result.lengths)  # CartPole pays 1 a step
+    assert np.array_equal(result.returns, result.lengths)  # CartPole's reward is 1 per step
     assert result.mean == result.returns.mean() and result.std == result.returns.std()
     low, high = result.interval
     assert low <= result.mean <= high
@@ -198,7 +198,7 @@ def test_evaluate(value_run):
 
 
 def test_the_best_model_is_as_good_as_its_evaluation(value_run):
-    """What stands with the model is found again, exactly."""
+    """Evaluating the model gives exactly the return saved with it."""
     best = value_run.result["best_return_mean"]
     assert value_run.agent.evaluate(100).mean == pytest.approx(best, rel=1e-12)
 

@@ -13,7 +13,7 @@ from gymnasium.vector import SyncVectorEnv  # noqa: E402
 
 
 class Sound(gymnasium.Env):
-    """Seven steps; shows where it is and how many are left."""
+    """Seven steps; observes the position and the steps left."""
 
     observation_space = spaces.Box(np.array([-20, 0], np.float32), np.array([20, 7], np.float32))
     action_space = spaces.Discrete(2)
@@ -58,7 +58,7 @@ def test_a_report_is_read_and_printed():
     assert report["gymnasium"] == [] and report["episodes"] == 10
 
 
-def test_gymnasiums_own_checker_is_heard():
+def test_messages_of_gymnasiums_own_checker_are_reported():
     report = hotloop.check(change(observation_space=spaces.Box(-np.inf, np.inf, (2,))))
     assert any("infinity" in text for text in report["gymnasium"]), report
     assert report["problems"] == []
@@ -82,13 +82,13 @@ BYTES = change(
         (BYTES, "observation: float64, such as 0.5, in a Box of uint8"),
         (
             stepping(lambda self, obs, reward, *rest: (obs, np.inf, *rest)),
-            "reward: inf at step 1, which is no finite",
+            "reward: inf at step 1, which is not finite",
         ),
         (
             stepping(lambda self, obs, reward, *rest: (obs, None, *rest)),
             "the reward None; .* asks for one number",
         ),
-        (stepping(lambda self, *told: told[:4]), "step returned 4 values; .* asks for five"),
+        (stepping(lambda self, *result: result[:4]), "step returned 4 values; .* asks for five"),
         (change(reset=lambda self: Sound.reset(self)), "reset of Changed takes no seed"),
         (
             stepping(lambda self, obs, reward, *ends: (obs, reward, False, False, {})),
@@ -96,10 +96,10 @@ BYTES = change(
         ),
         (
             stepping(lambda self, obs, reward, *rest: (obs, np.random.random(), *rest)),
-            "the same seed and actions gave another reward after 1 steps, in the same environment",
+            "the same seed and actions gave a different reward after 1 steps, in the same environment",
         ),
-        (change(action_space=spaces.Box(0, 1, (80,))), "a box of 80 numbers; allowed: up to 64"),
-        (stepping(lambda self, *told: 1 // 0), "at step 0: ZeroDivisionError"),
+        (change(action_space=spaces.Box(0, 1, (80,))), "a Box of 80 numbers; allowed: up to 64"),
+        (stepping(lambda self, *result: 1 // 0), "at step 0: ZeroDivisionError"),
     ],
 )
 @pytest.mark.filterwarnings("error")  # they are in the report, and nowhere else
@@ -129,7 +129,7 @@ def test_masks_are_obeyed():
 
 
 def test_what_cannot_be_checked():
-    with pytest.raises(hotloop.UsageError, match="a vector environment; check what it is made of"):
+    with pytest.raises(hotloop.UsageError, match="a vector environment; check one of the single env"):
         hotloop.check(SyncVectorEnv([Sound]))
     with pytest.raises(
         hotloop.UsageError, match="cartpole is one of hotloop's environments.*'hotloop/CartPole-v1'"

@@ -1,4 +1,4 @@
-"""What docs/formats.md says of models, in NumPy, against the engine."""
+"""The NumPy forward pass in docs/formats.md, against the engine."""
 
 import pathlib
 import re

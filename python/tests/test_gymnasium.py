@@ -41,7 +41,7 @@ def test_gymnasium_imports_hotloop_by_itself():
 
 @pytest.mark.parametrize("id", IDS)
 def test_a_row_is_a_single_environment(id):
-    """Row 0 of a batch and the single environment draw from the same streams: equal to the bit."""
+    """Row 0 of a batch and the single environment use the same random streams: equal to the bit."""
     env, batch = gymnasium.make(id), gymnasium.make_vec(id, num_envs=3)
     env.action_space.seed(3)
     obs, _ = env.reset(seed=5)
@@ -59,7 +59,7 @@ def test_a_row_is_a_single_environment(id):
 
 
 def layout(infos):
-    """Keys, and the types of what is under them, without what only we tell."""
+    """Keys and the types of their values, without the keys that only hotloop has."""
     return {
         key: value.dtype if isinstance(value, np.ndarray) else type(value)
         for key, value in infos.items()
@@ -118,7 +118,7 @@ def test_steps_of_a_single_environment():
         env.step(1)
 
 
-def test_measures_are_told_at_the_end():
+def test_measures_are_reported_at_the_end():
     env = gymnasium.make("hotloop/Snake-v0", grid=6)
     env.reset(seed=1)
     for _ in range(100):
@@ -171,7 +171,7 @@ def test_masks_are_in_infos_and_respected():
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64, np.uint64])
-def test_any_whole_type_is_an_action(dtype):
+def test_any_integer_type_is_an_action(dtype):
     env = hotloop.make("cartpole", 3)
     env.reset(seed=1)
     obs, *_ = env.step(np.array([0, 1, 0], dtype))
@@ -202,7 +202,7 @@ def test_actions_in_any_order_of_memory():
         ("left", "actions"),
     ],
 )
-def test_bad_numbers_are_told(actions, words):
+def test_bad_discrete_actions_are_reported(actions, words):
     env = hotloop.make("cartpole", 3)
     env.reset(seed=1)
     with pytest.raises((hotloop.UsageError, TypeError), match=words):
@@ -218,7 +218,7 @@ def test_bad_numbers_are_told(actions, words):
         (np.array([[0], [1]]), "type int64; allowed: float32, float64"),
     ],
 )
-def test_bad_boxes_are_told(actions, words):
+def test_bad_continuous_actions_are_reported(actions, words):
     env = hotloop.make("pendulum", 2)
     env.reset(seed=1)
     with pytest.raises(hotloop.UsageError, match=words):
@@ -236,12 +236,12 @@ def test_step_before_reset_and_odd_seeds():
     assert not np.array_equal(first[0], first[1])
 
 
-def test_what_is_held_is_never_overwritten():
+def test_arrays_in_use_are_never_overwritten():
     env = hotloop.make("cartpole", 16)
     held, copies = [], []
     obs, _ = env.reset(seed=1)
     for step in range(100):
-        held.append(obs[3] if step % 3 == 0 else obs)  # a view holds as well
+        held.append(obs[3] if step % 3 == 0 else obs)  # a view is a reference, too
         copies.append(held[-1].copy())
         obs, rewards, terminated, truncated, _ = env.step(np.full(16, step % 2))
         held += [rewards, truncated[::2]]
@@ -250,7 +250,7 @@ def test_what_is_held_is_never_overwritten():
         assert np.array_equal(array, copy)
 
 
-def test_what_nobody_holds_is_written_again():
+def test_unreferenced_arrays_are_reused():
     env = hotloop.make("cartpole", 16)
     env.reset(seed=1)
     places = set()

@@ -1,11 +1,11 @@
-"""1,000 whole episodes each in Gymnasium and in hotloop: from the same state, the same actions must give
+"""1,000 complete episodes each in Gymnasium and in hotloop: from the same state, the same actions must give
 equal observations (to 1e-6), rewards and terminations.
 
-Gymnasium is put into the state that hotloop starts an episode from; both then go on by themselves.
+At the start of an episode, Gymnasium is set to hotloop's state; both then run independently.
 Actions are random, but nine of ten pump energy into the cars and the acrobot, so that episodes also end.
-The energetic motion of Acrobot is chaotic: a last digit of a sine grows to 1e-3 within 200 steps. With the
-C library's maths its episodes are equal to the end; with the engine's own, which have the same bits on
-every machine, Gymnasium is set to our state again every 50 steps.
+The energetic motion of Acrobot is chaotic: a difference in the last digit of a sine grows to 1e-3 within 200
+steps. With the C library's maths its episodes are equal to the end. With the engine's own maths, which gives
+the same bits on every machine, Gymnasium is set to hotloop's state again every 50 steps.
 """
 
 import math
@@ -35,7 +35,7 @@ def set_state(env, id, state):
 
 
 def numpy_has_the_librarys_sine():
-    """NumPy brings its own where the CPU has AVX-512."""
+    """NumPy uses its own sine on CPUs with AVX-512."""
     angles = np.random.default_rng(0).uniform(-8, 8, 10000)
     return all(np.sin(angles) == [math.sin(a) for a in angles])
 
@@ -43,7 +43,7 @@ def numpy_has_the_librarys_sine():
 @pytest.mark.parametrize("id, options", [(id, {}) for id in STATE] + [("Acrobot-v1", {"maths": "library"})])
 def test_the_same_episodes(id, options):
     if options and not numpy_has_the_librarys_sine():
-        pytest.skip("NumPy has a sine of its own on this CPU")
+        pytest.skip("NumPy uses its own sine on this CPU")
     in_stretches = id == "Acrobot-v1" and not options
     rng = np.random.default_rng(1)
     ours = gymnasium.make("hotloop/" + id, **options).unwrapped

@@ -1,4 +1,4 @@
-"""Training, resuming, stopping, and what a run tells."""
+"""Training, resuming, stopping, and the contents of a run."""
 
 import json
 import math
@@ -18,7 +18,7 @@ import pytest
 QUICK = {"steps": 3000, "seed": 1, "progress": False}
 
 
-def test_a_run_tells_what_it_did(value_run):
+def test_a_run_has_its_results(value_run):
     assert os.path.isdir(value_run.folder)
     assert value_run.result["env_steps"] == 6000
     assert value_run.result["seed"] == 1
@@ -90,7 +90,7 @@ def test_a_schedule_takes_the_place_of_a_constant(tmp_path):
 
 
 def test_a_schedule_of_any_algorithm(tmp_path):
-    """Of one that is not the default, and whose spec says a number there."""
+    """An algorithm that is not the default, with a spec that has a number there."""
     weight = {"kind": "linear", "from": 0.02, "to": 0.01, "over": 1000}
     run = hotloop.train("cartpole_ppo", steps=4_096, out=tmp_path, progress=False, algo={"ent_coef": weight})
     assert "ent_coef: {kind: linear, from: 0.02, to: 0.01, over: 1000}" in run.spec
@@ -145,7 +145,7 @@ def test_another_environment_of_the_engine(tmp_path):
         ),
         ({"algo": {"buffer_size": 3}}, ["algo.buffer_size", "did you mean replay.capacity?"]),
         ({"algo.batch": object()}, ["algo.batch", "object", "allowed"]),
-        ({"spec": 3}, ["int is no spec", "allowed"]),
+        ({"spec": 3}, ["int is not a spec", "allowed"]),
         ({"seed": -1}, ["run.seed", "-1"]),
         ({"callback": 3}, ["callback", "int"]),
         ({"env": "cartpol"}, ["cartpol", "did you mean cartpole"]),
@@ -217,7 +217,7 @@ def test_resume_longer(tmp_path):
 
 
 def test_ctrl_c_leaves_a_resumable_run(tmp_path):
-    """In a process of its own, as a user would press it."""
+    """In its own process, as a user would press it."""
     program = textwrap.dedent(
         """
         import json, sys, hotloop
@@ -246,7 +246,7 @@ def test_ctrl_c_leaves_a_resumable_run(tmp_path):
 
 
 def test_python_signals_work_again_after_training(tmp_path):
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore it
     try:
         hotloop.train("cartpole_dqn", out=tmp_path, **{**QUICK, "steps": 1200})
         with pytest.raises(KeyboardInterrupt):
@@ -337,7 +337,7 @@ def test_progress_is_shown_in_place_on_a_terminal(tmp_path):
     try:
         leader, follower = pty.openpty()
     except OSError as error:  # a bare container without /dev/pts
-        pytest.skip(f"no terminal to be had: {error}")
+        pytest.skip(f"no terminal available: {error}")
     child = subprocess.Popen(
         [
             sys.executable,

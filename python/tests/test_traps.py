@@ -1,4 +1,4 @@
-"""Environments that are easy to get wrong, and what is said of them."""
+"""Environments that are easy to get wrong, and the messages about them."""
 
 import os
 import re
@@ -17,7 +17,7 @@ from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv  # noqa: E402
 
 
 class Walk(gymnasium.Env):
-    """Nine steps to the left or right; the seed decides where it begins."""
+    """Nine steps to the left or right; the seed determines the start."""
 
     observation_space = spaces.Box(-20, 20, (2,))
     action_space = spaces.Discrete(2)
@@ -52,7 +52,7 @@ def small(**more):
     }
 
 
-@pytest.mark.filterwarnings("ignore:.*did not repeat itself")  # one row cannot, without the others
+@pytest.mark.filterwarnings("ignore:.*could not replay its episodes")  # one row cannot be stepped alone
 def test_a_resumed_vector_environment_is_the_one_that_trains(tmp_path):
     steps = []
 
@@ -71,7 +71,7 @@ def test_a_resumed_vector_environment_is_the_one_that_trains(tmp_path):
     trained = steps.count(1.0)
     whole = hotloop.resume(half, progress=False)
     assert whole.result["env_steps"] == 800
-    assert steps.count(1.0) == 800 - 4  # one step of each row went into beginning anew
+    assert steps.count(1.0) == 800 - 4  # one step of each row was spent on starting again
     assert trained < 400
     steps.clear()
     whole.evaluate(3)
@@ -109,7 +109,7 @@ def test_rewards_that_do_not_repeat_are_noticed(tmp_path):
 
     half = hotloop.train("dqn", env=env, callback=lambda row: row["env_steps"] < 304, **settings)
     assert half.result["env_steps"] % 9 > 1  # in the middle of an episode
-    with pytest.warns(UserWarning, match="did not repeat itself"):
+    with pytest.warns(UserWarning, match="could not replay its episodes"):
         hotloop.resume(half, env=env, progress=False)
     half = hotloop.train("dqn", env=Walk, callback=lambda row: row["env_steps"] < 304, **settings)
     with warnings.catch_warnings():
@@ -117,15 +117,15 @@ def test_rewards_that_do_not_repeat_are_noticed(tmp_path):
         hotloop.resume(half, env=Walk, progress=False)
 
 
-def test_boxes_of_whole_numbers_are_refused(tmp_path):
-    class Whole(Walk):
+def test_boxes_of_integers_are_refused(tmp_path):
+    class Integers(Walk):
         action_space = spaces.Box(0, 3, (1,), np.int64)
 
-    with pytest.raises(hotloop.UsageError, match="a box of int64; allowed: a box of floats"):
-        hotloop.train("ppo", env=Whole, steps=400, out=tmp_path, progress=False)
+    with pytest.raises(hotloop.UsageError, match="a Box of int64; allowed: a Box of floats"):
+        hotloop.train("ppo", env=Integers, steps=400, out=tmp_path, progress=False)
 
 
-def test_channels_that_come_first_are_warned_of(tmp_path):
+def test_a_warning_about_channels_that_come_first(tmp_path):
     class Picture(Walk):
         def __init__(self, *shape):
             self.observation_space = spaces.Box(0, 255, shape, np.uint8)
@@ -191,7 +191,7 @@ def test_failures_name_their_row(tmp_path):
     assert "in the environment of row 0" in failure.value.__notes__[0]
 
 
-def test_what_reset_and_step_return_is_looked_at(tmp_path):
+def test_results_of_reset_and_step_are_checked(tmp_path):
     class Old(Walk):
         def reset(self, **more):
             return super().reset(**more)[0]
@@ -219,16 +219,16 @@ def normalised(cls):
         (normalised("NormalizeReward"), "NormalizeReward keeps .*'normalise': {'rewards': True}"),
         (
             lambda: gymnasium.wrappers.vector.NormalizeObservation(SyncVectorEnv([Walk] * 2)),
-            "NormalizeObservation keeps statistics of its own",
+            "NormalizeObservation keeps its own statistics",
         ),
         (
             lambda: SyncVectorEnv([normalised("NormalizeReward")] * 2),
-            "NormalizeReward keeps statistics of its own",
+            "NormalizeReward keeps its own statistics",
         ),
     ],
     ids=["obs", "rewards", "vector", "rows"],
 )
-def test_wrappers_with_statistics_are_warned_of_once(tmp_path, make, words):
+def test_one_warning_about_wrappers_with_statistics(tmp_path, make, words):
     vector = isinstance(env := make(), gymnasium.vector.VectorEnv)
     more = {"env": env, "eval_env": Walk} if vector else {"env": make}
     with warnings.catch_warnings(record=True) as caught:
@@ -247,7 +247,7 @@ class Dies(Walk):
 
 
 @pytest.mark.filterwarnings("ignore:.*fork")
-def test_a_worker_that_dies_is_told(tmp_path):
+def test_a_worker_that_dies_is_reported(tmp_path):
     vector = AsyncVectorEnv([Walk, Dies])
     with pytest.raises(
         hotloop.RunError, match="a worker process of AsyncVectorEnv died, row 1 with exit code 3"
@@ -303,7 +303,7 @@ def test_rewards_of_any_type_of_number(tmp_path):
     assert run.evaluate(2).mean == 9
 
 
-def test_agents_refuse_what_is_no_number(value_run):
+def test_agents_refuse_nan(value_run):
     obs = np.zeros((3, 4), np.float32)
     obs[1, 2] = np.nan
     for ask in (value_run.agent.act, value_run.agent.q_values):
@@ -326,7 +326,7 @@ def test_tuples_train(tmp_path, vector):
 @pytest.mark.parametrize("spec", ["dqn", "ppo"])
 def test_several_choices_at_a_time(tmp_path, spec):
     class Levers(Walk):
-        """Pays for the first lever at 1 and the second at 6: five of its six combinations are worth less."""
+        """Rewards the first lever at 1 and the second at 6: one of six combinations is the best."""
 
         action_space = spaces.MultiDiscrete([2, 3], start=[0, 4])
         taken: list = []
@@ -351,5 +351,5 @@ def test_several_choices_at_a_time(tmp_path, spec):
         spec, env=Levers, out=tmp_path, progress=False, steps=3_000, callback=lambda row: False
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # its episodes repeat
+        warnings.simplefilter("error")  # its episodes can be replayed
         hotloop.resume(half, env=Levers, progress=False)

@@ -24,7 +24,7 @@ def test_every_block_of_the_tutorial_runs(tmp_path, monkeypatch):
         if language == "python":
             exec(compile(text, f"tutorial block {ran['python'] + 1}", "exec"), names)
         elif language == "sh":
-            # The command that pip installed lies beside this Python.
+            # pip installed the command in the same folder as this Python.
             path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
             environment = {**os.environ, "PATH": path, "XDG_CACHE_HOME": str(tmp_path)}
             subprocess.run(["bash", "-euc", text], check=True, env=environment)
@@ -38,7 +38,7 @@ def test_every_block_of_the_tutorial_runs(tmp_path, monkeypatch):
     assert ran["python"] >= 6 and ran["sh"] >= 1 and ran["cpp"] == 1
     assert names["run"].evaluate(100).mean >= 475
     assert names["walk"].evaluate(20).mean > 0.8
-    # What it says is so: the best return, the plot that needs more than `pip install .`, the bounds of Walk.
+    # The text is correct: the best return, the plot that needs more than `pip install .`, the bounds of Walk.
     best = sum(1 - 0.01 * (8 - start - 1) for start in range(-4, 4)) / 8
     assert f"the shortest way gives {best:.3f}" in tutorial
     assert "pip install ." not in tutorial and 'pip install ".[plot]"' in tutorial

@@ -1,4 +1,4 @@
-"""Environments that are given to evaluate and resume: in place of a run's own, and of nothing else."""
+"""Environments passed to evaluate and resume replace only the run's own environment."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from gymnasium import spaces  # noqa: E402
 
 
 class Paid(gymnasium.Env):
-    """Five steps, each of which pays."""
+    """Five steps with a constant reward."""
 
     observation_space = spaces.Box(-1, 1, (1,))
     action_space = spaces.Discrete(2)
@@ -65,7 +65,7 @@ def test_an_id_stays_what_it_is(tmp_path):
     own = run.evaluate(4).returns
     assert not np.array_equal(run.evaluate(4, env=floating).returns, own)
     assert np.array_equal(run.evaluate(4).returns, own)
-    with pytest.warns(UserWarning, match="did not repeat itself"):
+    with pytest.warns(UserWarning, match="could not replay its episodes"):
         resumed = hotloop.resume(run, env=floating, steps=4_096, progress=False)
     afloat = resumed.evaluate(4).returns
     assert np.array_equal(resumed.evaluate(4, env=floating).returns, afloat)
@@ -84,7 +84,7 @@ def test_an_environment_given_to_resume_is_that_of_the_run(tmp_path):
     assert "python:Paid@" in again.spec  # files keep the name
 
 
-def test_the_engines_worlds_are_named_as_gymnasium_knows_them(tmp_path):
+def test_engine_environments_need_their_gymnasium_id(tmp_path):
     settings = {"steps": 2_048, "out": tmp_path, "progress": False, "evaluation": {"every": 0, "episodes": 2}}
     run = hotloop.train("ppo", env="Pendulum-v1", **settings)
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""Gymnasium's environments inside the engine: what the engine sees of them, and runs upon them."""
+"""Gymnasium environments inside the engine: what the engine sees, and training runs on them."""
 
 import os
 import pickle
@@ -18,7 +18,7 @@ from hotloop import _worlds  # noqa: E402
 
 
 class Count(gymnasium.Env):
-    """Shows (steps, episode, seed): over after `length` steps; action 1 cuts it off."""
+    """Observes (steps, episode, seed). Terminates after `length` steps; action 1 truncates."""
 
     observation_space = spaces.Box(-1, 1e10, (3,), dtype=np.float64)
     action_space = spaces.Discrete(2)
@@ -71,7 +71,7 @@ def play(env, actions):
     return seen
 
 
-# Row 0 ends by itself after 3 steps; row 1 is cut off in its second step. No step is a filler.
+# Row 0 terminates after 3 steps; row 1 is truncated in its second step. No step is empty.
 ACTIONS = [(0, 0), (0, 1), (0, 0), (0, 0), (0, 0)]
 SEEN = [
     [(1, 1.0, False, False, None), (1, 1.0, False, False, None)],
@@ -88,7 +88,7 @@ def test_single_environments():
     env = hotloop.make(name, num_envs=2)
     obs, _ = env.reset(seed=5)
     assert obs.dtype == np.float32 and obs[:, 0].tolist() == [0, 0]
-    assert obs[0, 2] != obs[1, 2]  # each row has a seed of its own,
+    assert obs[0, 2] != obs[1, 2]  # each row has its own seed,
     assert play(env, ACTIONS) == SEEN
     again, _ = env.reset(seed=5)
     assert again[:, 2].tolist() == obs[:, 2].tolist()  # and it repeats
@@ -153,11 +153,11 @@ def test_wrapped_vector_environments_need_another_for_evaluation(tmp_path):
     wrapped = gymnasium.wrappers.vector.TransformObservation(vector, lambda obs: obs * 2)
     with pytest.raises(hotloop.UsageError, match="wrappers.*eval_env"):
         hotloop.train("dqn", env=wrapped, steps=100, out=tmp_path, **small())
-    with pytest.raises(hotloop.UsageError, match="its observations or actions are not those of env"):
+    with pytest.raises(hotloop.UsageError, match="its observations or actions differ from those of env"):
         hotloop.train("dqn", env=wrapped, eval_env="Acrobot-v1", steps=100, out=tmp_path, **small())
-    with pytest.raises(hotloop.UsageError, match="eval_env: is for a vector environment"):
+    with pytest.raises(hotloop.UsageError, match="eval_env: only for vector environments"):
         hotloop.train("dqn", env=Count, eval_env=Count, steps=100, out=tmp_path, **small())
-    with pytest.raises(hotloop.UsageError, match="hotloop's own; name it, env='cartpole'"):
+    with pytest.raises(hotloop.UsageError, match="built into hotloop; give its name, env='cartpole'"):
         hotloop.train("dqn", env=gymnasium.make_vec("hotloop/CartPole-v1", num_envs=2), out=tmp_path)
 
 
@@ -199,7 +199,7 @@ def test_functions_of_the_same_name_are_different_environments(tmp_path):
 
 def test_another_environment_cannot_take_the_place_of_a_runs_own(tmp_path):
     run = hotloop.train("dqn", env=lambda: Good(0), **small(steps=600, out=tmp_path))
-    with pytest.raises(hotloop.UsageError, match="not the one that.*3 numbers observed.*where there were 2"):
+    with pytest.raises(hotloop.UsageError, match="does not match.*3 observed numbers.*instead of 2"):
         run.evaluate(3, env=Count)
     assert run.evaluate(3).mean >= 0  # it is still there
 
@@ -241,7 +241,7 @@ def test_actions_that_an_environment_keeps_are_repeated_to_the_bit(tmp_path, dty
 
 
 class Shown(gymnasium.Env):
-    """Shows what it is told to, always the same."""
+    """Always returns the given observation."""
 
     action_space = spaces.Discrete(3, start=5)
     actions: list = []
@@ -299,10 +299,10 @@ def test_observations_of_every_kind(space, value, row):
         ({"observation_space": spaces.Tuple([spaces.Tuple([spaces.Discrete(2)])])}, "Tuple; allowed"),
         ({"observation_space": spaces.Dict({"a b": spaces.Discrete(2)})}, "letters, digits and _"),
         ({"observation_space": spaces.Dict({"a": spaces.Text(3)})}, r"observation\['a'\].*Text"),
-        ({"action_space": spaces.MultiBinary(3)}, "action: a space of the kind MultiBinary"),
+        ({"action_space": spaces.MultiBinary(3)}, "action: its space is a MultiBinary"),
         ({"action_space": spaces.MultiDiscrete([99, 99])}, "2 choices at a time with 9801 combinations"),
         ({"action_space": spaces.Box(-np.inf, np.inf, (1,))}, "bounds must be finite"),
-        ({"action_space": spaces.Box(-1, 1, (65,))}, "a box of 65 numbers; allowed: up to 64"),
+        ({"action_space": spaces.Box(-1, 1, (65,))}, "a Box of 65 numbers; allowed: up to 64"),
     ],
 )
 def test_spaces_that_do_not_fit_are_refused(change, message):
@@ -311,8 +311,8 @@ def test_spaces_that_do_not_fit_are_refused(change, message):
         _worlds.register(bad)
 
 
-def test_what_is_no_environment_is_refused():
-    with pytest.raises(hotloop.UsageError, match="that exists already; give a function"):
+def test_other_objects_than_environments_are_refused():
+    with pytest.raises(hotloop.UsageError, match="an existing Count; give a function"):
         hotloop.train("dqn", env=Count())
     with pytest.raises(hotloop.UsageError, match="found a int; allowed: a Gymnasium id"):
         hotloop.train("dqn", env=3)
@@ -400,7 +400,7 @@ def test_pendulum_of_gymnasium_trains(tmp_path):
 
 
 @pytest.mark.parametrize("spec, env", [("dqn", "CartPole-v1"), ("ppo", "Pendulum-v1")])
-def test_a_resumed_run_goes_on_to_the_bit(tmp_path, spec, env):
+def test_a_resumed_run_continues_to_the_bit(tmp_path, spec, env):
     settings = small(steps=2_000, seed=3, out=tmp_path, run={"log_every": 100})
     if spec == "ppo":
         settings = {**settings, "algo": {"n_steps": 50, "batch": 50}}
@@ -414,9 +414,9 @@ def test_a_resumed_run_goes_on_to_the_bit(tmp_path, spec, env):
     assert whole.result["episodes"] == straight.result["episodes"]
 
 
-def test_an_environment_that_does_not_repeat_begins_anew_with_a_warning(tmp_path):
+def test_an_environment_that_cannot_be_replayed_starts_again_with_a_warning(tmp_path):
     class Restless(Count):
-        total = 0  # of the process: no seed decides it
+        total = 0  # global state, independent of the seed
 
         def _look(self):
             Restless.total += 1
@@ -424,12 +424,12 @@ def test_an_environment_that_does_not_repeat_begins_anew_with_a_warning(tmp_path
 
     settings = small(steps=1_000, out=tmp_path, run={"log_every": 100})
     half = hotloop.train("dqn", env=lambda: Restless(9), callback=lambda row: False, **settings)
-    with pytest.warns(UserWarning, match="did not repeat itself: new episodes begin"):
+    with pytest.warns(UserWarning, match="could not replay its episodes: new episodes start"):
         whole = hotloop.resume(half, env=lambda: Restless(9), progress=False)
     assert whole.result["env_steps"] == 1_000
 
 
-@pytest.mark.filterwarnings("ignore:.*did not repeat itself")  # Count shows how many it began
+@pytest.mark.filterwarnings("ignore:.*could not replay its episodes")  # Count observes its episode number
 def test_a_run_of_a_function_asks_for_it_again(tmp_path):
     settings = small(steps=600, out=tmp_path, run={"log_every": 100})
     half = hotloop.train("dqn", env=Count, callback=lambda row: False, **settings)
@@ -437,7 +437,7 @@ def test_a_run_of_a_function_asks_for_it_again(tmp_path):
     assert whole.result["env_steps"] == 600
 
 
-@pytest.mark.filterwarnings("ignore:.*did not repeat itself")
+@pytest.mark.filterwarnings("ignore:.*could not replay its episodes")
 def test_control_c_in_the_middle_of_python_saves(tmp_path):
     class Interrupting(Count):
         def step(self, action):
@@ -536,7 +536,7 @@ def test_a_run_that_fails_leaves_its_models(tmp_path):
     assert hotloop.load(folder, "latest").env_steps > 0
 
 
-def test_models_can_be_asked_without_their_environment(tmp_path):
+def test_models_act_without_their_environment(tmp_path):
     run = hotloop.train("dqn", env=Count, steps=300, out=tmp_path, **small())
     import subprocess
     import sys

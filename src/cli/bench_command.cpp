@@ -1,5 +1,5 @@
-// hotloop bench: the benchmarks are a program of their own beside this one, because they link the
-// libraries that they compare with, and the trainer does not.
+// hotloop bench: starts hotloop_bench in the same folder. It is a separate program because it links
+// the libraries that it compares with, and the trainer does not.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ int bench_command(const std::vector<std::string>& arguments) {
 
 const Command kAddBench({"bench",
                          "run benchmarks: update, qloss, dag, ppo, durotaxis, env, snake, seeds, "
-                         "kernels, products, clock (all without a name)",
+                         "kernels, products, clock (default: all)",
                          [](CLI::App& app, int& code) {
                            app.allow_extras();
                            app.callback([&app, &code] { code = bench_command(app.remaining()); });

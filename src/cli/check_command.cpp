@@ -1,4 +1,4 @@
-// hotloop check: a world and what is wrong with it.
+// hotloop check: tests an environment and reports what is wrong with it.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -7,7 +7,7 @@
 #include <hotloop/error.hpp>
 
 #include "cli/command.hpp"
-#include "cli/kept_output.hpp"
+#include "cli/stdout_guard.hpp"
 #include "core/text.hpp"
 #include "env/file/world_check.hpp"
 
@@ -39,7 +39,7 @@ void print_findings(std::string_view kind, const std::vector<WorldFinding>& find
 
 int check_command(const CheckArguments& arguments) {
   const CheckReport report = [&] {
-    const KeptOutput kept;
+    const StdoutGuard guard;
     return check_world(
         arguments.world,
         {.timeout = arguments.timeout, .seed = arguments.seed, .steps = arguments.steps});
@@ -58,7 +58,7 @@ int check_command(const CheckArguments& arguments) {
     print_findings("FAILED", report.failures);
     print_findings("warning", report.warnings);
     if (!report.compiler_warnings.empty()) {
-      fmt::print("the compiler warns:\n{}", report.compiler_warnings);
+      fmt::print("compiler warnings:\n{}", report.compiler_warnings);
     }
     for (const std::string& fact : report.facts) fmt::print("  {}\n", fact);
     if (report.steps_per_second > 0) {
@@ -75,16 +75,17 @@ int check_command(const CheckArguments& arguments) {
 }
 
 const Command kAddCheck(
-    {"check", "put a world through the test battery, and explain what is wrong with it",
+    {"check", "run the test battery on an environment, and explain what is wrong with it",
      [](CLI::App& app, int& code) {
        static CheckArguments check;
-       app.add_option("WORLD", check.world, "a .cpp file, or a name (see: hotloop list envs)")
+       app.add_option("ENV", check.world, "a .cpp file, or a name (see: hotloop list envs)")
            ->required();
-       app.add_option("--timeout", check.timeout, "seconds that one call of the world may take")
+       app.add_option("--timeout", check.timeout,
+                      "seconds that one call of the environment may take")
            ->check(CLI::Range(0.01, 100'000.0))
            ->capture_default_str();
        app.add_option("--seed", check.seed, "random seed")->check(kSeed)->capture_default_str();
-       app.add_option("--steps", check.steps, "steps of each play")
+       app.add_option("--steps", check.steps, "steps of each test run")
            ->check(CLI::Range(10, 1'000'000))
            ->capture_default_str();
        app.add_flag("--json", check.json, "print one JSON object");

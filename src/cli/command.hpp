@@ -1,5 +1,5 @@
-// A command of `hotloop` is a file that registers itself: its name, one line about it, and its options,
-// whose callback sets the exit code.
+// Each command of `hotloop` is a file that registers itself: its name, one line about it, and its
+// options, whose callback sets the exit code.
 //
 //   const Command kAddPlot({"plot", "draw how a run went", [](CLI::App& app, int& code) { ... }});
 #pragma once
@@ -23,42 +23,42 @@ struct CommandEntry {
   std::function<void(CLI::App& app, int& code)> add;
 };
 
-std::vector<CommandEntry>& command_list();  // in the order of registration, which is none
+std::vector<CommandEntry>& command_list();  // in no particular order
 
 struct Command {
   explicit Command(CommandEntry entry) { command_list().push_back(std::move(entry)); }
 };
 
-// Which model, and under which options, in `compare`, `eval` and `watch`.
+// The model and its environment options, in `compare`, `eval` and `watch`.
 template <class Arguments>
 void add_model(CLI::App& app, Arguments& to) {
   app.add_option("--model", to.model, "best or latest")
       ->check(CLI::IsMember({"best", "latest"}))
       ->capture_default_str();
   app.add_option("--set", to.overrides,
-                 "another option of the environment, e.g. env.grid=15, short for "
+                 "change an option of the environment, e.g. env.grid=15, short for "
                  "env.options.grid=15")
       ->allow_extra_args(false);
 }
 
-// Who plays, in `eval` and `watch`.
+// The model or policy that plays, in `eval` and `watch`.
 template <class Arguments>
 void add_player(CLI::App& app, Arguments& to) {
   app.add_option("RUN", to.run, "a run folder or a model file; with --policy also a spec")
       ->required();
   app.add_option("--policy", to.policy,
-                 "instead of the model: random, or a script of the environment");
+                 "instead of the model: random, or one of the environment's scripts");
   add_model(app, to);
 }
 
-// How a world that has no spec learns, in `train`, `profile` and `doctor`.
+// The algorithm for an environment without a spec, in `train`, `profile` and `doctor`.
 inline void add_algorithm(CLI::App& app, std::string& to) {
   app.add_option("--algo", to,
-                 "for an environment: the algorithm (see: hotloop list algorithms), with general "
-                 "settings; without it one that suits its actions");
+                 "for an environment: the algorithm (see: hotloop list algorithms), with its "
+                 "general settings; default: one that suits the actions");
 }
 
-// CLI11 would take -1 for the largest number, and cut what is larger.
+// CLI11 would read -1 as the largest number, and truncate larger ones.
 inline const CLI::Validator kSeed(
     [](const std::string& text) -> std::string {
       std::uint64_t seed = 0;

@@ -1,5 +1,5 @@
-// hotloop compare: trained models and other policies on the same episode starts, for one or several values
-// of an option of their environment.
+// hotloop compare: trained models and other policies on the same episode starts, for one or several
+// values of an environment option.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,8 +29,8 @@ struct CompareArguments {
   std::string model = "best";
   std::string measure;  // empty = all in the table, the score in the figure
   int episodes = 30;
-  std::uint64_t seed =
-      1'000;  // of the starts; not a run's own, on whose starts its best was chosen
+  // Of the episode starts. Not the run's own seed: its best model was chosen on those starts.
+  std::uint64_t seed = 1'000;
   std::string csv, markdown, figure;  // files to write
   bool json = false;
 };
@@ -41,7 +41,7 @@ bool is_saved(const std::string& run) {
   return std::filesystem::is_directory(run) || run.ends_with(".safetensors");
 }
 
-// What --vary says: the option's name and its values; one empty value if nothing varies.
+// The option and values of --vary; one empty value if nothing varies.
 struct Variation {
   std::string option;
   std::vector<std::string> values = {""};
@@ -55,7 +55,7 @@ void check_option(std::string_view flag, const std::string& text) {
       flag, text, flag == "--vary" ? "value,value,..." : "value"));
 }
 
-// The environment that everyone plays.
+// The environment that all contestants play.
 std::string env_of(const CompareArguments& arguments) {
   const std::string& run = arguments.runs[0];
   return is_saved(run) ? load_saved_model(run, arguments.model, {}).model.spec.env
@@ -81,7 +81,7 @@ Variation read_variation(const std::string& given, const std::string& env) {
   return result;
 }
 
-// Ready to play: everything that can be wrong with it was found before the first episode.
+// A contestant whose arguments are checked: all user errors are found before the first episode.
 struct Player {
   Contestant who;
   TrainSpec spec;
@@ -93,7 +93,7 @@ void check_runs(const CompareArguments& arguments) {
   const std::vector<std::string>& runs = arguments.runs;
   for (const std::string& run : runs) {
     const auto is_same = [&](const std::string& other) {
-      std::error_code absent;  // which is complained about elsewhere
+      std::error_code absent;  // missing files are reported elsewhere
       return run == other || std::filesystem::equivalent(run, other, absent);
     };
     if (std::count_if(runs.begin(), runs.end(), is_same) > 1) {
@@ -108,7 +108,7 @@ void check_runs(const CompareArguments& arguments) {
     const TrainSpec spec = load_spec(run);  // or throws: neither a run nor a spec
     if (runs.size() > 1) {
       throw UsageError(fmt::format(
-          "'{}' is a spec, not a run folder or model file: a spec stands alone, with --against",
+          "'{}' is a spec, not a run folder or model file: give a spec alone, with --against",
           run));
     }
     if (arguments.against.empty()) {
@@ -124,14 +124,14 @@ void check_runs(const CompareArguments& arguments) {
   }
 }
 
-// Every run folder has its own copy of a world's file.
+// Every run folder has its own copy of an environment's file, so contents are compared.
 bool is_same_env(const std::string& a, const std::string& b) {
   if (a == b) return true;
   return a.ends_with(".cpp") && b.ends_with(".cpp") && flat_source(a) == flat_source(b);
 }
 
-// A table of different worlds would compare nothing. Options that only change what is shown or allowed,
-// or how fast, may differ.
+// Results on different environments are not comparable. Options that only change what is observed
+// or allowed, or the speed, may differ.
 void check_same_world(const TrainSpec& spec, const std::string& run, const TrainSpec& first,
                       const std::string& first_run) {
   if (!is_same_env(spec.env, first.env)) {
@@ -151,8 +151,8 @@ void check_same_world(const TrainSpec& spec, const std::string& run, const Train
   }
 }
 
-// What the training of this world was decided by, but for the seed: runs that have it in common may be
-// pooled. How a run was watched and saved, and how fast it was, decides nothing.
+// Everything but the seed that determines the training. Runs with the same recipe may be pooled.
+// Logging, saving and speed options are left out: they do not change results.
 std::string recipe_of(TrainSpec spec) {
   const EnvEntry& entry = find_env(spec.env);
   const std::vector<double> values = option_values(entry, spec.env_options);
@@ -160,7 +160,7 @@ std::string recipe_of(TrainSpec spec) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!entry.options[i].is_speed) options += fmt::format("{} ", values[i]);
   }
-  spec.env = "";  // the same for all; every run folder has its own copy of a file
+  spec.env = "";  // the same for all, but the path of the copied file differs
   spec.env_options = {};
   spec.about = "";
   spec.run = {.steps = spec.run.steps, .episodes = spec.run.episodes};
@@ -168,8 +168,8 @@ std::string recipe_of(TrainSpec spec) {
   return options + to_yaml(spec);
 }
 
-// Values of --vary are read as overrides; what is wrong with them must not be blamed on --set.
-std::string blame_vary(std::string message, const std::string& override, bool is_only_one) {
+// Values of --vary are read as overrides, so their error messages name --set; this makes it --vary.
+std::string name_vary_in(std::string message, const std::string& override, bool is_only_one) {
   constexpr std::string_view kSet = "--set";
   const std::string given = fmt::format("{} {}", kSet, override);
   const bool is_about_it = message.starts_with(given + ":") || message.starts_with(given + " ");
@@ -222,7 +222,7 @@ int compare_command(const CompareArguments& arguments) {
       }
     } catch (const UsageError& error) {
       if (value.empty()) throw;
-      throw UsageError(blame_vary(error.what(), overrides.back(), overrides.size() == 1));
+      throw UsageError(name_vary_in(error.what(), overrides.back(), overrides.size() == 1));
     }
   }
   const TrainSpec& first = players[0].spec;
@@ -261,21 +261,22 @@ const Command kAddCompare(
                       "run folders or model files; or one spec, with --against")
            ->required();
        app.add_option("--against", compare.against,
-                      "policies without a network: random, or scripts of the environment")
+                      "policies without a network: random, or the environment's scripts")
            ->delimiter(',')
            ->allow_extra_args(false);
        app.add_option("--vary", compare.vary,
                       "repeat for several values of an option, e.g. env.grid=8,10,15");
        add_model(app, compare);
-       app.add_option("--episodes", compare.episodes, "episodes of each policy and value")
+       app.add_option("--episodes", compare.episodes, "episodes per policy and value")
            ->check(CLI::Range(1, 100'000))
            ->capture_default_str();
-       app.add_option("--seed", compare.seed, "seed of the starts")
+       app.add_option("--seed", compare.seed, "seed of the episode starts")
            ->check(kSeed)
            ->capture_default_str();
        app.add_option("--measure", compare.measure,
-                      "what table and figure show; otherwise all, and the score or the return");
-       app.add_option("--csv", compare.csv, "write every measure to this file, a line each");
+                      "the measure to show; default: all in the table, the score or the return in "
+                      "the figure");
+       app.add_option("--csv", compare.csv, "write every measure to this file, one per line");
        app.add_option("--markdown", compare.markdown, "write the table to this file");
        app.add_option("--figure", compare.figure, "draw a chart into this .svg");
        app.add_flag("--json", compare.json, "print one JSON object instead of the table");

@@ -1,5 +1,5 @@
-// malloc and its relatives, counted, for all callers. Under a sanitizer, which replaces them
-// itself, nothing is counted.
+// Counts every call of malloc and its relatives. Under a sanitizer, which replaces them itself,
+// nothing is counted.
 #include <cerrno>
 #include <cstddef>
 
@@ -16,7 +16,7 @@ void count_one() { hotloop::Allocations::count.fetch_add(1, std::memory_order_re
 
 }  // namespace
 
-extern "C" {  // glibc's own names for what is replaced
+extern "C" {  // glibc's names for the replaced functions
 void* __libc_malloc(std::size_t);
 void* __libc_calloc(std::size_t, std::size_t);
 void* __libc_realloc(void*, std::size_t);

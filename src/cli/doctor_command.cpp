@@ -1,4 +1,4 @@
-// hotloop doctor: what slows a training down, and what would really help.
+// hotloop doctor: measures what slows training down, and which remedies help.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -22,12 +22,12 @@ struct DoctorArguments {
   std::vector<std::string> overrides;
   std::optional<std::uint64_t> seed;
   double minutes = 3;
-  std::string apply;  // a new .yaml for the spec with what is recommended
+  std::string apply;  // a new .yaml: the spec with all recommendations
   bool json = false;
   bool quiet = false;
 };
 
-// Before minutes of work: can the spec be written there?
+// Called first, so that a bad path is reported before minutes of work.
 void check_target(const std::string& path) {
   namespace fs = std::filesystem;
   if (path.empty()) return;
@@ -35,7 +35,7 @@ void check_target(const std::string& path) {
     throw UsageError(fmt::format("--apply {}: must end in .yaml", path));
   }
   if (fs::exists(path)) {
-    throw UsageError(fmt::format("--apply {}: exists already; name a new file", path));
+    throw UsageError(fmt::format("--apply {}: already exists; name a new file", path));
   }
   const fs::path folder = fs::path(path).parent_path();
   if (!folder.empty() && !fs::is_directory(folder)) {
@@ -67,30 +67,31 @@ int doctor_command(const DoctorArguments& arguments) {
   std::fflush(stdout);
   if (arguments.apply.empty()) return 0;
   if (diagnosis.overrides.empty()) {
-    fmt::print(stderr, "nothing is recommended that a spec could say: {} is not written\n",
-               arguments.apply);
+    fmt::print(stderr, "no recommendation changes the spec: {} is not written\n", arguments.apply);
     return 0;
   }
   write_file_atomically(arguments.apply, to_yaml(source(diagnosis.overrides)));
-  fmt::print(stderr, "{0} has what is recommended: hotloop train {0}\n", arguments.apply);
+  fmt::print(stderr, "wrote {0} with all recommendations; try: hotloop train {0}\n",
+             arguments.apply);
   return 0;
 }
 
 const Command kAddDoctor(
-    {"doctor", "measure what slows a training down, and which remedy helps without hurting it",
+    {"doctor", "measure what slows training down, and which remedies help without hurting it",
      [](CLI::App& app, int& code) {
        static DoctorArguments doctor;
-       app.add_option("SPEC", doctor.spec, "a spec, or the .cpp file of a world")->required();
+       app.add_option("SPEC", doctor.spec, "a spec, or the .cpp file of an environment")
+           ->required();
        add_algorithm(app, doctor.algorithm);
        app.add_option("--set", doctor.overrides, "override a key of the spec")
            ->allow_extra_args(false);
-       app.add_option("--seed", doctor.seed, "random seed (run.seed); others follow it")
+       app.add_option("--seed", doctor.seed, "first random seed (run.seed); the next runs count up")
            ->check(kSeed);
        app.add_option("--minutes", doctor.minutes, "how long it may take")
            ->check(CLI::Range(0.05, 10'000.0))
            ->capture_default_str();
        app.add_option("--apply", doctor.apply,
-                      "write the spec with all that is recommended to this new .yaml");
+                      "write the spec with all recommendations to this new .yaml");
        app.add_flag("--json", doctor.json, "print one JSON object on standard output");
        app.add_flag("--quiet", doctor.quiet, "no progress");
        app.callback([&code] { code = doctor_command(doctor); });

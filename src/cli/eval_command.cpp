@@ -1,5 +1,5 @@
-// hotloop eval: the greedy return of a saved model, measured again, perhaps under other options of its
-// environment; or that of a policy without a network.
+// hotloop eval: measures the greedy return of a saved model again, optionally with other
+// environment options; or the return of a policy without a network.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -16,12 +16,12 @@ namespace {
 
 struct EvalArguments {
   std::string run;     // a run folder or a model file; with a policy also a spec
-  std::string policy;  // without a network: "random" or a script of the environment
+  std::string policy;  // without a network: "random" or one of the environment's scripts
   std::string model = "best";
   std::vector<std::string> overrides;
   std::optional<int> episodes;
   std::optional<std::uint64_t> seed;
-  bool sample = false;  // draw actions from the policy instead of taking the best
+  bool sample = false;  // sample actions from the policy instead of taking the best
   bool json = false;
 };
 
@@ -61,10 +61,11 @@ void report(const Subject& subject, const Evaluation& e, bool json) {
   fmt::print("{}: return {} over {} episodes of {} (seed {}), mean length {:.1f}\n", subject.name,
              return_text(e.mean, e.std), e.episodes.size(), subject.spec.env, subject.seed,
              e.mean_length);
-  fmt::print("  {:<12} {}, 95 % interval of the mean\n", "return", interval_text(returns));
+  fmt::print("  {:<12} {}, 95 % confidence interval of the mean\n", "return",
+             interval_text(returns));
   for (int i = 0; i < env.measure_count(); ++i) {
     const Summary values = summarise(measures_of(e, i));
-    fmt::print("  {:<12} {} (most {})\n", env.measures[i], interval_text(values),
+    fmt::print("  {:<12} {} (max {})\n", env.measures[i], interval_text(values),
                cell_number(values.largest));
   }
 }
@@ -104,11 +105,11 @@ const Command kAddEval(
        app.add_option("--episodes", eval.episodes, "episodes to play")
            ->check(CLI::Range(1, 1'000'000));
        app.add_option("--seed", eval.seed,
-                      "seed of the starts; the run's own repeats its evaluation")
+                      "seed of the episode starts; the run's own seed repeats its evaluation")
            ->check(kSeed);
        app.add_flag(
            "--sample", eval.sample,
-           "draw actions from the policy, as in training, instead of taking the best (ppo)");
+           "sample actions from the policy, as in training, instead of taking the best (ppo)");
        app.add_flag("--json", eval.json, "print one JSON object");
        app.callback([&code] { code = eval_command(eval); });
      }});

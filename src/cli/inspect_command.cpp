@@ -1,4 +1,4 @@
-// hotloop inspect: what a run folder or one of its files holds, after its checksum was verified.
+// hotloop inspect: verifies and shows a run folder or one of its files.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ Json describe_file(const std::string& path) {
   Json tensors = Json::object();
   for (const std::string& name : file.names()) {
     tensors[name] = {{"dtype", dtype_name(file.dtype(name))}, {"shape", file.shape(name)}};
-    // Statistics are few, and worth seeing.
+    // Normalisation statistics are short, so their values are shown.
     if (!name.starts_with("normaliser.") || file.dtype(name) != Dtype::f32) continue;
     std::vector<float> values(static_cast<std::size_t>(file.shape(name).at(0)));
     file.copy(name, std::span(values));
@@ -47,7 +47,7 @@ Json describe_file(const std::string& path) {
   return json;
 }
 
-// In a run folder a damaged file is part of the answer.
+// In a run folder, a damaged file is reported and does not end the command.
 Json describe_file_of_run(const std::string& path) {
   try {
     return describe_file(path);
@@ -98,7 +98,7 @@ int inspect_command(const InspectArguments& arguments) {
   const std::string& path = arguments.path;
   if (!fs::exists(path))
     throw UsageError(
-        fmt::format("'{}' does not exist; expected a run folder or a file of one", path));
+        fmt::format("'{}' does not exist; expected a run folder or a file in one", path));
   const bool is_run = fs::is_directory(path);
   if (is_run && !fs::exists(path + "/spec.yaml")) {
     throw UsageError(fmt::format("'{}' is not a run folder: it has no spec.yaml", path));
@@ -140,7 +140,7 @@ int inspect_command(const InspectArguments& arguments) {
 const Command kAddInspect(
     {"inspect", "show what a run folder, checkpoint or model holds", [](CLI::App& app, int& code) {
        static InspectArguments inspect;
-       app.add_option("PATH", inspect.path, "a run folder or a file of one")->required();
+       app.add_option("PATH", inspect.path, "a run folder or a file in one")->required();
        app.add_option("--activations", inspect.activations,
                       "graphs: print every neuron's activation for the observation in this file");
        app.add_option("--picture", inspect.picture,

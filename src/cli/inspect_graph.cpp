@@ -39,7 +39,7 @@ std::span<const float> biases_of(const Model& model) {
   return std::span(model.parameters).subspan(dag.bias, dag.computed());
 }
 
-// One range of colours for all frames, so that they can be compared.
+// All frames share one colour range, so that they can be compared.
 void write_film(const std::string& run, const std::string& path) {
   namespace fs = std::filesystem;
   std::vector<std::string> files;
@@ -53,16 +53,17 @@ void write_film(const std::string& run, const std::string& path) {
         "'{}' has no snapshots; train with --set run.snapshot_every=10 to have some", run));
   }
   std::vector<Model> models;
-  GraphScale most;
+  GraphScale scale;
   for (const std::string& file : files) {
     const Model& model = models.emplace_back(load_graph(file).model);
-    for (const float w : weights_of(model)) most.weight = std::max(most.weight, std::abs(1.0 * w));
-    for (const float b : biases_of(model)) most.bias = std::max(most.bias, std::abs(1.0 * b));
+    for (const float w : weights_of(model))
+      scale.weight = std::max(scale.weight, std::abs(1.0 * w));
+    for (const float b : biases_of(model)) scale.bias = std::max(scale.bias, std::abs(1.0 * b));
   }
   std::vector<Picture> frames;
   for (const Model& model : models) {
     frames.push_back(
-        graph_picture(*dag_of(model)->graph, weights_of(model), biases_of(model), most));
+        graph_picture(*dag_of(model)->graph, weights_of(model), biases_of(model), scale));
   }
   constexpr int kFramesPerSecond = 4;
   write_gif(path, frames, 1, kFramesPerSecond);
@@ -95,7 +96,7 @@ Json describe_activations(const std::string& path, const std::string& obs_file) 
         fmt::format("{}: expected a JSON array of {} numbers", obs_file, graph.inputs));
   }
   const Plan plan(model.structure);
-  Workspace workspace(model.structure, 1, Use::training);  // keeps what lies inside
+  Workspace workspace(model.structure, 1, Use::training);  // keeps the inner activations
   const InputScale scale = saved.scale();
   forward(plan, model.parameters, obs.data(), 1, workspace, saved.is_scaled() ? &scale : nullptr);
   Json activations = Json::array();

@@ -6,15 +6,15 @@
 
 namespace hotloop {
 
-// See graph_report.hpp; null if the network of the run folder or model file is no graph, or if there is
-// no model yet.
+// See graph_report.hpp. Null if the network of the run folder or model file is not a graph, or if
+// there is no model yet.
 nlohmann::ordered_json describe_graph_of(const std::string& path);
 
-// The activation of every neuron for the observation in a JSON file, [1, 2, …] with a number per input.
+// The activation of every neuron for the observation in a JSON file: [1, 2, …], a number per input.
 // Throws UsageError.
 nlohmann::ordered_json describe_activations(const std::string& path, const std::string& obs_file);
 
-// The network as it is now, .svg or .png, or with .gif as it was in each of the run's snapshots.
+// Draws the latest network as .svg or .png, or all snapshots of the run as .gif.
 void write_picture_of(const std::string& path, const std::string& picture);
 
 }  // namespace hotloop

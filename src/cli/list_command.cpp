@@ -1,4 +1,4 @@
-// hotloop list: what there is to choose from.
+// hotloop list: prints the names of environments, specs, algorithms and so on.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -33,20 +33,20 @@ std::string parts_text(const EnvSpec& env) {
   return text;
 }
 
-// ", rewards in parts graph, spawn", if they are told apart.
+// ", reward parts graph, spawn", if the environment splits its reward.
 std::string reward_text(const EnvSpec& env) {
   if (env.reward_part_count() == 0) return "";
   const auto first = env.reward_parts.begin();
-  return fmt::format(", rewards in parts {}",
-                     fmt::join(first, first + env.reward_part_count(), ", "));
+  return fmt::format(", reward parts {}", fmt::join(first, first + env.reward_part_count(), ", "));
 }
 
 Rows list_envs() {
   Rows rows;
   for (const EnvEntry& entry : registered_envs()) {
     const EnvSpec& s = *entry.spec;
-    const std::string actions = s.action_size > 0 ? fmt::format("a box of {}", s.action_size)
-                                                  : fmt::format("{} actions", s.actions);
+    const std::string actions = s.action_size > 0
+                                    ? fmt::format("continuous actions [{}]", s.action_size)
+                                    : fmt::format("{} discrete actions", s.actions);
     rows.emplace_back(
         s.name, fmt::format("{} observations{}, {}{}, at most {} steps{}. {}", s.obs, parts_text(s),
                             actions, reward_text(s), s.max_steps,
@@ -55,7 +55,6 @@ Rows list_envs() {
   return rows;
 }
 
-// The options of all environments that have some.
 Rows list_options() {
   Rows rows;
   for (const EnvEntry& entry : registered_envs()) {

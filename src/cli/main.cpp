@@ -1,5 +1,5 @@
-// The command line: a thin layer over the other rooms. Exit codes: 0 done, 1 failed while running, 2 bad
-// usage or bad spec, 128 and the number of the signal that stopped it.
+// The command line: a thin layer over the other rooms. Exit codes: 0 done, 1 failed while running,
+// 2 bad usage or bad spec, 128 + n stopped by signal n.
 #include <algorithm>
 #include <new>
 

@@ -1,4 +1,4 @@
-// hotloop new env NAME: a world to start from, which compiles, passes `check` and can be learnt.
+// hotloop new env NAME: writes a small environment that compiles, passes `check` and is learnable.
 #include <fmt/format.h>
 
 #include <cctype>
@@ -13,19 +13,19 @@ namespace {
 
 // @Type@ and @name@ are replaced.
 constexpr std::string_view kTemplate =
-    R"(// @name@: walk to the goal on a line. Change it into a world of your own, then
+    R"(// @name@: walk to the goal on a line. Turn it into your own environment, then
 //   hotloop check @name@.cpp
 //   hotloop train @name@.cpp
 #include <hotloop/env.hpp>
 
 struct @Type@ {
-  // The fact sheet. Instead of .actions, a world whose actions are floats has
+  // The fact sheet. For continuous actions, replace .actions by
   // .action_size = 1, .action_low = {-1}, .action_high = {1}.
   static constexpr auto spec = hotloop::EnvSpec{
       .name = "@name@",
-      .obs = 2,          // numbers that an agent sees
-      .actions = 2,      // what it can do: 0 is left, 1 is right
-      .max_steps = 100,  // after this many steps the engine begins a new episode
+      .obs = 2,          // size of the observation
+      .actions = 2,      // discrete actions: 0 is left, 1 is right
+      .max_steps = 100,  // time limit; after it, the engine starts a new episode
   };
 
   // The state: plain members with initial values, so that it can be copied and saved. No pointers,
@@ -34,20 +34,20 @@ struct @Type@ {
   int position = 0;
   int goal = 0;
 
-  // The start of an episode. Every random number comes from `rng`.
+  // Starts an episode. Every random number must come from `rng`.
   void reset(hotloop::Rng& rng) {
     position = kLength / 2;
     goal = static_cast<int>(rng.below(kLength));
   }
 
-  // What an agent sees: exactly spec.obs values, best between -1 and 1.
+  // Writes the observation: exactly spec.obs values, best between -1 and 1.
   void observe(std::span<float> obs) const {
     obs[0] = static_cast<float>(position) / kLength;
     obs[1] = static_cast<float>(goal) / kLength;
   }
 
-  // One step. Returns the reward, and whether the episode is over; the time limit is not its
-  // business. For floats: step(std::span<const float> action, hotloop::Rng& rng).
+  // One step. Returns the reward, and whether the episode is over; the engine handles the time
+  // limit. For continuous actions: step(std::span<const float> action, hotloop::Rng& rng).
   hotloop::Step step(int action, hotloop::Rng&) {
     position += action == 1 ? 1 : -1;
     const bool arrived = position == goal;
@@ -55,7 +55,7 @@ struct @Type@ {
     return {.reward = arrived ? 1.0f : fell ? -1.0f : -0.02f, .terminated = arrived || fell};
   }
 
-  // Optional: what `hotloop watch` shows, a pixel for the smallest thing there is to see.
+  // Optional: what `hotloop watch` shows. The smallest detail is one pixel.
   hotloop::Picture picture() const {
     hotloop::Picture picture{kLength, 1, std::vector<std::uint8_t>(kLength * 3, 40)};
     const auto paint = [&](int x, int channel) {
@@ -97,20 +97,20 @@ void check_name(const std::string& name) {
       name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
   if (!sound) {
     throw UsageError(
-        fmt::format("new env {}: a name is made of small letters, digits and _, a letter "
-                    "first, e.g. my_world",
+        fmt::format("new env {}: a name has lower-case letters, digits and _, and starts with a "
+                    "letter, e.g. my_world",
                     name));
   }
 }
 
 int new_command(const std::string& what, const std::string& name) {
   if (what != "env") {
-    throw UsageError(fmt::format("new {}: there is nothing to write for it; allowed: env", what));
+    throw UsageError(fmt::format("new {}: unknown kind; allowed: env", what));
   }
   check_name(name);
   const std::string path = name + ".cpp";
   if (std::filesystem::exists(path)) {
-    throw UsageError(fmt::format("new env {}: {} exists already; choose another name", name, path));
+    throw UsageError(fmt::format("new env {}: {} already exists; choose another name", name, path));
   }
   write_file_atomically(
       path, replaced(replaced(std::string(kTemplate), "@name@", name), "@Type@", type_name(name)));
@@ -122,7 +122,7 @@ const Command kAddNew(
     {"new", "write a first version of something: env", [](CLI::App& app, int& code) {
        static std::string new_what, new_name;
 
-       app.add_option("WHAT", new_what, "env, a world in one file")->required();
+       app.add_option("WHAT", new_what, "env: an environment in one file")->required();
        app.add_option("NAME", new_name, "its name; the file is NAME.cpp")->required();
        app.callback([&code] { code = new_command(new_what, new_name); });
      }});

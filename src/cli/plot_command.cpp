@@ -1,4 +1,4 @@
-// hotloop plot: how a run went, in charts.
+// hotloop plot: draws charts of a run's metrics.
 #include <fmt/format.h>
 
 #include "cli/command.hpp"
@@ -11,7 +11,7 @@ namespace {
 struct PlotArguments {
   std::string run;                // a run folder
   std::string out;                // the .svg
-  std::vector<std::string> show;  // columns and measures; empty = those that matter most
+  std::vector<std::string> show;  // columns and measures; empty = the most important ones
   bool episodes = false;          // from episodes.jsonl
 };
 
@@ -35,7 +35,7 @@ const Command kAddPlot(
            ->delimiter(',')
            ->allow_extra_args(false);
        app.add_flag("--episodes", plot.episodes,
-                    "running means over single episodes (of a run with run.episode_log)");
+                    "running means over single episodes (the run needs run.episode_log)");
        app.callback([&code] { code = plot_command(plot); });
      }});
 

@@ -33,13 +33,13 @@ constexpr std::size_t kTraceVisits = 100'000;  // about 8 MB of JSON
 
 void check_files(const ProfileArguments& arguments) {
   if (!arguments.html.empty() && !arguments.html.ends_with(".html")) {
-    throw UsageError(fmt::format("--html '{}': the page is written as .html", arguments.html));
+    throw UsageError(fmt::format("--html '{}': must end in .html", arguments.html));
   }
   check_folder_of(arguments.html);
   check_folder_of(arguments.trace);
 }
 
-// One line that is written over and over, and gone in the end.
+// A progress line that overwrites itself and is erased at the end.
 class Countdown {
  public:
   Countdown(bool visible, double seconds) : visible_(visible), seconds_(seconds) { show(0); }
@@ -94,10 +94,11 @@ int profile_command(const ProfileArguments& arguments) {
 }
 
 const Command kAddProfile(
-    {"profile", "run a spec for some seconds and show where the time goes",
+    {"profile", "run a spec for a few seconds and show where the time goes",
      [](CLI::App& app, int& code) {
        static ProfileArguments profile;
-       app.add_option("SPEC", profile.spec, "a spec, or the .cpp file of a world")->required();
+       app.add_option("SPEC", profile.spec, "a spec, or the .cpp file of an environment")
+           ->required();
        add_algorithm(app, profile.algorithm);
        app.add_option("--set", profile.overrides, "override a key of the spec, e.g. algo.batch=64")
            ->allow_extra_args(false);

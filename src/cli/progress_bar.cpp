@@ -35,7 +35,7 @@ void ProgressBar::show(const Trainer& trainer, const RunRecord& record) {
       fmt::format(" {:3.0f} %  return {} (greedy {})  {} steps/s  {} updates/s  {:.0f} s left",
                   share * 100, short_number(return_), short_number(record.greedy_return),
                   short_number(step_rate), short_number(update_rate), left);
-  // The bar takes what the line leaves: a line that wraps could not be overwritten.
+  // The bar gets the rest of the line: a line that wraps could not be overwritten.
   const int width = std::clamp(terminal_columns() - static_cast<int>(text.size()) - 1, 0, 24);
   const int full = static_cast<int>(share * width);
   std::string bar;

@@ -1,4 +1,4 @@
-// One line on the terminal that says how far a run is: share, return, rates, time left.
+// One line on the terminal with the progress of a run: share, return, rates, time left.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace hotloop {
 
-int terminal_columns();  // of standard error; 80 if it is no terminal
+int terminal_columns();  // of standard error; 80 if it is not a terminal
 
 class ProgressBar {
  public:

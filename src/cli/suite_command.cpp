@@ -36,7 +36,7 @@ int suite_command(const SuiteArguments& arguments) {
               .on_earlier =
                   [&](int finished, int unfinished) {
                     fmt::print(stderr,
-                               "runs in {}/{} already: {} finished, taken as they are; {} "
+                               "runs already in {}/{}: {} finished, results reused; {} "
                                "unfinished, resumed\n",
                                arguments.out, suite.name, finished, unfinished);
                   },
@@ -61,8 +61,8 @@ int suite_command(const SuiteArguments& arguments) {
   }
   if (stop_requested()) {
     fmt::print(stderr,
-               "stopped: the table holds what was done by then; the same command continues with "
-               "the rest\n");
+               "stopped: the table has the results so far; the same command continues with the "
+               "rest\n");
     return stop_exit_code();
   }
   return failures > 0 ? 1 : 0;
@@ -74,7 +74,7 @@ const Command kAddSuite(
        app.add_option("SUITE", suite.suite,
                       "a ready-made suite (see: hotloop list suites) or a YAML file")
            ->required();
-       app.add_option("--seeds", suite.seeds, "seeds per row, instead of the suite's own number")
+       app.add_option("--seeds", suite.seeds, "seeds per row, instead of the suite's number")
            ->check(CLI::Range(1, 1'000'000));
        app.add_option("--jobs", suite.jobs,
                       "runs at a time; above 1, wall times are those of a busy machine")

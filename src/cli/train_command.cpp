@@ -9,9 +9,9 @@
 
 #include "algo/common/algorithm.hpp"
 #include "cli/command.hpp"
-#include "cli/kept_output.hpp"
-#include "cli/last_words.hpp"
+#include "cli/crash_message.hpp"
 #include "cli/progress_bar.hpp"
+#include "cli/stdout_guard.hpp"
 #include "core/stop_signal.hpp"
 #include "core/system.hpp"
 #include "core/text.hpp"
@@ -32,12 +32,12 @@ struct ResumeArguments {
 };
 
 struct TrainArguments {
-  std::string spec;                    // or a world
-  std::string algorithm;               // for a world
+  std::string spec;                    // or an environment
+  std::string algorithm;               // for an environment
   std::vector<std::string> overrides;  // --set key=value
   std::optional<std::uint64_t> seed;
-  int seeds = 1;  // how many, counting up from the first
-  int jobs = 1;   // of them at a time
+  int seeds = 1;  // number of seeds, counting up from the first
+  int jobs = 1;   // seeds at a time
   std::optional<std::int64_t> steps;
   std::string out = "runs";
   bool json = false;
@@ -102,8 +102,8 @@ TrainResult run_and_report(const std::string& env, bool json, bool quiet, Run&& 
                                },
                            .stop = &stop_requested()};
   const TrainResult result = [&] {
-    const KeptOutput kept;
-    const LastWords words(env);
+    const StdoutGuard guard;
+    const CrashMessage crash_message(env);
     return run(hooks);
   }();
   bar.clear();
@@ -119,15 +119,15 @@ TrainResult run_and_report(const std::string& env, bool json, bool quiet, Run&& 
   return result;
 }
 
-void print_not_begun(std::uint64_t first, std::uint64_t last) {
-  if (first < last) fmt::print(stderr, "not begun: seeds {} to {}\n", first, last);
-  if (first == last) fmt::print(stderr, "not begun: seed {}\n", first);
+void print_not_started(std::uint64_t first, std::uint64_t last) {
+  if (first < last) fmt::print(stderr, "not started: seeds {} to {}\n", first, last);
+  if (first == last) fmt::print(stderr, "not started: seed {}\n", first);
 }
 
 // How the seeds of a command ended.
 struct Tally {
-  int reached = 0;      // the threshold
-  int interrupted = 0;  // or not even begun
+  int solved = 0;       // reached the threshold
+  int interrupted = 0;  // or not started
   int failed = 0;
 };
 
@@ -142,22 +142,22 @@ Tally train_in_turn(TrainSpec spec, const TrainArguments& arguments, double thre
     };
     const TrainResult result = run_and_report(spec.env, arguments.json, arguments.quiet, run);
     if (result.interrupted) {
-      if (spec.run.seed != last) print_not_begun(spec.run.seed + 1, last);
+      if (spec.run.seed != last) print_not_started(spec.run.seed + 1, last);
       tally.interrupted = arguments.seeds - i;
       return tally;
     }
-    tally.reached += result.eval_return_mean >= threshold ? 1 : 0;
+    tally.solved += result.eval_return_mean >= threshold ? 1 : 0;
   }
   return tally;
 }
 
-// Without progress bars, which would overwrite each other. As in a suite, a run that fails does not stop
-// the others.
+// Shows no progress bars, because they would overwrite each other. As in a suite, a run that fails
+// does not stop the others.
 Tally train_at_once(const TrainSpec& first, const TrainArguments& arguments, double threshold) {
   Tally tally;
   const std::atomic<bool>& stop = stop_requested();
-  const KeptOutput output;
-  const LastWords words(first.env);
+  const StdoutGuard output;
+  const CrashMessage crash_message(first.env);
   const auto work = [&](std::size_t i, Turn& turn) {
     TrainSpec spec = first;
     spec.run.seed += i;
@@ -177,7 +177,7 @@ Tally train_at_once(const TrainSpec& first, const TrainArguments& arguments, dou
         fmt::print(stderr, "stopped; continue with: hotloop resume {}\n", run_dir);
       }
       tally.interrupted += result.interrupted ? 1 : 0;
-      tally.reached += !result.interrupted && result.eval_return_mean >= threshold ? 1 : 0;
+      tally.solved += !result.interrupted && result.eval_return_mean >= threshold ? 1 : 0;
     } catch (const std::exception& error) {
       if (!turn.owns_lock()) turn.lock();
       fmt::print(stderr, "hotloop: seed {} failed: {}\n", spec.run.seed, error.what());
@@ -185,9 +185,9 @@ Tally train_at_once(const TrainSpec& first, const TrainArguments& arguments, dou
     }
   };
   const auto seeds = static_cast<std::size_t>(arguments.seeds);
-  const std::size_t begun = run_jobs(seeds, arguments.jobs, &stop, work);
-  if (begun < seeds) print_not_begun(first.run.seed + begun, first.run.seed + seeds - 1);
-  tally.interrupted += static_cast<int>(seeds - begun);
+  const std::size_t started = run_jobs(seeds, arguments.jobs, &stop, work);
+  if (started < seeds) print_not_started(first.run.seed + started, first.run.seed + seeds - 1);
+  tally.interrupted += static_cast<int>(seeds - started);
   return tally;
 }
 
@@ -196,13 +196,13 @@ int train_command(const TrainArguments& arguments) {
   if (arguments.seed) overrides.push_back(fmt::format("run.seed={}", *arguments.seed));
   if (arguments.steps) overrides.push_back(fmt::format("run.steps={}", *arguments.steps));
   const TrainSpec spec = load_spec_or_world(arguments.spec, arguments.algorithm, overrides);
-  check_feasible(spec);  // a run that cannot be must not leave a folder behind
+  check_feasible(spec);  // before the run folder is made
   const double threshold = solved_threshold(spec);
   const Tally tally = arguments.jobs > 1 ? train_at_once(spec, arguments, threshold)
                                          : train_in_turn(spec, arguments, threshold);
   if (tally.interrupted > 0) return stop_exit_code();
   if (arguments.seeds > 1 && !std::isnan(threshold)) {
-    fmt::print(stderr, "{} of {} seeds ended with a greedy mean of at least {}\n", tally.reached,
+    fmt::print(stderr, "{} of {} seeds ended with a greedy mean of at least {}\n", tally.solved,
                arguments.seeds, threshold);
   }
   return tally.failed > 0 ? 1 : 0;
@@ -212,13 +212,13 @@ int resume_command(const ResumeArguments& arguments) {
   std::vector<std::string> overrides = arguments.overrides;
   if (arguments.steps) overrides.push_back(fmt::format("run.steps={}", *arguments.steps));
   const TrainSpec spec = load_run_spec(arguments.run, overrides);
-  const RunOrigin began = run_origin(arguments.run);
-  if (began.cpu != cpu_name() || began.version != version()) {
+  const RunOrigin origin = run_origin(arguments.run);
+  if (origin.cpu != cpu_name() || origin.version != version()) {
     fmt::print(
         stderr,
-        "this run began with hotloop {} on {}, this is {} on {}: it continues, perhaps not to "
-        "the same bit\n",
-        began.version, began.cpu, version(), cpu_name());
+        "this run was started with hotloop {} on {}, this is {} on {}: it continues, perhaps not "
+        "bit for bit\n",
+        origin.version, origin.cpu, version(), cpu_name());
   }
   const auto run = [&](const SessionHooks& hooks) {
     return resume_run(spec, arguments.run, arguments.checkpoint, hooks);
@@ -232,7 +232,7 @@ const Command kAddTrain(
        static TrainArguments train;
        app.add_option("SPEC", train.spec,
                       "a ready-made spec (see: hotloop list specs), a YAML file, or the .cpp file "
-                      "of a world")
+                      "of an environment")
            ->required();
        add_algorithm(app, train.algorithm);
        app.add_option("--set", train.overrides,
@@ -243,7 +243,7 @@ const Command kAddTrain(
        app.add_option("--seeds", train.seeds, "train this many seeds one after the other")
            ->check(CLI::Range(1, 1'000'000));
        app.add_option("--jobs", train.jobs,
-                      "seeds at a time, each on a thread of its own, to the same bits; without a "
+                      "seeds at a time, each on its own thread, with bit-identical results; no "
                       "progress bar")
            ->check(CLI::Range(1, 256))
            ->capture_default_str();
@@ -259,8 +259,9 @@ const Command kAddResume(
     {"resume", "continue a stopped or killed run", [](CLI::App& app, int& code) {
        static ResumeArguments resume;
        app.add_option("RUN", resume.run, "the run folder")->required();
-       app.add_option("--checkpoint", resume.checkpoint, "this checkpoint instead of the newest");
-       app.add_option("--steps", resume.steps, "train up to this many env steps in all");
+       app.add_option("--checkpoint", resume.checkpoint,
+                      "continue from this checkpoint instead of the newest");
+       app.add_option("--steps", resume.steps, "train up to this many env steps in total");
        app.add_option("--set", resume.overrides, "override a run.* or evaluation.* key")
            ->allow_extra_args(false);
        app.add_flag("--json", resume.json, "print one JSON object on standard output");

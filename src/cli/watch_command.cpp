@@ -1,5 +1,5 @@
-// hotloop watch: a trained agent, or a script of its environment, plays before our eyes; in the
-// terminal, as an animated GIF or as a PNG of the last moment. Actions from a box are drawn below it.
+// hotloop watch: shows a trained agent or a script playing, in the terminal, as an animated GIF, or
+// as a PNG of the last frame. Continuous actions are drawn below the picture.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -31,18 +31,18 @@ struct WatchArguments {
   std::optional<std::uint64_t> seed;
   int episodes = 1;
   int speed = 12;  // steps per second
-  int scale = 8;   // pixels of a file per pixel of the picture
+  int scale = 8;   // pixels in the file per pixel of the picture
   std::string gif, png;
 };
 
-// One game, and what is known about it.
+// One episode, with its return, length and actions so far.
 class Game {
  public:
   Game(const EnvChoice& env, std::uint64_t seed)
       : env_(make_worlds(env, 1), 1, seed, Purpose::evaluation_world) {
     if (env_.worlds().picture(0).width == 0) {
       throw UsageError(
-          fmt::format("watch: {} cannot be drawn: it has no picture(), which a world may offer "
+          fmt::format("watch: {} cannot be drawn: it has no picture(), which is optional "
                       "(docs/environments.md)",
                       env.name));
     }
@@ -56,12 +56,12 @@ class Game {
   double total() const { return return_; }
   std::int64_t length() const { return length_; }
 
-  // What is to be seen and told before step() takes these actions.
+  // Records the actions, so that picture() and status() show them before step() applies them.
   void note(const Actions& actions) {
     actions_.insert(actions_.end(), actions.continuous.begin(), actions.continuous.end());
   }
 
-  // False when the game is over; its last picture and measures are then those of the step before.
+  // False when the episode is over; the last picture and measures are then those before this step.
   bool step(const Actions& actions, ThreadTeam& team) {
     env_.step(actions, team);
     return_ += static_cast<double>(env_.rewards()[0]);
@@ -96,12 +96,12 @@ class Game {
   }
 
   BatchEnv env_;
-  std::vector<float> actions_;  // [steps, action_size] of a box
+  std::vector<float> actions_;  // [steps, action_size], continuous
   double return_ = 0;
   std::int64_t length_ = 0;
 };
 
-// Who plays: a network or a script.
+// Chooses actions, by a network or a script.
 class Player {
  public:
   Player(const WatchArguments& arguments) {
@@ -129,7 +129,7 @@ class Player {
     }
   }
 
-  // What it thinks, in words; nothing for a script.
+  // The network's outputs as text; empty for a script.
   std::string opinion() const { return policy_ ? "  " + policy_->opinion(0) : ""; }
 
  private:
@@ -140,10 +140,10 @@ class Player {
   int script_ = 0;
 };
 
-// Before the game, not after it.
+// Called before the first episode.
 void check_picture_path(const std::string& path, std::string_view ending) {
   if (!path.empty() && !path.ends_with(ending))
-    throw UsageError(fmt::format("'{}': expected a name that ends in {}", path, ending));
+    throw UsageError(fmt::format("'{}': must end in {}", path, ending));
   check_folder_of(path);
 }
 
@@ -158,7 +158,7 @@ int watch_command(const WatchArguments& arguments) {
   const std::int64_t max_steps = player.spec().evaluation.max_steps;
   std::vector<Picture> pictures;
   for (int episode = 1; episode <= arguments.episodes; ++episode) {
-    // A seed each: also after a game that max_steps cuts short, the next one is new.
+    // Each episode has its own seed: it is new even if max_steps cut the previous one short.
     Game game(player.spec().world(), seed + episode - 1);
     Actions actions(game.env().spec(), 1);
     bool playing = true;
@@ -190,26 +190,25 @@ int watch_command(const WatchArguments& arguments) {
   return 0;
 }
 
-const Command kAddWatch({"watch", "see an agent play", [](CLI::App& app, int& code) {
+const Command kAddWatch({"watch", "show an agent playing", [](CLI::App& app, int& code) {
                            static WatchArguments watch;
 
                            add_player(app, watch);
-                           app.add_option(
-                                  "--seed", watch.seed,
-                                  "seed of the first game; the next have the numbers that follow")
+                           app.add_option("--seed", watch.seed,
+                                          "seed of the first episode; later ones count up")
                                ->check(kSeed);
-                           app.add_option("--episodes", watch.episodes, "games to play")
+                           app.add_option("--episodes", watch.episodes, "episodes to play")
                                ->check(CLI::Range(1, 1'000'000))
                                ->capture_default_str();
                            app.add_option("--speed", watch.speed, "steps per second")
                                ->check(CLI::Range(1, 100))
                                ->capture_default_str();
                            app.add_option("--scale", watch.scale,
-                                          "pixels of a file per pixel of the picture")
+                                          "pixels in the file per pixel of the picture")
                                ->check(CLI::Range(1, 256))
                                ->capture_default_str();
                            app.add_option("--gif", watch.gif, "write an animation to this file");
-                           app.add_option("--png", watch.png, "write the last moment to this file");
+                           app.add_option("--png", watch.png, "write the last frame to this file");
                            app.callback([&code] { code = watch_command(watch); });
                          }});
 

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t kBlockBytes = std::size_t{1} << 18;
 
-// Large blocks lie on large pages where the system has them: random draws from a memory of many
-// megabytes would otherwise spend more on finding pages than on reading them.
+// Large blocks use huge pages if the system has them. Otherwise random draws from a replay memory
+// of many megabytes spend more time on page-table look-ups than on reads.
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
 
 void* allocate(std::size_t bytes) {

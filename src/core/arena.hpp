@@ -1,8 +1,8 @@
-// All memory of one owner, taken before the loop starts and freed together.
+// All memory of one owner, allocated before the loop starts and freed together.
 //
-// `take` hands out zeroed, cache-line aligned arrays from large blocks. Every page is touched when
+// `take` returns zeroed, cache-line aligned arrays from large blocks. Every page is touched when
 // it is taken, so a run that starts has the memory it will need, and resident memory stays flat.
-// Arrays stay where they are when the arena is moved.
+// Moving the arena does not move its arrays.
 #pragma once
 
 #include <cstddef>

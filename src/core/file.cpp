@@ -42,7 +42,7 @@ class Descriptor {
   int value_;
 };
 
-// Writes from `from` until all is written; returns how many bytes were. If fewer, errno says why.
+// Returns the number of bytes written. If it is less than `size`, errno says why.
 std::size_t write_all(int descriptor, const void* from, std::size_t size) {
   constexpr std::size_t kMaxAtOnce = std::size_t{1} << 30;
   std::size_t done = 0;
@@ -52,7 +52,7 @@ std::size_t write_all(int descriptor, const void* from, std::size_t size) {
     if (n > 0) {
       done += static_cast<std::size_t>(n);
     } else if (n == 0) {
-      errno = ENOSPC;  // a device that takes nothing and gives no reason
+      errno = ENOSPC;  // the device accepts nothing and gives no reason
       break;
     } else if (errno != EINTR) {
       break;
@@ -61,7 +61,7 @@ std::size_t write_all(int descriptor, const void* from, std::size_t size) {
   return done;
 }
 
-// A rename is on the disk only when its folder is.
+// A rename is on the disk only after its folder is flushed.
 int sync_folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "."
@@ -69,17 +69,17 @@ int sync_folder_of(const std::string& path) {
                                                         : path.substr(0, slash);
   const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (descriptor.get() < 0) return errno;
-  // EINVAL: the file system has no such flush, and then needs none.
+  // EINVAL: the file system cannot flush folders, and does not need to.
   return ::fsync(descriptor.get()) == 0 || errno == EINVAL ? 0 : errno;
 }
 
-// False if another process has the lock. A file system without locks cannot keep anybody out.
+// False if another process has the lock. On a file system without locks it always succeeds.
 bool try_lock(int descriptor) {
   return ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
-// Takes the temporary for this process alone. The name must still lead to the file that was locked:
-// in the meantime its former writer may have renamed it to its final name.
+// Locks the temporary file for this process. The name must still refer to the locked file: its
+// previous writer may have renamed it to its final name in the meantime.
 void lock_temporary(int descriptor, const std::string& temporary, const std::string& path) {
   struct stat opened {};
   struct stat named {};
@@ -100,7 +100,7 @@ FileContents read_file(const std::string& path) {
   if (S_ISDIR(status.st_mode)) fail("read", path, "it is a folder");
 
   // The size is a hint: pipes have none, and a file may grow.
-  std::unique_ptr<std::byte[]> data;  // not cleared first: a file can be large
+  std::unique_ptr<std::byte[]> data;  // not zeroed, because a file can be large
   std::size_t size = 0;
   std::size_t capacity = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0)) + 1;
   try {
@@ -172,7 +172,7 @@ void write_file_atomically(const std::string& path,
     if (write_all(descriptor.get(), part.data(), part.size()) != part.size()) error = errno;
   }
   if (error == 0 && ::fsync(descriptor.get()) != 0) error = errno;
-  // Renamed while the lock is held, so that nobody else can take the temporary in between.
+  // Renamed while the lock is held, so that no other process can lock the temporary in between.
   if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
   if (error != 0) {
     ::unlink(temporary.c_str());
@@ -238,7 +238,7 @@ void LineWriter::put(std::string_view text) {
 void LineWriter::flush() {
   const std::size_t done = write_all(descriptor_, buffer_.get(), used_);
   const int error = errno;
-  // What was written is forgotten, so that another attempt continues where this one stopped.
+  // Drops what was written, so that the next attempt continues where this one stopped.
   written_ += done;
   used_ -= done;
   std::memmove(buffer_.get(), buffer_.get() + done, used_);

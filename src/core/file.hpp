@@ -1,7 +1,7 @@
-// Files that are either whole or absent, and an append-only writer of lines.
+// Files that are either complete or absent, and an append-only writer of lines.
 //
 // Invariant of write_file_atomically: a reader of `path` sees the old content or the new one,
-// never a mixture, whatever happens in between: a full disk, a kill, a power cut. Every failure is
+// never a mixture, even after a full disk, a kill or a power cut. Every failure is
 // a RunError that names the path and the reason.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace hotloop {
 
-// The whole of a file.
+// The whole content of a file.
 struct FileContents {
   std::shared_ptr<const std::byte[]> data;
   std::size_t size = 0;
@@ -25,23 +25,23 @@ struct FileContents {
 
 FileContents read_file(const std::string& path);
 
-// The same as a view of the file: nothing is copied, and the memory can be given back at any time, so
-// a checkpoint as large as the memory can be read. The file must not shrink meanwhile.
+// The same by mmap: nothing is copied, and the system can reclaim the pages at any time, so a
+// checkpoint as large as the memory can be read. The file must not shrink meanwhile.
 FileContents map_file(const std::string& path);
 
 // Writes the parts one after the other to `path`.tmp, flushes it to the disk, renames it to `path`
 // and flushes the folder. On failure the temporary is removed and an existing `path` is untouched.
-// A temporary left behind by a killed process is overwritten; one that another process is writing
-// at this moment is an error.
+// A temporary left behind by a killed process is overwritten; it is an error if another process is
+// writing it at the moment.
 void write_file_atomically(const std::string& path,
                            std::span<const std::span<const std::byte>> parts);
 void write_file_atomically(const std::string& path, std::string_view text);
 
-// Throws UsageError if the folder of a file to be written later does not exist; "" is no file.
+// Throws UsageError if the folder of a file to be written later does not exist; "" = no file.
 void check_folder_of(const std::string& path);
 
-// Keeps other processes out for as long as it lives; RunError if one is in already. `what` names
-// what it guards.
+// Locks out other processes while it exists. Throws RunError if another process holds the lock;
+// `what` names the locked thing in the message.
 class FileLock {
  public:
   FileLock(const std::string& path, const std::string& what);
@@ -57,10 +57,10 @@ class FileLock {
 class LineWriter {
  public:
   explicit LineWriter(std::string path);  // creates the file, or appends to it
-  // Cuts the file at byte `offset` first: what a run wrote after the checkpoint it resumes from is
-  // written again. A file shorter than that is an error.
+  // Truncates the file to `offset` bytes first: a resumed run writes everything after its
+  // checkpoint again. A shorter file is an error.
   LineWriter(std::string path, std::uint64_t offset);
-  ~LineWriter();  // flushes; errors are lost, so flush first where they matter
+  ~LineWriter();  // flushes, ignoring errors; call flush() first where they matter
   LineWriter(const LineWriter&) = delete;
   LineWriter& operator=(const LineWriter&) = delete;
 

@@ -1,9 +1,8 @@
-// Numbers too small for a normal float (below 1.2e-38) count as zero while one of these lives.
+// While an object of this class exists, denormal floats (below 1.2e-38) count as zero.
 //
-// The moments of a weight without gradient shrink for ever, and a softmax that has made up its mind has
-// probabilities as small; every operation on them costs the CPU a hundred cycles. Nothing is learnt from
-// them.
-// On other CPUs than x86 it does nothing.
+// Optimiser moments of a weight without gradient keep shrinking, and a saturated softmax has
+// probabilities as small. Every operation on them costs the CPU a hundred cycles, and they
+// contribute nothing to learning. On CPUs other than x86 it does nothing.
 #pragma once
 
 #ifdef __SSE2__
@@ -24,7 +23,7 @@ class FlushDenormals {
 
  private:
   static constexpr unsigned kFlush = 0x8000 | 0x0040;  // results and operands
-  // Within another one it does nothing: setting the register costs more than looking at it.
+  // A nested object does nothing: writing the register costs more than reading it.
   bool changes() const { return (before_ & kFlush) != kFlush; }
   unsigned before_;
 #else

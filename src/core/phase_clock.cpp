@@ -19,16 +19,16 @@ namespace {
 double switch_ticks() {
   static const double ticks = [] {
     PhaseClock clock;
-    double least = 1e9;
-    for (int repeat = 0; repeat < 20; ++repeat) {  // interruptions only ever add
+    double minimum = 1e9;
+    for (int repeat = 0; repeat < 20; ++repeat) {  // take the minimum: interruptions only add time
       const std::uint64_t begin = PhaseClock::ticks();
       for (int i = 0; i < 50; ++i) {
         clock.enter(Phase::log);
         clock.enter(Phase::evaluate);
       }
-      least = std::min(least, static_cast<double>(PhaseClock::ticks() - begin) / 100);
+      minimum = std::min(minimum, static_cast<double>(PhaseClock::ticks() - begin) / 100);
     }
-    return least;
+    return minimum;
   }();
   return ticks;
 }
@@ -40,7 +40,7 @@ double PhaseClock::net_ticks(std::size_t slot) const {
   return std::max(0.0, static_cast<double>(weighted_[slot]) - cost);
 }
 
-double PhaseClock::share_of_split() const {
+double PhaseClock::seconds_per_weighted_tick() const {
   double weighted = 0;
   for (std::size_t i = 0; i <= kPhaseCount; ++i) weighted += net_ticks(i);
   const double rounds = static_cast<double>(split_ + exact_[kUnsplit]);
@@ -48,11 +48,11 @@ double PhaseClock::share_of_split() const {
 }
 
 double PhaseClock::estimate_seconds(double weighted_ticks) const {
-  return weighted_ticks * share_of_split();
+  return weighted_ticks * seconds_per_weighted_tick();
 }
 
 PhaseSeconds PhaseClock::seconds() const {
-  const double per_tick = seconds_per_tick(), per_weighted = share_of_split();
+  const double per_tick = seconds_per_tick(), per_weighted = seconds_per_weighted_tick();
   PhaseSeconds result{};
   for (std::size_t i = 0; i < kPhaseCount; ++i) {
     result[i] = static_cast<double>(exact_[i]) * per_tick + net_ticks(i) * per_weighted;
@@ -85,7 +85,7 @@ double PhaseClock::bucket_middle(int bucket) {
 std::array<PhaseStatistics, kPhaseCount> PhaseClock::statistics() const {
   const PhaseSeconds times = seconds();
   const double per_tick = seconds_per_tick();
-  // Counts of split rounds stand for all rounds; not as their times do, which a pause may distort.
+  // Counts are scaled by the number of rounds, not by their time, which a pause may distort.
   const double scale = weighted_rounds_ > 0
                            ? static_cast<double>(rounds_) / static_cast<double>(weighted_rounds_)
                            : 1;

@@ -1,15 +1,16 @@
 // Where the time goes: an always-on clock of named phases.
 //
-// Phases are named once, here; progress bar, metrics, profile and reports share the table. They form
-// a tree of two levels, "learn/forward". A switch reads the CPU's time-stamp counter and adds to a
-// histogram, 20 to 30 ns in all, which is too much for loops whose parts take a few hundred. So the parts
-// of a round are told apart in every one, or in one of 2, 4, ... 64, as often as a quarter of a percent of
-// their time pays for; which ones is decided by a hash of their number. The others are measured as a whole
-// and shared out in the proportions of those that were split, each of which stands for 1 / (its chance of
-// being chosen) rounds. `hotloop bench clock` measures the cost.
+// Phases are named only here; progress bar, metrics, profile and reports share the table. They form
+// a tree of two levels, "learn/forward". A switch reads the CPU's time-stamp counter and updates a
+// histogram. That takes 20 to 30 ns, too much for loops whose parts take a few hundred. So only
+// some rounds are split into their phases: all, or one in 2, 4, ... 64, chosen so that splitting
+// costs about a quarter of a percent of the time. A hash of the round's number selects them. The
+// other rounds are timed as a whole, and their time is distributed in proportion to the split ones,
+// each of which is weighted by 1 / (its probability of being selected). `hotloop bench clock`
+// measures the cost.
 //
-// Deep inside a round, the code that begins a phase says so with `mark`; it does nothing unless the calling
-// thread is in a round that is being split.
+// Code deep inside a round calls `mark` where a phase begins. It does nothing unless the calling
+// thread is in a split round.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +34,7 @@ enum class Phase : std::uint8_t {
   env_observe,
   env_reset,
   env_check,
-  python,  // an environment that is Python's
+  python,  // a Python environment
   memory_push,
   memory_draw,
   memory_gather,
@@ -55,7 +56,7 @@ enum class Phase : std::uint8_t {
 };
 
 struct PhaseName {
-  std::string_view group, part;  // part is empty where the group has only one phase
+  std::string_view group, part;  // part is empty if the group has only one phase
 };
 inline constexpr std::array<PhaseName, 26> kPhases = {{
     {"act", "noise"},       {"act", "forward"},    {"act", "choose"},
@@ -79,17 +80,17 @@ inline constexpr std::array<std::string_view, 11> kPhaseGroups = {
 using PhaseSeconds = std::array<double, kPhaseCount>;
 using GroupShares = std::array<double, kPhaseGroups.size()>;
 
-// What is known of a phase; estimates where rounds were not split.
+// Statistics of a phase; estimates for rounds that were not split.
 struct PhaseStatistics {
   double seconds = 0;
   double calls = 0;               // visits
-  double p50_us = 0, p99_us = 0;  // of one visit; NaN without any
+  double p50_us = 0, p99_us = 0;  // of one visit; NaN if there was none
   double allocations = 0;
 };
 
 // A visit to a phase, for traces. Slot kPhaseCount = a stretch of rounds that were not split.
 struct PhaseVisit {
-  std::uint64_t begin = 0, end = 0;  // ticks since the clock began
+  std::uint64_t begin = 0, end = 0;  // ticks since the clock started
   std::size_t slot = 0;
 };
 
@@ -100,17 +101,16 @@ class PhaseClock {
     if (splitting_ == this) splitting_ = nullptr;
   }
 
-  // Outside rounds: everything since the last switch belongs to the phase that was running; now
-  // `phase` runs.
+  // Outside rounds: adds the time since the last switch to the running phase, then starts `phase`.
   void enter(Phase phase) {
     switch_to(static_cast<std::size_t>(phase), 0);
     splitting_ = nullptr;
   }
 
-  // At most one round in `rarest` + 1, one less than a power of two up to 64, is split.
-  void begin_round(std::uint64_t rarest = 0) {
+  // Splits at most one round in `min_mask` + 1, which must be a power of two up to 64.
+  void begin_round(std::uint64_t min_mask = 0) {
     constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
-    const std::uint64_t mask = mask_ | rarest;
+    const std::uint64_t mask = mask_ | min_mask;
     const bool chosen = splits_ && ((rounds_++ * kGoldenRatio) >> 58 & mask) == 0;
     if (chosen) {
       switch_to(static_cast<std::size_t>(Phase::other), mask + 1);
@@ -128,28 +128,28 @@ class PhaseClock {
     choose_rate(since_ - round_began_);
   }
 
-  // Between rounds. Off, no round is split any more: what the cost of the clock is measured against.
+  // Call between rounds. When off, no round is split: the baseline for measuring the clock's cost.
   void set_splitting(bool on) { splits_ = on; }
 
   // The clock whose round is being split on this thread, or null.
   static PhaseClock* splitting() { return splitting_; }
   void part(Phase phase) { switch_to(static_cast<std::size_t>(phase), weight_); }
-  // Back to a phase that was only interrupted: no new visit.
+  // Returns to a phase that was only interrupted; not counted as a new visit.
   void resume(Phase phase) {
     part(phase);
     is_visit_ = false;
   }
   Phase running() const { return static_cast<Phase>(running_); }
-  std::uint64_t weight() const { return weight_; }  // rounds that the split one stands for
+  std::uint64_t weight() const { return weight_; }  // rounds that the split round represents
 
-  // Since construction, up to now. Rounds that nobody split yet count as unaccounted.
+  // Since construction. While no round has been split, rounds count as unaccounted.
   PhaseSeconds seconds() const;
-  GroupShares group_shares() const;  // of the whole
+  GroupShares group_shares() const;  // of the total time
   std::array<PhaseStatistics, kPhaseCount> statistics() const;
-  // What this many ticks, added up with the weights of split rounds, amount to in all rounds.
+  // Converts ticks in split rounds, summed with the weights of rounds, to seconds in all rounds.
   double estimate_seconds(double weighted_ticks) const;
 
-  // Every visit from now on is written down until `visits` is full. The span must stay valid.
+  // Records every visit from now on until `visits` is full. The span must stay valid.
   void trace(std::span<PhaseVisit> visits) {
     trace_ = visits;
     traced_ = 0;
@@ -168,9 +168,9 @@ class PhaseClock {
   }
 
  private:
-  static constexpr std::size_t kUnsplit = kPhaseCount;  // rounds that were not chosen
+  static constexpr std::size_t kUnsplit = kPhaseCount;  // rounds that were not selected
 
-  // Durations by their logarithm: eight buckets to an octave, 2^48 ticks at most.
+  // Durations on a logarithmic scale: eight buckets per octave, up to 2^48 ticks.
   static constexpr int kBuckets = 46 * 8;
   static int bucket(std::uint64_t ticks) {
     if (ticks < 8) return static_cast<int>(ticks);
@@ -200,32 +200,32 @@ class PhaseClock {
     if (running_ < kPhaseCount) {
       const std::uint64_t count = weight_ > 0 ? weight_ : 1;
       allocations_[running_] +=
-          static_cast<double>(allocations - allocations_then_) * static_cast<double>(count);
+          static_cast<double>(allocations - allocations_before_) * static_cast<double>(count);
       if (is_visit_) histogram_[running_][bucket(spent)] += count;
     }
     if (traced_ < trace_.size()) {
       trace_[traced_++] = {since_ - start_ticks_, now - start_ticks_, running_};
     }
     since_ = now;
-    allocations_then_ = allocations;
+    allocations_before_ = allocations;
   }
 
-  // Splitting costs about 50 switches, 3,000 ticks: as often as 1/400 of the rounds' time pays for.
+  // Splitting a round costs about 50 switches, 3,000 ticks; the budget is 1/400 of the time.
   void choose_rate(std::uint64_t round_ticks) {
-    constexpr std::uint64_t kPaid = 400 * 3'000, kRarest = 64;
-    mask_ = std::bit_ceil(std::min(kPaid / std::max<std::uint64_t>(round_ticks, 1), kRarest)) - 1;
+    constexpr std::uint64_t kBudget = 400 * 3'000, kMax = 64;
+    mask_ = std::bit_ceil(std::min(kBudget / std::max<std::uint64_t>(round_ticks, 1), kMax)) - 1;
   }
 
-  // Weighted ticks of a phase in split rounds, without what the switches themselves cost.
+  // Weighted ticks of a phase in split rounds, minus the cost of the switches.
   double net_ticks(std::size_t slot) const;
-  double share_of_split() const;  // seconds that a net weighted tick stands for
+  double seconds_per_weighted_tick() const;  // net of the cost of switches
 
   inline static constinit thread_local PhaseClock* splitting_ = nullptr;
 
   std::array<std::uint64_t, kPhaseCount + 1> exact_{};     // ticks outside split rounds
   std::array<std::uint64_t, kPhaseCount + 1> weighted_{};  // ticks in split rounds, times weight
   std::array<std::uint64_t, kPhaseCount + 1>
-      switched_{};           // switches out of it in split rounds, likewise
+      switched_{};           // switches out of it in split rounds, times weight
   std::uint64_t split_ = 0;  // ticks in split rounds
   std::array<double, kPhaseCount> allocations_{};
   std::array<std::array<std::uint64_t, kBuckets>, kPhaseCount> histogram_{};
@@ -236,16 +236,16 @@ class PhaseClock {
   std::uint64_t weight_ = 0;  // 0 outside split rounds
   std::uint64_t mask_ = 0;    // one round in mask + 1 is split
   bool splits_ = true;
-  std::uint64_t rounds_ = 0, weighted_rounds_ = 0;  // all of them; split ones times weight
+  std::uint64_t rounds_ = 0, weighted_rounds_ = 0;  // all rounds; split rounds times weight
   std::uint64_t round_began_ = 0;
   std::int64_t switches_ = 0;
-  std::int64_t allocations_then_ = Allocations::now();
+  std::int64_t allocations_before_ = Allocations::now();
   std::chrono::steady_clock::time_point start_time_ = std::chrono::steady_clock::now();
   std::uint64_t start_ticks_ = ticks();
   std::uint64_t since_ = start_ticks_;
 };
 
-// From here on, this thread is in `phase` of the round that is being split, if it is in one.
+// If this thread is in a split round, `phase` begins here.
 inline void mark(Phase phase) {
   if (PhaseClock* clock = PhaseClock::splitting()) clock->part(phase);
 }

@@ -1,7 +1,7 @@
 // Prefetches cache lines that will be needed.
 //
-// To GCC a function that only calls __builtin_prefetch does nothing, so that it drops calls of it;
-// inline assembly is kept.
+// GCC treats a function that only calls __builtin_prefetch as having no effect and removes calls to
+// it. It keeps inline assembly.
 #pragma once
 
 namespace hotloop {
@@ -15,8 +15,8 @@ inline void prefetch(const void* address) {
 #endif
 }
 
-// Into the second-level cache: for many lines at once. A CPU can have more requests under way to that
-// cache than to the first.
+// Into the second-level cache: for many lines at once. A CPU can have more outstanding requests to
+// that cache than to the first.
 inline void prefetch_l2(const void* address) {
 #if defined(__x86_64__)
   asm volatile("prefetcht1 %0" : : "m"(*static_cast<const char*>(address)));

@@ -1,5 +1,5 @@
-// A number that changes over training: a pure function of how far training has come, so it never
-// needs saving.
+// A number that changes over training: a pure function of the training progress, so it never needs
+// saving.
 #pragma once
 
 #include <algorithm>
@@ -11,16 +11,16 @@
 
 namespace hotloop {
 
-// A wave is a cosine that does not end.
+// A wave is a cosine that repeats.
 enum class ScheduleKind { constant, linear, linear_to_zero, exponential, step, cosine, wave };
 inline constexpr std::array<std::string_view, 7> kScheduleNames = {
     "constant", "linear", "linear_to_zero", "exponential", "step", "cosine", "wave"};
 
-// What a schedule or a period counts.
+// The unit of a schedule or a period.
 enum class Count { steps, updates, episodes };
 inline constexpr std::array<std::string_view, 3> kCountNames = {"steps", "updates", "episodes"};
 
-// How far training has come.
+// The training progress.
 struct Progress {
   std::int64_t env_steps = 0;
   std::int64_t updates = 0;
@@ -33,12 +33,12 @@ struct Progress {
 
 struct Schedule {
   ScheduleKind kind = ScheduleKind::constant;
-  double from = 0;         // value at first
-  double to = 0;           // value from `over` on, step: the least; not of constant, linear_to_zero
-  std::int64_t over = 1;   // of what is counted; not of constant and step
+  double from = 0;         // initial value
+  double to = 0;           // final value, step: minimum; unused by constant and linear_to_zero
+  std::int64_t over = 1;   // duration in units of `count`; unused by constant and step
   double factor = 1;       // step: multiplies the value ...
-  std::int64_t every = 1;  // step: ... whenever this many of what is counted have passed
-  std::int64_t after = 0;  // this many of what is counted pass before it begins to change
+  std::int64_t every = 1;  // step: ... every this many units
+  std::int64_t after = 0;  // units before it begins to change
   Count count = Count::steps;
 
   bool operator==(const Schedule&) const = default;
@@ -52,7 +52,7 @@ struct Schedule {
         return from + share * (to - from);
       case ScheduleKind::linear_to_zero:
         return from * (1 - share);
-      case ScheduleKind::exponential:  // a constant factor per step; both ends must be positive
+      case ScheduleKind::exponential:  // a constant factor per unit; both ends must be positive
         return from * std::pow(to / from, share);
       case ScheduleKind::step:
         return std::max(to, from * std::pow(factor, static_cast<double>(now / every)));

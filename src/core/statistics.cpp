@@ -9,7 +9,7 @@ namespace hotloop {
 namespace {
 
 constexpr int kResamples = 2'000;
-constexpr std::uint64_t kFarStep = std::uint64_t{1} << 63;  // no evaluation ever gets there
+constexpr std::uint64_t kFarStep = std::uint64_t{1} << 63;  // no evaluation ever reaches it
 
 double mean_of(std::span<const double> values) {
   double sum = 0;
@@ -22,10 +22,10 @@ double mean_of(std::span<const double> values) {
 double quantile(std::vector<double> values, double share) {
   if (values.empty()) return kNone;
   std::sort(values.begin(), values.end());
-  const double place = share * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
+  const double position = share * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
   const std::size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
+  return values[below] + (position - static_cast<double>(below)) * (values[above] - values[below]);
 }
 
 Summary summarise(std::span<const double> all) {
@@ -36,10 +36,10 @@ Summary summarise(std::span<const double> all) {
   Summary result{.mean = mean_of(values), .count = static_cast<int>(values.size())};
   for (const double value : values) result.std += (value - result.mean) * (value - result.mean);
   result.std = std::sqrt(result.std / result.count);
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  result.largest = *most;
-  if (*least == *most) {  // nothing to resample, and rounding must not make an interval of it
-    result.mean = result.low = result.high = *most;
+  const auto [lowest, highest] = std::minmax_element(values.begin(), values.end());
+  result.largest = *highest;
+  if (*lowest == *highest) {  // no need to resample, and rounding must not create an interval
+    result.mean = result.low = result.high = *highest;
     return result;
   }
   std::vector<double> means(kResamples);

@@ -15,19 +15,20 @@ static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_alw
               "a signal handler may only touch lock-free atomics");
 
 int listeners = 0;
-std::array<struct sigaction, StopSignal::kSignals.size()> others{};  // what a second signal is for
+std::array<struct sigaction, StopSignal::kSignals.size()> previous{};  // for a second signal
 
-constexpr std::string_view kAnswer =
-    "\nstopping as soon as everything is saved; a second time: at once\n";
+constexpr std::string_view kAcknowledgement =
+    "\nstopping as soon as everything is saved; a second signal stops at once\n";
 
 extern "C" void on_signal(int number) {
   const auto which = std::find(StopSignal::kSignals.begin(), StopSignal::kSignals.end(), number) -
                      StopSignal::kSignals.begin();
-  sigaction(number, &others[which], nullptr);
+  sigaction(number, &previous[which], nullptr);
   last_signal.store(number, std::memory_order_relaxed);
   is_requested.store(true, std::memory_order_relaxed);
   if (!acknowledges.load(std::memory_order_relaxed)) return;
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kAnswer.data(), kAnswer.size());
+  [[maybe_unused]] const ssize_t written =
+      write(STDERR_FILENO, kAcknowledgement.data(), kAcknowledgement.size());
 }
 
 }  // namespace
@@ -40,7 +41,7 @@ StopSignal::StopSignal(bool acknowledge) {
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
   for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], nullptr, &before_[i]);
-  others = before_;
+  previous = before_;
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     const bool nohup = kSignals[i] == SIGHUP && before_[i].sa_handler == SIG_IGN;
     if (!nohup) sigaction(kSignals[i], &action, nullptr);

@@ -1,5 +1,5 @@
-// Ctrl-C, SIGTERM and SIGHUP (a closed terminal) as a flag: the run saves a checkpoint and stops. A second
-// signal does what it would do without us.
+// Ctrl-C, SIGTERM and SIGHUP (a closed terminal) set a flag: the run saves a checkpoint and stops.
+// A second signal goes to the previous handler.
 #pragma once
 
 #include <array>
@@ -8,12 +8,12 @@
 
 namespace hotloop {
 
-// Listens while it lives, but leaves a SIGHUP alone that was ignored before (nohup). One within another
-// listens for the same signals: a training inside another's callback ends both. Only one thread may
-// have them.
+// Listens while it exists, except for a SIGHUP that was already ignored (nohup). Nested objects
+// share the flag: if one training run starts another in a callback, a signal stops both. Use from
+// one thread only.
 class StopSignal {
  public:
-  // With `acknowledge` the first signal is answered by a line on standard error.
+  // With `acknowledge`, the first signal prints a line on standard error.
   explicit StopSignal(bool acknowledge = false);
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;
@@ -27,7 +27,7 @@ class StopSignal {
   std::array<struct sigaction, kSignals.size()> before_{};
 };
 
-const std::atomic<bool>& stop_requested();  // of one that listens from the first call to the end
-int stop_exit_code();  // after it was requested: 128 and the signal's number, as shells have it
+const std::atomic<bool>& stop_requested();  // listens from the first call to the end of the program
+int stop_exit_code();  // after a stop was requested: 128 + signal number, as in shells
 
 }  // namespace hotloop

@@ -31,15 +31,15 @@ int usable_cores() {
 
 std::int64_t memory_bytes() {
   std::int64_t bytes = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
-  const auto at_most = [&](std::int64_t most) { bytes = std::clamp<std::int64_t>(most, 0, bytes); };
+  const auto limit_to = [&](std::int64_t max) { bytes = std::clamp<std::int64_t>(max, 0, bytes); };
   std::ifstream meminfo("/proc/meminfo");
   for (std::string line; std::getline(meminfo, line);) {
-    if (line.starts_with("MemAvailable:")) at_most(std::stoll(line.substr(13)) * 1024);
+    if (line.starts_with("MemAvailable:")) limit_to(std::stoll(line.substr(13)) * 1024);
   }
   for (const char* path :
        {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    std::ifstream limit(path);  // "max" or a huge number where there is none
-    if (std::int64_t most = 0; limit >> most) at_most(most);
+    std::ifstream limit(path);  // "max" or a huge number if there is no limit
+    if (std::int64_t max = 0; limit >> max) limit_to(max);
   }
   std::ifstream statm("/proc/self/statm");
   std::int64_t pages = 0;
@@ -47,7 +47,7 @@ std::int64_t memory_bytes() {
   for (const auto kind : {RLIMIT_AS, RLIMIT_DATA}) {
     rlimit limit{};
     if (getrlimit(kind, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) continue;
-    at_most(static_cast<std::int64_t>(limit.rlim_cur) - pages * sysconf(_SC_PAGESIZE));
+    limit_to(static_cast<std::int64_t>(limit.rlim_cur) - pages * sysconf(_SC_PAGESIZE));
   }
   return bytes;
 }

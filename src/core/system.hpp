@@ -1,4 +1,4 @@
-// What this machine is, as far as a run needs to know.
+// Facts about this machine and process.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,10 @@
 
 namespace hotloop {
 
-std::string version();   // of hotloop, "1.2.3"
-std::string cpu_name();  // "unknown" where the system does not say
-int usable_cores();      // that this process may run on: fewer than there are, in many containers
-std::int64_t memory_bytes();    // that this process may still take: what is free, or a limit's rest
-std::int64_t resident_bytes();  // that this process uses now; allocates nothing
+std::string version();          // of hotloop, "1.2.3"
+std::string cpu_name();         // "unknown" if the system does not report it
+int usable_cores();             // that this process may run on; in containers often not all
+std::int64_t memory_bytes();    // that this process may still allocate: free, and within limits
+std::int64_t resident_bytes();  // in use by this process; this call allocates nothing
 
 }  // namespace hotloop

@@ -11,7 +11,7 @@
 namespace hotloop {
 namespace {
 
-constexpr double kOneDecimal = 10;  // from here on, returns have one
+constexpr double kOneDecimal = 10;  // returns of at least this size are printed with one decimal
 
 std::string lower(std::string_view text) {
   std::string result(text);
@@ -83,7 +83,7 @@ std::string suggestion(std::string_view word, std::span<const std::string_view> 
 std::string short_number(double value) {
   if (!std::isfinite(value)) return "-";
   for (const auto& [unit, name] : {std::pair{1e9, "G"}, std::pair{1e6, "M"}, std::pair{1e3, "k"}}) {
-    // What rounds to a unit counts as one: 999.9 is "1k".
+    // A value that rounds up to a unit is printed in that unit: 999.9 is "1k".
     if (std::abs(value) >= 0.9995 * unit) return fmt::format("{:.3g}{}", value / unit, name);
   }
   return fmt::format("{:.3g}", value);

@@ -1,4 +1,4 @@
-// Words for messages: the nearest valid name to a misspelt one, lists of what is allowed, numbers.
+// Text for messages: the valid name nearest to a misspelt one, lists of allowed values, numbers.
 #pragma once
 
 #include <span>
@@ -28,10 +28,10 @@ std::string short_number(double value);
 // In double quotes with escapes: the one YAML style that can hold any text.
 std::string yaml_quoted(std::string_view text);
 
-// A return or a score: 479.23 -> "479.2", one decimal; below 10, where that would say little, four
-// significant digits: 0.95312 -> "0.9531", 5 -> "5.0". "-" if it is not finite.
+// A return or a score with one decimal: 479.23 -> "479.2"; below 10, where that is too coarse, with
+// four significant digits: 0.95312 -> "0.9531", 5 -> "5.0". "-" if it is not finite.
 std::string return_text(double value);
-// "479.2 +- 54.9": the spread is as exact as the mean.
+// "479.2 +- 54.9": the spread has the precision of the mean.
 std::string return_text(double mean, double spread);
 
 }  // namespace hotloop

@@ -12,9 +12,8 @@
 namespace hotloop {
 namespace {
 
-// A helper spins this often before it goes to sleep: rounds follow each other within microseconds,
-// and a futex wake-up costs more than a small chunk. With fewer cores than threads it sleeps at
-// once.
+// How often a helper checks before it sleeps: rounds follow each other within microseconds, and a
+// futex wake-up costs more than a small chunk. With fewer cores than threads it sleeps at once.
 int spin_limit(int threads) { return threads <= usable_cores() ? 20000 : 0; }
 
 template <class T>
@@ -36,7 +35,7 @@ ThreadTeam::ThreadTeam(int threads) : size_(threads), spins_(spin_limit(threads)
       helpers_.emplace_back([this, worker] { help(worker); });
     }
   } catch (const std::system_error& error) {
-    stop();  // or those that did start would be waited for for ever
+    stop();  // otherwise joining the helpers that did start would never return
     throw RunError(fmt::format("run.threads: only {} of {} threads could be started: {}",
                                helpers_.size() + 1, threads, error.what()));
   }
@@ -107,7 +106,7 @@ void ThreadTeam::wait_for_helpers() {
   }
 }
 
-// Each round of each worker is claimed once, in order; so a round that is over cannot be claimed.
+// Each worker's chunk is claimed once per round, in order, so a finished round cannot be claimed.
 bool ThreadTeam::claim(int worker, unsigned round) {
   unsigned before = round - 1;
   return busy_[worker].claimed.compare_exchange_strong(before, round, std::memory_order_acq_rel);

@@ -1,11 +1,12 @@
 // A persistent team of threads for work that is split into static, contiguous chunks.
 //
 // `run(count, body)` calls body(begin, end, worker) once per worker with a fixed partition of
-// [0, count). The caller is worker 0. When it is done and another's chunk has not been begun, it takes
-// that too, as that worker: a helper that the system keeps from running holds nobody up. The partition
-// decides only who computes a row, never how a row is computed: bodies write disjoint rows, and sums
-// over rows are made afterwards in a fixed order, so results do not depend on the number of threads.
-// What a body throws, `run` throws when all are done; of several, that of the first worker.
+// [0, count). The caller is worker 0. When it has finished, it also runs chunks that no helper has
+// started, with that helper's number, so a helper that the system does not schedule delays nobody.
+// The partition decides only who computes a row, never how: bodies write disjoint rows, and sums
+// over rows are computed afterwards in a fixed order, so results do not depend on the number of
+// threads. If bodies throw, `run` waits for all of them and rethrows the exception of the first
+// such worker.
 #pragma once
 
 #include <atomic>
@@ -28,11 +29,11 @@ class ThreadTeam {
 
   int size() const { return size_; }
 
-  // What the clock saw of the team in rounds that it split, in ticks times the weights of rounds.
+  // Usage in rounds that the clock split, in ticks times the weights of rounds.
   struct Use {
-    std::uint64_t runs = 0;           // times that work was handed out; not weighted
-    std::uint64_t span = 0;           // how long it took
-    std::vector<std::uint64_t> busy;  // [size] each thread within it
+    std::uint64_t runs = 0;           // times work was distributed; not weighted
+    std::uint64_t span = 0;           // total time of the runs
+    std::vector<std::uint64_t> busy;  // [size] busy time of each thread in it
   };
   Use use() const;
 
@@ -54,10 +55,10 @@ class ThreadTeam {
  private:
   using Call = void (*)(void* context, int begin, int end, int worker);
 
-  struct alignas(64) Busy {  // a cache line each
+  struct alignas(64) Busy {  // on its own cache line
     std::uint64_t ticks = 0;
-    std::exception_ptr error;          // that its body threw
-    std::atomic<unsigned> claimed{0};  // the last round in which somebody took its chunk
+    std::exception_ptr error;          // thrown by its body
+    std::atomic<unsigned> claimed{0};  // the last round in which its chunk was claimed
   };
 
   void run_all(int count, Call call, void* context);
@@ -72,15 +73,15 @@ class ThreadTeam {
   void stop();
 
   const int size_;
-  const int spins_;                 // looks at a flag before going to sleep
-  std::atomic<unsigned> round_{0};  // raised when there is work; workers wait on it
-  std::atomic<int> pending_{0};     // chunks of helpers that are not finished
+  const int spins_;                 // checks of a flag before going to sleep
+  std::atomic<unsigned> round_{0};  // incremented when there is work; workers wait on it
+  std::atomic<int> pending_{0};     // unfinished chunks of helpers
   std::atomic<bool> stopping_{false};
   std::atomic<bool> failed_{false};  // a body threw
   int count_ = 0;
   Call call_ = nullptr;
   void* context_ = nullptr;
-  std::uint64_t weight_ = 0;  // of the round that is being timed; 0 = none is
+  std::uint64_t weight_ = 0;  // of the round being timed; 0 = not timed
   std::uint64_t runs_ = 0, span_ = 0;
   std::vector<Busy> busy_;
   std::vector<std::jthread> helpers_;  // last: they use everything above until they are joined

@@ -1,5 +1,5 @@
-// Eight lanes in one register, as generic vectors, so that any compiler for any CPU can do its best with
-// them; for kernels that Eigen's arrays serve badly.
+// Eight float lanes as a GCC vector type, which compiles for any CPU; for kernels where Eigen's
+// arrays are slow.
 #pragma once
 
 #ifdef __FMA__
@@ -17,7 +17,7 @@ inline Vec load(const float* p) { return *reinterpret_cast<const Vec*>(p); }
 inline void store(float* p, Vec v) { *reinterpret_cast<Vec*>(p) = v; }
 inline Vec broadcast(float f) { return Vec{f, f, f, f, f, f, f, f}; }
 
-// a * b + c, rounded once where the CPU can; eight lanes and one number give the same bits.
+// a * b + c, rounded once if the CPU has FMA; the vector and the scalar version give the same bits.
 inline Vec multiply_add(Vec a, Vec b, Vec c) {
 #ifdef __FMA__
   return _mm256_fmadd_ps(a, b, c);
@@ -33,7 +33,7 @@ inline float multiply_add(float a, float b, float c) {
 #endif
 }
 
-// The sum over the lanes of each of four, and of one, added in the same order.
+// The lane sums of four vectors; `sum` adds the lanes of one vector in the same order.
 using Four = float __attribute__((vector_size(16), aligned(4), may_alias));
 inline Four sums(Vec a, Vec b, Vec c, Vec d) {
   const Vec ab = __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13) +

@@ -1,5 +1,5 @@
-// Powers and logarithms of two, a vector of floats V at a time: polynomials fitted so that the largest
-// error is smallest, fewer steps than functions that answer for every number.
+// exp2 and log2 for a vector of floats V: minimax polynomials, cheaper than library functions,
+// which handle every input.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ inline V polynomial(V x, const float (&coefficients)[kCount]) {
   return sum;
 }
 
-// 2^y: 2^n 2^f, n whole and |f| <= 1/2, with a relative error of 1.2e-7. y counts as within
-// [-126, 127]; not a number stays one.
+// 2^y = 2^n 2^f, n an integer and |f| <= 1/2, with a relative error of 1.2e-7. y is clamped to
+// [-126, 127]; NaN stays NaN.
 template <class V>
 inline V exp2_of(V y) {
   using Bits = decltype(y < y);
-  constexpr float kRound = 0x1.8p23f;  // a sum with it ends in the nearest whole number
+  constexpr float kRound = 0x1.8p23f;  // adding it rounds to the nearest integer
   y = y < -126 ? V{} - 126 : y > 127 ? V{} + 127 : y;
   const V shifted = y + kRound;
   const V power =
@@ -31,8 +31,8 @@ inline V exp2_of(V y) {
                              (reinterpret_cast<Bits>(shifted) << 23));
 }
 
-// log2(x) for x > 0: e + log2(1 + f), 1 + f within [sqrt(1/2), sqrt(2)], with an absolute error of 1e-7,
-// or of half the last bit where that is more. 0 counts as 2^-127, infinity as 2^128.
+// log2(x) for x > 0: e + log2(1 + f), 1 + f within [sqrt(1/2), sqrt(2)], with an absolute error of
+// 1e-7, or of half the last bit if that is more. 0 counts as 2^-127, infinity as 2^128.
 template <class V>
 inline V log2_of(V x) {
   using Bits = decltype(x < x);

@@ -17,22 +17,22 @@
 namespace hotloop {
 namespace {
 
-constexpr int kSessions = 4;  // fresh pairs, where whole runs would take too long
-constexpr int kTurns = 12;    // of each of them
+constexpr int kSessions = 4;  // fresh pairs, if there is no time for whole runs
+constexpr int kTurns = 12;    // per session
 constexpr int kDraws = 2000;  // of the bootstrap
-// What the same program, started twice, may differ by on a machine that does nothing else: where its
-// memory lies decides. Sessions within one process show only part of it.
+// How much the speed of one program may differ between two starts on an idle machine, because its
+// memory is placed differently. Sessions within one process show only part of this.
 constexpr double kBetweenProcesses = 0.015;
 
-// A run of one spec, from where it begins to learn.
+// A run of one spec, timed from the start of learning.
 class Runner {
  public:
-  // Not ready if `out_of_time` says so before it learns.
+  // Not ready if it runs out of time before it learns.
   Runner(TrainSpec spec, std::uint64_t seed, bool evaluations,
          const std::function<bool()>& out_of_time) {
     spec.run.seed = seed;
     spec.evaluation.stop_when_solved = false;
-    if (!evaluations) {  // one step at the end of the run
+    if (!evaluations) {  // a single step at the end of the run remains
       spec.evaluation.every = 0;
       spec.evaluation.episodes = 1;
       spec.evaluation.max_steps = 1;
@@ -44,28 +44,28 @@ class Runner {
       session_->advance();
     }
     if (finished()) {
-      throw UsageError("the run ends before it learns: algo.learning_starts is beyond its end");
+      throw UsageError("the run ends before learning starts: algo.learning_starts is too large");
     }
     ready_ = true;
     warm_up_ = counters();
     session_->trainer().clock() = PhaseClock(Phase::other);
   }
 
-  // Until `steps` env steps, or the end; returns the seconds.
+  // Advances to `steps` env steps or the end of the run; returns the seconds it took.
   double advance_to(std::int64_t steps) {
     const Stopwatch watch;
     while (this->steps() < steps && !finished()) session_->advance();
-    return leave(watch);
+    return end_turn(watch);
   }
   double advance_for(double seconds) {
     const Stopwatch watch;
     while (watch.seconds() < seconds && !finished()) session_->advance();
-    return leave(watch);
+    return end_turn(watch);
   }
 
   bool ready() const { return ready_; }
   bool finished() const { return session_->finished(); }
-  // How much of the run is done.
+  // The finished share of the run.
   double progress() const {
     const RunOptions& run = session_->trainer().spec().run;
     const auto share = [](std::int64_t done, std::int64_t all) {
@@ -76,7 +76,7 @@ class Runner {
   }
   std::int64_t steps() const { return counters().env_steps - warm_up_.env_steps; }
   std::int64_t updates() const { return counters().updates - warm_up_.updates; }
-  // Without what is unaccounted: that is mostly the other's turns.
+  // Without unaccounted time, which is mostly the turns of the other runner.
   PhaseSeconds phases() const {
     PhaseSeconds seconds = session_->trainer().clock().seconds();
     seconds.back() = 0;
@@ -89,8 +89,8 @@ class Runner {
 
  private:
   const Counters& counters() const { return session_->trainer().counters(); }
-  // What follows is the other's turn.
-  double leave(const Stopwatch& watch) {
+  // The time that follows belongs to the other runner.
+  double end_turn(const Stopwatch& watch) {
     const double seconds = watch.seconds();
     session_->trainer().clock().enter(Phase::other);
     return seconds;
@@ -102,7 +102,7 @@ class Runner {
   bool ready_ = false;
 };
 
-// Both advance over the same env steps, one after the other, the first being first every other time.
+// Both advance over the same env steps, one after the other. They alternate in going first.
 Turn take_turn(Runner& a, Runner& b, double slice, const std::vector<Turn>& before) {
   const std::int64_t begin_a = a.steps(), begin_b = b.steps();
   Turn turn;
@@ -167,15 +167,15 @@ Speed compare_speed(const TrainSpec& a, const TrainSpec& b, bool evaluations, do
   Speed speed;
   std::vector<std::vector<Turn>> sessions;
   double updates_a = 0, updates_b = 0, seconds_a = 0, seconds_b = 0;
-  double took = 0;     // by the last pair
-  bool whole = false;  // runs go to their end, as there is time for it
+  double took = 0;     // seconds for the last pair
+  bool whole = false;  // there is time for runs to go to their end
   for (std::uint64_t seed = a.run.seed; !out_of_time(0.8 * took); ++seed) {
     const double began = watch.seconds();
     const auto late = [&] { return out_of_time(0); };
     Runner first(a, seed, evaluations, late), second(b, seed, evaluations, late);
     if (!first.ready() || !second.ready()) break;
     std::vector<Turn> turns;
-    // A whole run that was begun is brought to its end.
+    // A whole run that has started is completed.
     const double grace = whole ? 0.3 * took : 0;
     while (!first.finished() && !second.finished() && !out_of_time(-grace)) {
       const double spent = watch.seconds() - began;

@@ -18,7 +18,7 @@ namespace {
 
 // Shares of the budget.
 constexpr double kProfile = 0.06, kContests = 0.44, kTogether = 0.1;
-constexpr double kLongestProfile = 15, kLongestContest = 30, kShortestContest = 1.5;  // seconds
+constexpr double kMaxProfile = 15, kMaxContest = 30, kMinContest = 1.5;  // seconds
 constexpr int kMinSeeds = 3, kMaxSeeds = 30;
 
 class Examination {
@@ -28,10 +28,9 @@ class Examination {
 
   Diagnosis run() {
     say("profile");
-    diagnosis_.profile =
-        take_profile(baseline_, {.seconds = std::min(kLongestProfile, kProfile * budget()),
-                                 .trace = 0,
-                                 .stop = options_.stop});
+    diagnosis_.profile = take_profile(
+        baseline_,
+        {.seconds = std::min(kMaxProfile, kProfile * budget()), .trace = 0, .stop = options_.stop});
     diagnosis_.findings = find_causes(diagnosis_.profile);
     if (diagnosis_.profile.failure.empty()) {
       for (Remedy& remedy : propose(diagnosis_.profile, source_)) {
@@ -67,16 +66,15 @@ class Examination {
   void try_speed() {
     auto& trials = diagnosis_.trials;
     const double until = (kProfile + kContests) * budget();
-    // Where training must be the same, whole runs are compared, if they can be.
+    // Remedies that keep the result get more time, so that whole runs can be compared.
     const auto weight = [](const Trial& trial) { return trial.remedy.same_result ? 2.0 : 1.0; };
     double weights = 0;
     for (const Trial& trial : trials) weights += weight(trial);
     for (std::size_t i = 0; i < trials.size() && !stopped(); ++i) {
       Trial& trial = trials[i];
       const double left = until - elapsed();
-      if (left < kShortestContest) break;
-      const double seconds =
-          std::clamp(left * weight(trial) / weights, kShortestContest, kLongestContest);
+      if (left < kMinContest) break;
+      const double seconds = std::clamp(left * weight(trial) / weights, kMinContest, kMaxContest);
       weights -= weight(trial);
       say(fmt::format("speed, {} of {}: {}", i + 1, trials.size(), trial.remedy.title));
       try {
@@ -95,19 +93,19 @@ class Examination {
       return need.experience + need.network;
     };
     if (bytes(a) + bytes(b) > kMaxShareOfMemory * static_cast<double>(memory_bytes())) {
-      throw RunError("the memories of two runs at once do not fit into this machine's");
+      throw RunError("two runs at the same time do not fit into this machine's memory");
     }
     if (2 * diagnosis_.profile.warm_up_seconds > seconds) {
       throw RunError(
           fmt::format("collecting before the first update takes {:.3g} s in each of two "
-                      "runs; there were {:.3g} s. More --minutes would do",
+                      "runs, but only {:.3g} s were available. Give it more --minutes",
                       diagnosis_.profile.warm_up_seconds, seconds));
     }
     const Speed speed = compare_speed(a, b, same_result, seconds, options_.stop);
     return speed.turns > 0 ? std::optional(speed) : std::nullopt;
   }
 
-  // Those that change the algorithm and are faster, and the baseline, seed by seed.
+  // Trains the baseline and the faster remedies that change the algorithm, seed by seed.
   void try_learning() {
     std::vector<Candidate> candidates;
     for (Trial& trial : diagnosis_.trials) {
@@ -117,20 +115,20 @@ class Examination {
     const double until = (1 - kTogether) * budget();
     const auto runs = static_cast<double>(kMinSeeds * (candidates.size() + 1));
     double seconds = std::max(0.0, until - elapsed()) / runs;
-    double took = 0;  // by a seed
+    double took = 0;  // seconds for the last seed
     std::vector<ShortRun> before;
     for (int seed = 0; seed < kMaxSeeds && !stopped() && seconds > 0; ++seed) {
       if (seed > 0 && elapsed() + took > until + (seed < kMinSeeds ? 0.5 * took : 0)) break;
       const double began = elapsed();
       say(fmt::format("learning, seed {}: the spec and {} remedies", seed + 1, candidates.size()));
       try {
-        before.push_back(shortly(baseline_, seed, seconds));
+        before.push_back(short_run(baseline_, seed, seconds));
       } catch (const RunError& error) {
         diagnosis_.profile.warnings.push_back(error.what());
         break;
       }
       if (seed == 0) {
-        // It tells how long a whole run is, and what evaluations cost on top of training.
+        // It shows how long a whole run takes, and what evaluations cost on top of training.
         const double trained = before[0].back().seconds;
         const double overhead = (elapsed() - began) / std::max(1e-9, trained);
         seconds = std::min(trained, std::max(0.0, until - elapsed()) / (runs - 1) / overhead);
@@ -139,9 +137,9 @@ class Examination {
         if (stopped() || !candidate.trial->failure.empty()) continue;
         try {
           candidate.runs.push_back(
-              shortly(source_(candidate.trial->remedy.overrides), seed, seconds));
+              short_run(source_(candidate.trial->remedy.overrides), seed, seconds));
         } catch (const RunError& error) {
-          candidate.trial->failure = error.what();  // it does not learn: that is a verdict
+          candidate.trial->failure = error.what();  // it does not learn, which is a result too
         }
       }
       took = elapsed() - began;
@@ -155,13 +153,13 @@ class Examination {
     }
   }
 
-  ShortRun shortly(const TrainSpec& spec, int seed, double seconds) const {
+  ShortRun short_run(const TrainSpec& spec, int seed, double seconds) const {
     return train_shortly(spec, baseline_.run.seed + static_cast<std::uint64_t>(seed), seconds,
                          options_.stop);
   }
 
-  // The best one, and of the others those that still help after it. Only one of them may change the
-  // algorithm: what two such changes do together was not seen.
+  // The best remedy, then the others that still help on top of it. Only one may change the
+  // algorithm, because combinations of such changes were not tested.
   void recommend() {
     std::vector<Trial*> good;
     for (Trial& trial : diagnosis_.trials) {
@@ -183,11 +181,11 @@ class Examination {
       ++count;
     }
     if (count < 2 || stopped()) return;
-    say("together: all that is recommended");
+    say("together: all recommended remedies");
     try {
       diagnosis_.together = contest(baseline_, source_(kept), all_free, seconds);
     } catch (const std::exception&) {
-      // It stays unmeasured.
+      // The combination is not measured.
     }
   }
 
@@ -199,7 +197,7 @@ class Examination {
       const auto speed = contest(source_(before), source_(after), same_result, seconds);
       return speed && speed->is_faster();
     } catch (const std::exception&) {
-      return false;  // they do not go together
+      return false;  // they cannot be combined
     }
   }
 
@@ -215,7 +213,8 @@ class Examination {
 bool Trial::is_good() const {
   if (!is_faster()) return false;
   if (is_free()) return true;
-  // What is worse at equal updates gains by its speed for a while, and may end worse.
+  // A remedy that is worse at equal updates may lead early because it is faster, and still end
+  // worse.
   return learning && learning->per_second == Effect::better &&
          learning->per_update != Effect::worse && !learns_less();
 }

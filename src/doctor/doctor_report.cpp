@@ -1,4 +1,4 @@
-// A diagnosis in words and as JSON.
+// A diagnosis as text and as JSON.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -22,7 +22,7 @@ std::string bound_text(double bound) {
   return bound < 100 ? fmt::format("{:.2f}", bound) : std::string("> 100");
 }
 
-// What the remedy does to learning, in a few words.
+// What the remedy does to learning, in short.
 std::string effect_text(const Trial& t) {
   const std::string less =
       t.learns_less() ? fmt::format("; {:.3g} x LESS LEARNING", t.less_learning) : std::string();
@@ -46,14 +46,13 @@ std::string learning_text(const LearningEffect& e) {
   return fmt::format(
       "greedy return after {:.3g} s: {:.4g} -> {:.4g} (untrained {:.4g}); mean over that time "
       "{:+.3g} [{:+.3g}, {:+.3g}];\n     updates {:.0f} -> {:.0f}; over equal updates {} "
-      "({:+.3g}); "
-      "{} seeds",
+      "({:+.3g}); {} seeds",
       e.seconds, e.return_before, e.return_after, e.return_start, e.difference, e.low, e.high,
       e.updates_before, e.updates_after, kEffectNames[static_cast<std::size_t>(e.per_update)],
       e.difference_per_update, e.seeds);
 }
 
-// What a reader should take away of a remedy; empty if the table says it all.
+// The conclusion about a remedy; empty if the table is enough.
 std::string verdict(const Trial& t) {
   if (!t.is_faster() || t.is_free()) return "";
   std::string text;
@@ -66,10 +65,11 @@ std::string verdict(const Trial& t) {
         t.less_learning, before, after);
   }
   if (!t.learning) return text;
-  const char* said[] = {
+  const char* sentences[] = {
       "It learnt more in the same time here.", "It learnt as much in the same time here.",
       "It learnt less in the same time here.", "These runs do not show whether it learns as well."};
-  return text + (text.empty() ? "" : " ") + said[static_cast<std::size_t>(t.learning->per_second)];
+  return text + (text.empty() ? "" : " ") +
+         sentences[static_cast<std::size_t>(t.learning->per_second)];
 }
 
 std::string indented(const std::string& text) {
@@ -133,7 +133,7 @@ std::string diagnosis_text(const Diagnosis& d) {
                                     : std::string(),
                         f.text, f.evidence);
   }
-  if (d.findings.empty()) text += "  nothing out of the ordinary\n";
+  if (d.findings.empty()) text += "  nothing unusual\n";
   if (d.trials.empty()) return text;
 
   text += "\nRemedies, tried side by side (speed-up in env steps/s with 95 % interval)\n";
@@ -145,15 +145,15 @@ std::string diagnosis_text(const Diagnosis& d) {
                         bound_text(amdahl(t.share())), t.speed ? speed_text(*t.speed) : "-",
                         effect_text(t));
     if (!t.failure.empty()) text += fmt::format("     {}\n", t.failure);
-    if (const std::string said = verdict(t); !said.empty()) text += fmt::format("     {}\n", said);
+    if (const std::string line = verdict(t); !line.empty()) text += fmt::format("     {}\n", line);
     if (t.learning) text += fmt::format("     {}\n", learning_text(*t.learning));
   }
   const auto judged = std::ranges::count_if(d.trials, &Trial::was_judged);
   const auto all = std::ssize(d.trials);
   if (d.overrides.empty()) {
     text += judged == 0 ? "\nNothing can be recommended: "
-                        : "\nNothing to recommend: no remedy that was judged is faster and keeps "
-                          "learning what it was, or better";
+                        : "\nNothing to recommend: no remedy that was judged is faster and learns "
+                          "as well or better";
     if (judged == all) return text + ".\n";
     return text + fmt::format("{}there was too little time for {} of {}; give it more --minutes.\n",
                               judged == 0 ? "" : ". ", all - judged, all);

@@ -17,9 +17,8 @@ void find_longer_episodes(const Profile& p, Findings& findings) {
   std::string text =
       fmt::format("Episodes got longer, from {:.3g} to {:.3g} steps. ", s.first, s.last);
   text += p.trend.slower
-              ? "Steps became slower as well, which is another matter."
-              : "Fewer of them end in a second, but nothing became slower: a step costs what "
-                "it did.";
+              ? "Steps became slower as well, which is a separate problem."
+              : "Fewer of them end per second, but nothing became slower: a step costs the same.";
   findings.push_back({.cause = Cause::longer_episodes,
                       .share = 0,
                       .text = text,
@@ -29,26 +28,25 @@ void find_longer_episodes(const Profile& p, Findings& findings) {
                           p.episodes, p.env_steps, time.first, time.last)});
 }
 
-// What is known of the health of learning, in figures.
+// The health of learning in figures.
 std::string figures(const Profile& p) {
   const Health& h = p.health;
   const std::int64_t steps = p.warm_up_steps + p.env_steps;
   std::string text = fmt::format("after {} steps", steps);
-  if (steps > p.spec.run.steps)
-    text += fmt::format(", where the run would end at {}", p.spec.run.steps);
+  if (steps > p.spec.run.steps) text += fmt::format(" (the run would end at {})", p.spec.run.steps);
   const auto add = [&](std::string_view what, double value) {
     if (!std::isnan(value)) text += fmt::format(", {} {:.3g}", what, value);
   };
   add("largest |Q|", h.largest_q);
   add("bound", h.q_bound);
   add("action gap", h.action_gap);
-  add("share of endings", h.terminal_share);
+  add("terminal share", h.terminal_share);
   add("target lag", h.target_lag);
   add("gradient norm", h.gradient_norm);
   return text;
 }
 
-// The largest part of the groups, in words.
+// Describes the largest part of the two groups.
 std::string largest_part(const Profile& p, std::string_view a, std::string_view b) {
   const PhaseRow* largest = nullptr;
   for (const PhaseRow& row : p.phases) {
@@ -65,7 +63,7 @@ std::string largest_part(const Profile& p, std::string_view a, std::string_view 
   return text;
 }
 
-// Where the time goes is worth a word even if nothing is wrong.
+// Reports where the time goes, even if nothing is wrong.
 void find_bounds(const Profile& p, Findings& findings) {
   constexpr double kMajority = 0.5;
   const double env = p.share("env"), learner = p.share("learn") + p.share("memory");
@@ -75,8 +73,8 @@ void find_bounds(const Profile& p, Findings& findings) {
         {.cause = Cause::env_bound,
          .share = python,
          .text =
-             "Python's environment takes most of the time: a faster learner would change little. "
-             "What is left is a faster step, or the same world as one file of C++ "
+             "The Python environment takes most of the time: a faster learner would change little. "
+             "What would help is a faster step, or the same environment as a C++ file "
              "(docs/environments.md).",
          .evidence = fmt::format("python takes {:.0f} %, {:.3g} us per env step", percent(python),
                                  find_row(p, "python", "")->us_per_step)});
@@ -86,7 +84,7 @@ void find_bounds(const Profile& p, Findings& findings) {
                         .share = env,
                         .text = fmt::format(
                             "The environment takes most of the time: a faster learner would change "
-                            "little. A faster step would{}.",
+                            "little. A faster step would help{}.",
                             p.threads.threads > 1 ? "" : ", and perhaps more run.threads"),
                         .evidence = fmt::format("env takes {:.0f} %{}", percent(env),
                                                 largest_part(p, "env", "env"))});
@@ -97,8 +95,8 @@ void find_bounds(const Profile& p, Findings& findings) {
          .share = learner,
          .text =
              "Learning takes most of the time: a faster environment would change little. A smaller "
-             "net.hidden, a smaller algo.batch or fewer updates would, but they change what is "
-             "learnt.",
+             "net.hidden, a smaller algo.batch or fewer updates would help, but they change what "
+             "is learnt.",
          .evidence = fmt::format("learn and memory take {:.0f} %{}", percent(learner),
                                  largest_part(p, "learn", "memory"))});
   }
@@ -110,7 +108,7 @@ int rank(const Finding& finding) {
     case Cause::failure:
       return 0;
     case Cause::slowing:
-      return finding.share > 0 ? 1 : 4;  // without a share it is a remark
+      return finding.share > 0 ? 1 : 4;  // without a share it is only a note
     case Cause::health:
     case Cause::early_greed:
       return 2;
@@ -138,9 +136,8 @@ std::vector<Finding> find_causes(const Profile& p) {
   if (!p.failure.empty()) {
     findings.push_back({.cause = Cause::failure,
                         .share = 0,
-                        .text =
-                            "Training stopped by itself. Whatever else is said here is about the "
-                            "time until then.",
+                        .text = "Training failed. All other findings are about the time before the "
+                                "failure.",
                         .evidence = p.failure});
   }
   if (p.wall_seconds > 0 && p.env_steps > 0) {

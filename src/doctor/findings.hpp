@@ -1,7 +1,7 @@
-// What a profile shows, in words, with its evidence; the most important first.
+// Findings from a profile, with their evidence; the most important first.
 //
-// Faults come before the state of things: something is always the slowest part, which is no fault. Among
-// equals, the one that costs the larger share of the time comes first.
+// Faults come before statements about where the time goes: something is always the slowest part,
+// which is not a fault. Within a class, the finding with the larger share of the time comes first.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 namespace hotloop {
 
 enum class Cause {
-  failure,          // training stopped by itself: non-finite values
+  failure,          // training failed: non-finite values
   sleeping,         // the environment waits
   slowing,          // steps become slower
   allocating,       // heap allocations in the hot loop
@@ -22,11 +22,11 @@ enum class Cause {
   threads,          // more threads than the work can use
   logging,          // too often
   evaluating,       // takes much of the time
-  checkpointing,    // likewise
+  checkpointing,    // takes much of the time
   many_updates,     // so many updates per env step that little else happens
   slow_option,      // the environment could compute the same numbers faster
-  health,           // a warning about learning: values beyond their bound, no endings, ...
-  early_greed,      // exploration is over before much was learnt
+  health,           // a warning about learning: values beyond their bound, no terminals, ...
+  early_greed,      // exploration ends before much is learnt
   longer_episodes,  // episodes per second fall, steps per second do not
   env_bound,        // where the time goes, if nothing is wrong
   learner_bound
@@ -50,12 +50,12 @@ inline constexpr std::array<std::string_view, 16> kCauseNames = {"failure",
 
 struct Finding {
   Cause cause = Cause::failure;
-  double share = 0;      // of wall time that it concerns: what could be gained at most
-  std::string text;      // what is the matter, and what to do about it
+  double share = 0;      // of wall time that it affects: the most that could be gained
+  std::string text;      // what is wrong, and what to do about it
   std::string evidence;  // the figures
 
   std::string_view name() const { return kCauseNames[static_cast<std::size_t>(cause)]; }
-  // If that share cost nothing, the run would be at most this many times as fast.
+  // The largest possible speed-up, if that share cost nothing.
   double bound() const { return amdahl(share); }
 };
 

@@ -13,9 +13,9 @@ namespace hotloop {
 namespace {
 
 constexpr int kMaxPoints = 10;
-constexpr int kMaxEpisodes = 30;      // of an evaluation
-constexpr double kEvaluations = 0.5;  // of the time of training, at most
-constexpr double kLittle = 0.1;       // of what the baseline learnt: no difference worth the name
+constexpr int kMaxEpisodes = 30;      // per evaluation
+constexpr double kEvaluations = 0.5;  // maximum evaluation time / training time
+constexpr double kNegligible = 0.1;   // of what was learnt: smaller differences count as none
 
 template <class X>
 double mean_over(const ShortRun& run, double end, X&& x) {
@@ -53,20 +53,20 @@ Interval interval_of(const std::vector<double>& values, double confidence) {
   return {mean, mean - half, mean + half};
 }
 
-// `scale` is what was learnt; without anything learnt nothing can be shown.
+// `scale` is the return gained by learning; if nothing was learnt, nothing can be shown.
 Effect judge(const Interval& difference, double scale) {
   if (!(scale > 0)) return Effect::not_shown;
-  const double little = kLittle * scale;
-  if (difference.low > -little && difference.high < little) return Effect::same;
+  const double negligible = kNegligible * scale;
+  if (difference.low > -negligible && difference.high < negligible) return Effect::same;
   if (difference.low > 0) return Effect::better;
   if (difference.high < 0) return Effect::worse;
   return Effect::not_shown;
 }
 
-// What a run had reached after this many seconds.
+// The state of a run after this many seconds.
 const LearningPoint& reached(const ShortRun& run, double seconds) {
   const auto later = std::find_if(run.begin() + 1, run.end(), [&](const LearningPoint& p) {
-    return p.seconds > 1.05 * seconds;  // rounds are not cut
+    return p.seconds > 1.05 * seconds;  // with a margin, because rounds are not interrupted
   });
   return *(later - 1);
 }
@@ -80,7 +80,7 @@ ShortRun train_shortly(const TrainSpec& spec, std::uint64_t seed, double seconds
   Trainer trainer(seeded);
   EvaluationOptions options = spec.evaluation;
   options.episodes = std::min(options.episodes, kMaxEpisodes);
-  // All seeds and specs are measured on the same starts.
+  // All seeds and specs are evaluated on the same starts.
   Evaluator evaluator(seeded.world(), options, spec.run.seed, trainer.network().structure(),
                       seeded.algorithm->head(seeded, trainer.world()));
   ShortRun run;

@@ -22,7 +22,7 @@ namespace {
 
 constexpr double kMinShare = 0.02;
 
-// Collects what could be tried, one rule after the other.
+// Collects the remedies to try, one rule after the other.
 class Proposals {
   using Names = std::vector<std::string>;
 
@@ -37,18 +37,19 @@ class Proposals {
   }
 
  private:
-  double of(std::string_view group, std::string_view part = "") const {
+  double phase_share(std::string_view group, std::string_view part = "") const {
     return p_.share(group, part);
   }
   void add(std::string title, Names overrides, Names phases, bool same_result = false) {
     double share = 0;
     for (const std::string& name : phases) {
       const std::size_t slash = name.find('/');
-      share +=
-          slash == std::string::npos ? of(name) : of(name.substr(0, slash), name.substr(slash + 1));
+      share += slash == std::string::npos
+                   ? phase_share(name)
+                   : phase_share(name.substr(0, slash), name.substr(slash + 1));
     }
-    // What changes training is compared without evaluations: see contest.hpp.
-    if (!same_result) share /= std::max(1e-9, 1 - of("evaluate"));
+    // Remedies that change training are compared without evaluations, see contest.hpp.
+    if (!same_result) share /= std::max(1e-9, 1 - phase_share("evaluate"));
     if (share < kMinShare) return;
     remedies_.push_back({.title = std::move(title),
                          .overrides = std::move(overrides),
@@ -57,7 +58,7 @@ class Proposals {
                          .same_result = same_result});
   }
 
-  // What leaves every parameter as it would have been.
+  // Remedies that do not change any parameter.
   void same_results() {
     const EnvEntry& entry = find_env(s_.env);
     const std::vector<double> values = option_values(entry, s_.env_options);
@@ -66,20 +67,20 @@ class Proposals {
       const auto chosen = static_cast<std::size_t>(values[i]);
       for (std::size_t c = 0; c < option.choices.size() && option.is_speed; ++c) {
         if (c == chosen || option.choices[c].empty()) continue;
-        add(fmt::format("{} by {} instead of {}", option.name, option.choices[c],
+        add(fmt::format("{}: {} instead of {}", option.name, option.choices[c],
                         option.choices[chosen]),
             {fmt::format("env.options.{}={}", option.name, option.choices[c])}, {"env", "evaluate"},
             true);
       }
     }
     const RunOptions& run = s_.run;
-    const int rarely = of("log") > 0.2 ? 100 : 10;
-    add(fmt::format("log {} times less often", rarely),
-        {fmt::format("run.log_every={}", rarely * run.log_every)}, {"log"}, true);
+    const int factor = phase_share("log") > 0.2 ? 100 : 10;
+    add(fmt::format("log {} times less often", factor),
+        {fmt::format("run.log_every={}", factor * run.log_every)}, {"log"}, true);
     if (run.episode_log) {
-      add("no line for every episode", {"run.episode_log=false"}, {"log"}, true);
+      add("no episode log", {"run.episode_log=false"}, {"log"}, true);
     }
-    // Where the run ends with the evaluation that solves it, rarer ones make it longer.
+    // If the run stops at the evaluation that solves it, rarer evaluations make it longer.
     if (s_.evaluation.every > 0 && !s_.evaluation.stop_when_solved) {
       add("evaluate a fifth as often",
           {fmt::format("evaluation.every={}", 5 * s_.evaluation.every)}, {"evaluate"}, true);
@@ -108,13 +109,13 @@ class Proposals {
     }
   }
 
-  // What the algorithm has to offer.
+  // Remedies that the algorithm proposes.
   void less_learning() {
     const auto share = [this](std::string_view group, std::string_view part) {
-      return of(group, part);
+      return phase_share(group, part);
     };
     for (Proposal& proposal : s_.algorithm->remedies(s_, share)) {
-      // A run that has more threads keeps them.
+      // A run that already has several threads keeps them.
       if (s_.run.threads > 1) std::erase(proposal.overrides, "run.threads=2");
       add(std::move(proposal.title), std::move(proposal.overrides), std::move(proposal.phases));
     }
@@ -137,7 +138,7 @@ class Proposals {
     const std::vector<double> values = option_values(entry, s_.env_options);
     for (std::size_t i = 0; i < entry.options.size(); ++i) {
       const EnvOption& option = entry.options[i];
-      // Choices stand in the order of what they show; the one before shows less.
+      // Choices are ordered by how much they show; the previous one shows less.
       if (option.name != "obs" || !option.is_view || !(values[i] >= 1)) continue;
       const std::string_view less = option.choices[static_cast<std::size_t>(values[i]) - 1];
       add(fmt::format("observe {}", less), {fmt::format("env.options.obs={}", less)}, {"env"});
@@ -185,7 +186,8 @@ double learnt_per_step(const TrainSpec& spec) {
 }
 
 std::string yaml_patch(const std::vector<std::string>& overrides) {
-  // Groups as a tree: "env.options.obs=flood" is env -> options -> obs. Of two values the last counts.
+  // A tree of keys: "env.options.obs=flood" is env -> options -> obs. A later value replaces an
+  // earlier one.
   struct Node {
     std::string value;
     std::vector<std::pair<std::string, Node>> children;

@@ -1,5 +1,5 @@
-// The rules behind findings.hpp: each looks at a profile and adds what it finds. The bounds stand where
-// they are used, with their reasons.
+// The rules behind findings.hpp: each looks at a profile and adds what it finds. Thresholds are
+// defined where they are used, with their reasons.
 #pragma once
 
 #include <vector>
@@ -27,7 +27,7 @@ void find_early_greed(const Profile& profile, Findings& findings);
 
 inline double percent(double share) { return 100 * share; }
 
-// null if the profile has none of that name.
+// Null if the profile has no such row.
 const PhaseRow* find_row(const Profile& profile, std::string_view group,
                          std::string_view part = "");
 

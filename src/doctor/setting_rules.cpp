@@ -1,5 +1,5 @@
-// Settings that cost more than they give: logs, evaluations and checkpoints too often, updates without
-// number, exploration that is over before it could help.
+// Rules for settings that cost more than they help: logs, evaluations and checkpoints too often,
+// too many updates, exploration that ends too early.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,26 +12,26 @@
 namespace hotloop {
 namespace {
 
-// Something that is done now and then. Its share of a short profile depends on how many happen to fall
-// into it; what one costs and how far they are apart does not.
-struct Habit {
-  double cost = 0;    // seconds, of one
-  double period = 0;  // seconds between them, without their own
+// A periodic task. Its share of a short profile depends on how often it happens to run there, so
+// the share is computed from the cost of one run and the time between runs.
+struct PeriodicTask {
+  double cost = 0;    // seconds per run
+  double period = 0;  // seconds between runs
 
   double share() const { return cost / (cost + period); }
-  // How many times as rare they should be.
-  double factor_for(double wanted) const { return cost * (1 - wanted) / (wanted * period); }
+  // By what factor the period must grow to reach the target share.
+  double factor_for(double target) const { return cost * (1 - target) / (target * period); }
 };
 
-// Those that follow every n env steps, at the end of a round.
-Habit by_steps(const Profile& p, const PhaseRow& row, std::int64_t every, double count) {
+// A task that runs every n env steps, at the end of a round.
+PeriodicTask by_steps(const Profile& p, const PhaseRow& row, std::int64_t every, double count) {
   const auto interval = static_cast<double>(std::max(every, p.spec.learn.train_every));
   const double per_step =
       (p.wall_seconds - row.seconds) / static_cast<double>(std::max<std::int64_t>(1, p.env_steps));
   return {.cost = row.seconds / count, .period = interval * per_step};
 }
 
-// The next number of the kind 1, 2, 5, 10, 20, ...
+// The next number in the sequence 1, 2, 5, 10, 20, ...
 double round_up(double x) {
   const double ten = std::pow(10, std::floor(std::log10(x)));
   for (const double digit : {1.0, 2.0, 5.0}) {
@@ -43,88 +43,89 @@ double round_up(double x) {
 }  // namespace
 
 void find_logging(const Profile& p, Findings& findings) {
-  constexpr double kTooMuch = 0.1, kWanted = 0.02;
+  constexpr double kTooMuch = 0.1, kTarget = 0.02;
   const PhaseRow* row = find_row(p, "log");
   if (row == nullptr || row->calls <= 0) return;
   const auto round = static_cast<double>(std::max(p.spec.run.log_every, p.spec.learn.train_every));
-  // Files of episodes are written in this phase too, more often.
+  // The episode log is also written in this phase, more often.
   const double steps = static_cast<double>(p.env_steps);
   const double count = p.spec.run.episode_log ? std::max(1.0, steps / round) : row->calls;
-  const Habit habit = by_steps(p, *row, p.spec.run.log_every, count);
-  if (habit.share() < kTooMuch) return;
-  const double better = round_up(round * habit.factor_for(kWanted));
+  const PeriodicTask task = by_steps(p, *row, p.spec.run.log_every, count);
+  if (task.share() < kTooMuch) return;
+  const double better = round_up(round * task.factor_for(kTarget));
   findings.push_back(
       {.cause = Cause::logging,
-       .share = habit.share(),
+       .share = task.share(),
        .text =
            fmt::format("Logging takes {:.0f} % of the time. With run.log_every: {:.0f} (now {}) it "
                        "would take less than {:.0f} %{}.",
-                       percent(habit.share()), better, p.spec.run.log_every, percent(kWanted),
+                       percent(task.share()), better, p.spec.run.log_every, percent(kTarget),
                        p.spec.run.episode_log ? "; run.episode_log is part of it" : ""),
        .evidence =
            fmt::format("{:.0f} rows of metrics, {:.3g} us each, one every {:.3g} us of other "
                        "work",
-                       count, 1e6 * habit.cost, 1e6 * habit.period)});
+                       count, 1e6 * task.cost, 1e6 * task.period)});
 }
 
 void find_evaluating(const Profile& p, Findings& findings) {
-  constexpr double kTooMuch = 0.25, kWanted = 0.05;
+  constexpr double kTooMuch = 0.25, kTarget = 0.05;
   const PhaseRow* row = find_row(p, "evaluate");
   if (row == nullptr || row->calls <= 0) return;
-  const Habit habit = by_steps(p, *row, p.spec.evaluation.every, row->calls);
-  if (habit.share() < kTooMuch) return;
+  const PeriodicTask task = by_steps(p, *row, p.spec.evaluation.every, row->calls);
+  if (task.share() < kTooMuch) return;
   const auto now = static_cast<double>(std::max(p.spec.evaluation.every, p.spec.learn.train_every));
-  const double better = round_up(now * habit.factor_for(kWanted));
+  const double better = round_up(now * task.factor_for(kTarget));
   findings.push_back(
       {.cause = Cause::evaluating,
-       .share = habit.share(),
+       .share = task.share(),
        .text = fmt::format(
            "Evaluation takes {:.0f} % of the time. With evaluation.every: {:.0f} (now {}) it would "
-           "take less than {:.0f} %; fewer evaluation.episodes (now {}) make it cheaper, and less "
-           "sure.{}",
-           percent(habit.share()), better, p.spec.evaluation.every, percent(kWanted),
+           "take less than {:.0f} %; fewer evaluation.episodes (now {}) make it cheaper but "
+           "noisier.{}",
+           percent(task.share()), better, p.spec.evaluation.every, percent(kTarget),
            p.spec.evaluation.episodes,
            p.spec.evaluation.stop_when_solved
-               ? " But it also ends the run (evaluation.stop_when_solved): rarer, it ends it later."
+               ? " But evaluation also ends the run (evaluation.stop_when_solved): if it is rarer, "
+                 "the run ends later."
                : ""),
        .evidence = fmt::format(
            "{:.0f} evaluations of {} episodes, {:.3g} ms each, one every {:.3g} ms "
            "of training",
-           row->calls, p.spec.evaluation.episodes, 1e3 * habit.cost, 1e3 * habit.period)});
+           row->calls, p.spec.evaluation.episodes, 1e3 * task.cost, 1e3 * task.period)});
 }
 
 void find_checkpointing(const Profile& p, Findings& findings) {
-  constexpr double kTooMuch = 0.1, kWanted = 0.02;
+  constexpr double kTooMuch = 0.1, kTarget = 0.02;
   const PhaseRow* row = find_row(p, "checkpoint");
   if (row == nullptr || row->calls <= 0) return;
-  // A checkpoint and the models beside it are two visits; a snapshot is one, by episodes.
+  // A checkpoint and its models are two visits. A snapshot is one visit, and depends on episodes.
   const bool has_snapshots = p.spec.run.snapshot_every > 0;
   const double count = std::max(1.0, has_snapshots ? row->calls : row->calls / 2);
   const double rest = std::max(1e-9, p.wall_seconds - row->seconds);
-  const Habit habit{.cost = row->seconds / count,
-                    .period = has_snapshots
-                                  ? rest / count
-                                  : std::max(rest / count, p.spec.run.checkpoint_seconds)};
-  if (habit.share() < kTooMuch) return;
-  const double better = round_up(habit.period * habit.factor_for(kWanted));
+  const PeriodicTask task{.cost = row->seconds / count,
+                          .period = has_snapshots
+                                        ? rest / count
+                                        : std::max(rest / count, p.spec.run.checkpoint_seconds)};
+  if (task.share() < kTooMuch) return;
+  const double better = round_up(task.period * task.factor_for(kTarget));
   findings.push_back(
       {.cause = Cause::checkpointing,
-       .share = habit.share(),
+       .share = task.share(),
        .text = fmt::format(
            "Saving takes {:.0f} % of the time. With run.checkpoint_seconds: {:g} (now "
            "{:g}) it would take less than {:.0f} %{}.",
-           percent(habit.share()), better, p.spec.run.checkpoint_seconds, percent(kWanted),
-           has_snapshots ? fmt::format("; or take snapshots more rarely than "
+           percent(task.share()), better, p.spec.run.checkpoint_seconds, percent(kTarget),
+           has_snapshots ? fmt::format("; or take snapshots less often than "
                                        "run.snapshot_every: {}",
                                        p.spec.run.snapshot_every)
                          : ""),
        .evidence = fmt::format("{:.0f} times, {:.3g} ms each, one every {:.3g} ms of other work",
-                               count, 1e3 * habit.cost, 1e3 * habit.period)});
+                               count, 1e3 * task.cost, 1e3 * task.period)});
 }
 
 void find_many_updates(const Profile& p, Findings& findings) {
-  // Usual ratios are 1 and below; those that reuse data most heavily, with means against what that does
-  // to the values, have 10 and more.
+  // Usual ratios are at most 1. Methods that reuse data most heavily, with countermeasures for
+  // its effect on the values, use 10 and more.
   constexpr double kMany = 4;
   constexpr double kMinShareOfRounds = 0.8;
   const double ratio =
@@ -136,10 +137,9 @@ void find_many_updates(const Profile& p, Findings& findings) {
       {.cause = Cause::many_updates,
        .share = learning,
        .text = fmt::format(
-           "There are {:.3g} updates for each env step, and hardly anything else happens. A "
-           "smaller {} "
-           "makes steps faster, but learns less from each: whether it learns more per second only "
-           "training runs can tell.",
+           "There are {:.3g} updates per env step, and hardly anything else happens. A smaller {} "
+           "makes steps faster, but learns less from each. Only training runs can show whether it "
+           "learns more per second.",
            ratio, p.spec.algorithm->updates_key()),
        .evidence =
            fmt::format("{} updates on {} env steps; learning and memory take {:.0f} % of the "
@@ -147,7 +147,8 @@ void find_many_updates(const Profile& p, Findings& findings) {
                        p.updates, p.env_steps, percent(learning))});
 }
 
-// Choices that change the speed only begin with the fast one; another must have been asked for.
+// An option that changes only the speed defaults to its fastest choice, so a slower one was set
+// explicitly.
 void find_slow_option(const Profile& p, Findings& findings) {
   constexpr double kWorthIt = 0.05;
   if (p.share("env") < kWorthIt) return;
@@ -157,13 +158,15 @@ void find_slow_option(const Profile& p, Findings& findings) {
   for (std::size_t i = 0; i < entry.options.size(); ++i) {
     const EnvOption& option = entry.options[i];
     if (!option.is_speed || values[i] == option.initial) continue;
-    const auto word = [&](double value) { return option.choices[static_cast<std::size_t>(value)]; };
+    const auto choice = [&](double value) {
+      return option.choices[static_cast<std::size_t>(value)];
+    };
     findings.push_back(
         {.cause = Cause::slow_option,
          .share = p.share("env"),
          .text = fmt::format("env.{0}: {1} gives the same numbers as {2}, which is faster. Try "
                              "env.{0}={2}.",
-                             option.name, word(values[i]), word(option.initial)),
+                             option.name, choice(values[i]), choice(option.initial)),
          .evidence = fmt::format("env takes {:.0f} % of the time, observing alone {:.0f} %",
                                  percent(p.share("env")),
                                  percent(observe != nullptr ? observe->share : 0))});
@@ -171,7 +174,7 @@ void find_slow_option(const Profile& p, Findings& findings) {
 }
 
 void find_early_greed(const Profile& p, Findings& findings) {
-  // Of the run. The ready-made specs that learn fastest stop exploring after 2 % of theirs.
+  // Share of the run. The ready-made specs that learn fastest stop exploring after 2 % of theirs.
   constexpr double kEarly = 0.01;
   constexpr double kGreedy = 0.1;  // share of random actions
   const LearningOptions& learn = p.spec.learn;
@@ -179,7 +182,7 @@ void find_early_greed(const Profile& p, Findings& findings) {
   if (random == nullptr) return;
   const Schedule& epsilon = *random;
   if (p.spec.net.noisy != Noisy::none) return;                             // noise explores
-  if (epsilon.kind == ScheduleKind::constant && epsilon.from > 0) return;  // a choice, never over
+  if (epsilon.kind == ScheduleKind::constant && epsilon.from > 0) return;  // deliberate, never ends
   if (epsilon.kind == ScheduleKind::wave) return;                          // comes back
   const double length =
       static_cast<double>(p.env_steps) / static_cast<double>(std::max<std::int64_t>(1, p.episodes));
@@ -197,9 +200,9 @@ void find_early_greed(const Profile& p, Findings& findings) {
       {.cause = Cause::early_greed,
        .share = 0,
        .text =
-           "Exploration is over before much was learnt: what was not seen by then may never be. "
-           "Let "
-           "algo.epsilon fall over a larger part of the run (its key over, or factor and every).",
+           "Exploration ends before much is learnt, and states not seen by then may never be seen. "
+           "Let algo.epsilon fall over a larger part of the run (its key over, or factor and "
+           "every).",
        .evidence = fmt::format("{:.2g} % of the actions are random after {:.0f} steps of {:.3g}; "
                                "learning begins after {} (algo.learning_starts)",
                                percent(share), early, whole, learn.learning_starts)});

@@ -9,7 +9,7 @@ namespace {
 using Colour = std::array<std::uint8_t, 3>;
 constexpr Colour kGround = {24, 26, 30};
 constexpr Colour kLine = {70, 74, 82};
-// Of the first eight numbers; then they come round again.
+// Colours of the first eight action components; after that they repeat.
 constexpr std::array<Colour, 8> kStripColours = {{{235, 110, 90},
                                                   {90, 190, 240},
                                                   {120, 215, 130},
@@ -24,7 +24,8 @@ void dot(Picture& picture, int x, int y, const Colour& colour) {
   std::copy(colour.begin(), colour.end(), picture.rgb.begin() + at);
 }
 
-// Pixels of a band above its lowest one: 0 for the lower bound, kStripHeight - 2 for the upper.
+// Height in pixels above the bottom of a band: 0 for the lower bound, kStripHeight - 2 for the
+// upper.
 int level(float value, float low, float high) {
   const float share = std::clamp((value - low) / (high - low), 0.0f, 1.0f);
   return static_cast<int>(std::lround(share * (kStripHeight - 2)));
@@ -48,14 +49,14 @@ Picture with_action_strips(Picture world, const EnvSpec& spec, std::span<const f
       for (int x = 0; x < world.width; ++x) dot(world, x, y, y == upper ? kLine : kGround);
     }
     for (int begin = 0; begin < steps; begin += per_column) {
-      int least = kStripHeight, most = 0;
-      // From the last of the column before, so that the curve does not break.
+      int lowest = kStripHeight, highest = 0;
+      // Starts at the last step of the previous column, so that the curve has no gaps.
       for (int step = std::max(0, begin - 1); step < std::min(begin + per_column, steps); ++step) {
         const int now = level(actions[step * size + i], spec.action_low[i], spec.action_high[i]);
-        least = std::min(least, now);
-        most = std::max(most, now);
+        lowest = std::min(lowest, now);
+        highest = std::max(highest, now);
       }
-      for (int up = least; up <= most; ++up) {
+      for (int up = lowest; up <= highest; ++up) {
         dot(world, begin / per_column, lower - up, strip_colour(i));
       }
     }

@@ -18,10 +18,10 @@ struct PanelSize {
   double width, height;
 };
 constexpr PanelSize kOnePanel = {640, 330}, kManyPanels = {440, 330}, kSmallPanels = {340, 230};
-constexpr double kLeft = 62, kRight = 16, kAbove = 30, kBelow = 50;  // of a panel's axes
-constexpr double kTitle = 30, kLegendLine = 20, kLetter = 7;         // a letter's width, about
+constexpr double kLeft = 62, kRight = 16, kAbove = 30, kBelow = 50;  // margins around the axes
+constexpr double kTitle = 30, kLegendLine = 20, kLetter = 7;         // approximate letter width
 
-// Okabe and Ito's colours, which the colour-blind can tell apart, then darker ones.
+// Okabe and Ito's palette, which is safe for colour-blind readers, then darker colours.
 constexpr std::array<std::string_view, 12> kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                        "#e69f00", "#56b4e9", "#000000", "#7f3c8d",
                                                        "#8b4513", "#5f7f00", "#7f7f7f", "#004d40"};
@@ -35,7 +35,7 @@ struct Range {
     low = std::min(low, value);
     high = std::max(high, value);
   }
-  // Never empty: room around a single value, 0 to 1 without any.
+  // Never empty: adds room around a single value; 0 to 1 without values.
   Range spread() const {
     if (low > high) return {0, 1};
     if (low < high) return *this;
@@ -86,7 +86,7 @@ std::vector<std::string> series_names(const Chart& chart) {
   return names;
 }
 
-// One panel, its outer corner at (left, top).
+// One panel with its outer corner at (left, top).
 class PanelDrawing {
  public:
   PanelDrawing(Svg& svg, const ChartPanel& panel, double left, double top, const PanelSize& size)
@@ -115,18 +115,18 @@ class PanelDrawing {
   void axes() {
     svg_.words((left_ + right_) / 2, top_ - 10, "middle", panel_.title, 13);
     for (const double y : linear_ticks(y_.low, y_.high)) {
-      svg_.line(left_, down(y), right_, down(y), "#e5e5e5");
-      svg_.words(left_ - 6, down(y) + 4, "end", tick_text(y));
+      svg_.line(left_, pixel_y(y), right_, pixel_y(y), "#e5e5e5");
+      svg_.words(left_ - 6, pixel_y(y) + 4, "end", tick_text(y));
     }
     for (std::size_t i = 0; i < panel_.categories.size(); ++i) {
-      svg_.words(across(static_cast<double>(i)), bottom_ + 17, "middle", panel_.categories[i]);
+      svg_.words(pixel_x(static_cast<double>(i)), bottom_ + 17, "middle", panel_.categories[i]);
     }
     if (panel_.categories.empty()) {
       const std::vector<double> ticks = panel_.log_x
                                             ? log_ticks(std::pow(10, x_.low), std::pow(10, x_.high))
                                             : linear_ticks(x_.low, x_.high);
       for (const double x : ticks) {
-        const double at = across(panel_.log_x ? std::log10(x) : x);
+        const double at = pixel_x(panel_.log_x ? std::log10(x) : x);
         svg_.line(at, top_, at, bottom_, "#e5e5e5");
         svg_.words(at, bottom_ + 17, "middle", tick_text(x));
       }
@@ -140,7 +140,7 @@ class PanelDrawing {
         x, y, escape_xml(panel_.y_label));
   }
 
-  // A line through a single point would not be seen: it is drawn as one.
+  // A line through a single point is invisible, so it is drawn as a point.
   void line(const ChartSeries& series, std::string_view colour) {
     const auto is_shown = [&](const ChartPoint& point) { return shows(point); };
     if (std::count_if(series.points.begin(), series.points.end(), is_shown) == 1) {
@@ -150,11 +150,11 @@ class PanelDrawing {
     std::string middle, upper, lower;
     for (const ChartPoint& point : series.points) {
       if (!shows(point)) continue;
-      const double x = across(panel_.log_x ? std::log10(point.x) : point.x);
-      middle += fmt::format("{:.1f},{:.1f} ", x, down(point.y));
+      const double x = pixel_x(panel_.log_x ? std::log10(point.x) : point.x);
+      middle += fmt::format("{:.1f},{:.1f} ", x, pixel_y(point.y));
       if (!has_interval(point)) continue;
-      upper += fmt::format("{:.1f},{:.1f} ", x, down(point.high));
-      lower.insert(0, fmt::format("{:.1f},{:.1f} ", x, down(point.low)));
+      upper += fmt::format("{:.1f},{:.1f} ", x, pixel_y(point.high));
+      lower.insert(0, fmt::format("{:.1f},{:.1f} ", x, pixel_y(point.low)));
     }
     if (!upper.empty()) {
       svg_.add(R"(<polygon points="{}{}" fill="{}" fill-opacity="0.15"/>)", upper, lower, colour);
@@ -165,20 +165,21 @@ class PanelDrawing {
     }
   }
 
-  // `place` is that of the series among `places` at a category, which it shares with the others.
+  // At each category, the series has slot `place` of `places`.
   void points(const ChartSeries& series, std::string_view colour, int place, int places) {
-    const double apart = std::min(16.0, 0.7 * (right_ - left_) / (x_.high - x_.low) / places);
-    const double aside = panel_.categories.empty() ? 0 : apart * (place - (places - 1) / 2.0);
+    const double spacing = std::min(16.0, 0.7 * (right_ - left_) / (x_.high - x_.low) / places);
+    const double shift = panel_.categories.empty() ? 0 : spacing * (place - (places - 1) / 2.0);
     for (const ChartPoint& point : series.points) {
       if (!shows(point)) continue;
-      const double x = across(panel_.log_x ? std::log10(point.x) : point.x) + aside;
+      const double x = pixel_x(panel_.log_x ? std::log10(point.x) : point.x) + shift;
       if (has_interval(point)) {
-        svg_.line(x, down(point.low), x, down(point.high), colour, 1.6);
+        svg_.line(x, pixel_y(point.low), x, pixel_y(point.high), colour, 1.6);
         for (const double end : {point.low, point.high}) {
-          svg_.line(x - 3, down(end), x + 3, down(end), colour, 1.6);
+          svg_.line(x - 3, pixel_y(end), x + 3, pixel_y(end), colour, 1.6);
         }
       }
-      svg_.add(R"(<circle cx="{:.1f}" cy="{:.1f}" r="3.5" fill="{}"/>)", x, down(point.y), colour);
+      svg_.add(R"(<circle cx="{:.1f}" cy="{:.1f}" r="3.5" fill="{}"/>)", x, pixel_y(point.y),
+               colour);
     }
   }
 
@@ -189,20 +190,20 @@ class PanelDrawing {
   static bool has_interval(const ChartPoint& point) {
     return std::isfinite(point.low) && std::isfinite(point.high);
   }
-  double across(double x) const {
+  double pixel_x(double x) const {
     return left_ + (x - x_.low) / (x_.high - x_.low) * (right_ - left_);
   }
-  double down(double y) const {
+  double pixel_y(double y) const {
     return bottom_ - (y - y_.low) / (y_.high - y_.low) * (bottom_ - top_);
   }
 
   Svg& svg_;
   const ChartPanel& panel_;
-  double left_, right_, top_, bottom_;  // of the axes
-  Range x_, y_;                         // what they span; x_ in decades if log_x
+  double left_, right_, top_, bottom_;  // of the axes, in pixels
+  Range x_, y_;                         // values that the axes span; x_ is log10 if log_x
 };
 
-// Where each name stands in the legend: lines are filled up to the width of the chart.
+// The position of each name in the legend, which wraps at the width of the chart.
 struct LegendPlace {
   double x = 0;
   int line = 0;
@@ -238,7 +239,7 @@ std::vector<double> linear_ticks(double low, double high) {
 
 std::vector<double> log_ticks(double low, double high) {
   const double decades = std::log10(high / low);
-  if (decades < 0.7) return linear_ticks(low, high);  // too short for 1, 2, 5, 10
+  if (decades < 0.7) return linear_ticks(low, high);  // too few of 1, 2, 5, 10 would fit
   std::vector<double> ticks;
   const int step = decades > 8 ? 2 : 1;
   for (int e = static_cast<int>(std::floor(std::log10(low))); std::pow(10, e) <= high; e += step) {
@@ -271,7 +272,7 @@ std::string escape_xml(const std::string& text) {
         result += "&apos;";
         break;
       default:
-        result += c >= 0 && c < ' ' ? ' ' : c;  // XML has no control characters
+        result += c >= 0 && c < ' ' ? ' ' : c;  // XML does not allow control characters
     }
   }
   return result;
@@ -279,7 +280,7 @@ std::string escape_xml(const std::string& text) {
 
 void check_chart_path(const std::string& path) {
   if (!path.ends_with(".svg")) {
-    throw UsageError(fmt::format("'{}': a figure is written as .svg", path));
+    throw UsageError(fmt::format("'{}': the file name of a figure must end in .svg", path));
   }
 }
 
@@ -309,13 +310,13 @@ std::string draw_chart(const Chart& chart) {
     PanelDrawing drawing(svg, panel, size.width * (p % columns),
                          kTitle + size.height * (p / columns), size);
     drawing.axes();
-    const int places_there = static_cast<int>(panel.series.size());
-    for (int i = 0; i < places_there; ++i) {
+    const int series_count = static_cast<int>(panel.series.size());
+    for (int i = 0; i < series_count; ++i) {
       const ChartSeries& series = panel.series[i];
       if (panel.mark == ChartMark::line) {
         drawing.line(series, colour_of(series.name));
       } else {
-        drawing.points(series, colour_of(series.name), i, places_there);
+        drawing.points(series, colour_of(series.name), i, series_count);
       }
     }
   }

@@ -20,10 +20,10 @@ struct Point {
   double x = 0, y = 0;
 };
 
-// value / most from -1 to 1: blue, white, red.
-Colour colour_of(double value, double most) {
-  constexpr int kShades = 50;  // on either side: animations have few colours
-  const double share = most > 0 ? std::clamp(value / most, -1.0, 1.0) : 0;
+// value / max from -1 to 1: blue, white, red.
+Colour colour_of(double value, double max) {
+  constexpr int kShades = 50;  // on each side of white; few, because a GIF has only 256 colours
+  const double share = max > 0 ? std::clamp(value / max, -1.0, 1.0) : 0;
   const double t = std::round(share * kShades) / kShades;
   constexpr std::array<double, 3> kBlue = {33, 102, 172}, kWhite = {247, 247, 247},
                                   kRed = {178, 24, 43};
@@ -64,7 +64,7 @@ class SvgCanvas {
   std::string text_;
 };
 
-// Lines and discs as pixels; words are left out.
+// Lines and discs as pixels, without text.
 class PixelCanvas {
  public:
   PixelCanvas(double width, double height)
@@ -102,44 +102,45 @@ class PixelCanvas {
   Picture picture_;
 };
 
-constexpr double kUnit = 30, kAcross = 1.2 * kUnit, kDown = 4 * kUnit, kMargin = 40, kLegend = 60;
+constexpr double kUnit = 30, kColumnGap = 1.2 * kUnit, kRowGap = 4 * kUnit;
+constexpr double kMargin = 40, kLegend = 60;
 
 template <class Canvas>
 auto draw(const Graph& graph, std::span<const float> weights, std::span<const float> biases,
-          GraphScale most) {
+          GraphScale limits) {
   const std::vector<int> rows = picture_rows(graph);
   std::array<int, 5> counts{};
   for (const int row : rows) ++counts[row];
   const int widest = std::max(*std::max_element(counts.begin(), counts.end()), 12);
-  const double width = 2 * kMargin + (widest - 1) * kAcross;
-  const double height = 2 * kMargin + 4 * kDown + kLegend;
+  const double width = 2 * kMargin + (widest - 1) * kColumnGap;
+  const double height = 2 * kMargin + 4 * kRowGap + kLegend;
   std::vector<Point> places(graph.nodes);
   std::array<int, 5> placed{};
   for (int node = 0; node < graph.nodes; ++node) {
     const int row = rows[node];
-    const double first = (width - (counts[row] - 1) * kAcross) / 2;
-    places[node] = {first + placed[row]++ * kAcross, kMargin + row * kDown};
+    const double first = (width - (counts[row] - 1) * kColumnGap) / 2;
+    places[node] = {first + placed[row]++ * kColumnGap, kMargin + row * kRowGap};
   }
-  const auto most_of = [](std::span<const float> values) {
+  const auto max_abs = [](std::span<const float> values) {
     double largest = 0;
     for (const float v : values) largest = std::max(largest, std::abs(static_cast<double>(v)));
     return largest;
   };
-  const double most_weight = most.weight > 0 ? most.weight : most_of(weights);
-  const double most_bias = most.bias > 0 ? most.bias : most_of(biases);
+  const double max_weight = limits.weight > 0 ? limits.weight : max_abs(weights);
+  const double max_bias = limits.bias > 0 ? limits.bias : max_abs(biases);
 
   Canvas canvas(width, height);
   for (int node = graph.inputs; node < graph.nodes; ++node) {
     for (int e = graph.first[node]; e < graph.first[node + 1]; ++e) {
-      canvas.line(places[graph.sources[e]], places[node], colour_of(weights[e], most_weight));
+      canvas.line(places[graph.sources[e]], places[node], colour_of(weights[e], max_weight));
     }
   }
   for (int node = 0; node < graph.nodes; ++node) {
     const double bias = graph.is_input(node) ? 0 : biases[node - graph.inputs];
-    canvas.disc(places[node], 10, colour_of(bias, most_bias));
+    canvas.disc(places[node], 10, colour_of(bias, max_bias));
     canvas.text({places[node].x, places[node].y + 4}, fmt::format("{}", node));
   }
-  // Two scales.
+  // The legend: two colour scales.
   const auto scale = [&](double centre, const char* name, double end) {
     constexpr int kSteps = 40;
     for (int i = -kSteps; i <= kSteps; ++i) {
@@ -150,8 +151,8 @@ auto draw(const Graph& graph, std::span<const float> weights, std::span<const fl
     }
     canvas.text({centre, height - 15}, fmt::format("{} {:.3g} to {:.3g}", name, -end, end));
   };
-  scale(width / 4, "weight", most_weight);
-  scale(width * 3 / 4, "bias", most_bias);
+  scale(width / 4, "weight", max_weight);
+  scale(width * 3 / 4, "bias", max_bias);
   return canvas.finish();
 }
 
@@ -173,8 +174,8 @@ std::vector<int> picture_rows(const Graph& graph) {
 }
 
 Picture graph_picture(const Graph& graph, std::span<const float> weights,
-                      std::span<const float> biases, GraphScale most) {
-  return draw<PixelCanvas>(graph, weights, biases, most);
+                      std::span<const float> biases, GraphScale limits) {
+  return draw<PixelCanvas>(graph, weights, biases, limits);
 }
 
 void write_graph_picture(const std::string& path, const Graph& graph,
@@ -184,7 +185,8 @@ void write_graph_picture(const std::string& path, const Graph& graph,
   } else if (path.ends_with(".png")) {
     write_png(path, graph_picture(graph, weights, biases), 1);
   } else {
-    throw UsageError(fmt::format("'{}': a picture of a graph ends in .svg or .png", path));
+    throw UsageError(
+        fmt::format("'{}': the file name of a graph picture must end in .svg or .png", path));
   }
 }
 

@@ -1,8 +1,8 @@
-// A graph of neurons as a picture: edges coloured by their weights, neurons by their biases, blue below
-// zero, white at zero, red above.
+// A graph of neurons as a picture: edges coloured by weight, neurons by bias, blue below zero,
+// white at zero, red above.
 //
-// Five rows from top to bottom: inputs, hidden neurons that an input leads to, other hidden ones, hidden
-// ones that lead to an output, outputs; who belongs to two rows is in the lower one.
+// Five rows from top to bottom: inputs, hidden neurons fed by an input, other hidden neurons,
+// hidden neurons that feed an output, outputs. A neuron that fits two rows is in the lower one.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -18,17 +18,17 @@ namespace hotloop {
 // Which of the five rows each neuron is in.
 std::vector<int> picture_rows(const Graph& graph);
 
-// weights [edges] and biases [nodes - inputs]; the ending says whether it becomes an .svg or a .png.
-// Throws UsageError for another ending, RunError if it cannot be written.
+// weights [edges] and biases [nodes - inputs]. The path must end in .svg or .png, which selects the
+// format. Throws UsageError for any other ending, RunError if the file cannot be written.
 void write_graph_picture(const std::string& path, const Graph& graph,
                          std::span<const float> weights, std::span<const float> biases);
 
-// The same as pixels. Colours have at most a hundred shades; `most` are the weight and the bias of
-// the deepest ones, 0 = the largest there are.
+// The same as pixels, with about a hundred colours. `limits` are the weight and bias of the most
+// saturated colours; 0 = the largest in the graph.
 struct GraphScale {
   double weight = 0, bias = 0;
 };
 Picture graph_picture(const Graph& graph, std::span<const float> weights,
-                      std::span<const float> biases, GraphScale most = {});
+                      std::span<const float> biases, GraphScale limits = {});
 
 }  // namespace hotloop

@@ -30,17 +30,17 @@ std::vector<std::uint8_t> scaled(const Picture& picture, int scale) {
   return rgb;
 }
 
-// The colours of an animation, and the number of each.
+// Maps the colours of an animation to indices.
 class Palette {
  public:
-  std::uint8_t number(const std::uint8_t* rgb) {
+  std::uint8_t index(const std::uint8_t* rgb) {
     const GifColorType colour{rgb[0], rgb[1], rgb[2]};
     const auto known = std::find_if(colours_.begin(), colours_.begin() + count_, [&](auto& c) {
       return c.Red == colour.Red && c.Green == colour.Green && c.Blue == colour.Blue;
     });
     if (known == colours_.begin() + count_) {
       if (count_ == static_cast<int>(colours_.size())) {
-        throw RunError("a GIF holds 256 colours, these pictures have more");
+        throw RunError("a GIF has at most 256 colours, these pictures have more");
       }
       colours_[count_++] = colour;
     }
@@ -53,7 +53,7 @@ class Palette {
   int count_ = 0;
 };
 
-// The part of a frame that differs from the one before it, at least a pixel.
+// The rectangle in which a frame differs from the previous one, at least one pixel.
 struct Part {
   int left, top, width, height;
 };
@@ -112,10 +112,10 @@ void write_gif(const std::string& path, std::span<const Picture> pictures, int s
   const int width = columns * scale;
   const int height = pictures[0].height * scale;
   Palette palette;
-  std::vector<std::vector<std::uint8_t>> frames;  // numbers of colours, not yet scaled
+  std::vector<std::vector<std::uint8_t>> frames;  // palette indices, not yet scaled
   for (const Picture& picture : pictures) {
     std::vector<std::uint8_t>& frame = frames.emplace_back(picture.rgb.size() / 3);
-    for (std::size_t i = 0; i < frame.size(); ++i) frame[i] = palette.number(&picture.rgb[3 * i]);
+    for (std::size_t i = 0; i < frame.size(); ++i) frame[i] = palette.index(&picture.rgb[3 * i]);
   }
 
   std::string bytes;
@@ -129,11 +129,11 @@ void write_gif(const std::string& path, std::span<const Picture> pictures, int s
       GifMakeMapObject(256, palette.colours().data()), GifFreeMapObject);
   EGifSetGifVersion(file, true);
   done(EGifPutScreenDesc(file, width, height, 8, 0, colours.get()));
-  // The extension that makes viewers repeat the animation for ever.
-  const std::array<std::uint8_t, 3> for_ever = {1, 0, 0};
+  // The extension that makes viewers loop the animation forever.
+  const std::array<std::uint8_t, 3> loop_forever = {1, 0, 0};
   done(EGifPutExtensionLeader(file, APPLICATION_EXT_FUNC_CODE));
   done(EGifPutExtensionBlock(file, 11, "NETSCAPE2.0"));
-  done(EGifPutExtensionBlock(file, for_ever.size(), for_ever.data()));
+  done(EGifPutExtensionBlock(file, loop_forever.size(), loop_forever.data()));
   done(EGifPutExtensionTrailer(file));
   std::vector<std::uint8_t> line(width);
   for (std::size_t i = 0; i < frames.size(); ++i) {

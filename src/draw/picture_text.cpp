@@ -10,7 +10,7 @@ Picture fitted(const Picture& picture, int columns) {
   Picture small{picture.width / step, picture.height / step, {}};
   for (int y = 0; y < small.height; ++y) {
     for (int x = 0; x < small.width; ++x) {
-      // The pixel in the middle of those it stands for.
+      // The centre of the block of pixels that it replaces.
       const auto row = static_cast<std::size_t>(y * step + step / 2);
       const std::uint8_t* rgb = &picture.rgb[(row * picture.width + x * step + step / 2) * 3];
       small.rgb.insert(small.rgb.end(), rgb, rgb + 3);

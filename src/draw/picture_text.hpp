@@ -7,11 +7,11 @@
 
 namespace hotloop {
 
-// One that is wider than this many pixels with every second, third ... pixel left out, until it is not.
+// The picture, shrunk by an integer factor if it is wider than `columns` pixels.
 Picture fitted(const Picture& picture, int columns);
 
-// A character is about twice as high as it is wide: it shows two pixels, one above the other. This many
-// lines, each ended by a line break.
+// A character is about twice as high as it is wide, so it shows two pixels, one above the other.
+// The text has text_lines() lines, each ending in a line break.
 int text_lines(const Picture& picture);
 std::string picture_text(const Picture& picture);
 

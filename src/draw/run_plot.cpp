@@ -28,15 +28,15 @@ constexpr const char* kExploring = "exploring";
 constexpr const char* kGreedy = "greedy";
 constexpr const char* kTraining = "training";
 
-// The numbers of a file's rows, NaN where a row has null or nothing.
+// The numbers in a file's rows; NaN where a row has null or lacks the column.
 struct Table {
   std::string path;
-  Column env_steps{};  // [rows], never without any
-  Names names{};       // of what stands in the rows themselves, in order, but for env_steps
-  Names measures{};    // of what stands in their "measures"
+  Column env_steps{};  // [rows], at least one
+  Names names{};       // of the top-level columns in file order, without env_steps
+  Names measures{};    // of the columns in "measures"
   std::map<std::string, Column> columns{}, measure_columns{};  // by name, [rows]
 
-  Column column(const std::string& name) const {  // empty if an earlier version did not write it
+  Column column(const std::string& name) const {  // empty if absent: earlier versions wrote fewer
     const auto found = columns.find(name);
     return found == columns.end() ? Column{} : found->second;
   }
@@ -76,18 +76,18 @@ Table read_table(const std::string& path) {
   return table;
 }
 
-// Of this many points, the distance of those that are drawn; the last always is.
+// Which of `count` points are drawn: every `stride`-th from `first` on, always including the last.
 struct Thinning {
-  std::size_t apart, first;
+  std::size_t stride, first;
   explicit Thinning(std::size_t count)
-      : apart(std::max<std::size_t>(1, (count + kMaxPoints - 1) / kMaxPoints)),
-        first(count == 0 ? 0 : (count - 1) % apart) {}
+      : stride(std::max<std::size_t>(1, (count + kMaxPoints - 1) / kMaxPoints)),
+        first(count == 0 ? 0 : (count - 1) % stride) {}
 };
 
 ChartSeries thinned(const char* name, const std::vector<ChartPoint>& points) {
   ChartSeries series{name, {}};
   const Thinning thinning(points.size());
-  for (std::size_t i = thinning.first; i < points.size(); i += thinning.apart) {
+  for (std::size_t i = thinning.first; i < points.size(); i += thinning.stride) {
     series.points.push_back(points[i]);
   }
   return series;
@@ -101,7 +101,7 @@ ChartSeries series_of(const Table& table, const Column& column, const char* name
   return thinned(name, points);
 }
 
-// Evaluations, each once.
+// Each evaluation once.
 ChartSeries greedy_series(const Table& table, const std::string& y) {
   std::vector<ChartPoint> points;
   for (const CurvePoint& point : read_learning_curve(table.path, y).points) {
@@ -110,11 +110,11 @@ ChartSeries greedy_series(const Table& table, const std::string& y) {
   return thinned(kGreedy, points);
 }
 
-// Over the episodes of the window in which the column means something.
+// Mean and std over the episodes of the window in which the column is defined.
 ChartSeries running_mean(const Table& table, const Column& column) {
   ChartSeries series{fmt::format("mean of {} episodes", kPlotWindow), {}};
   const Thinning thinning(column.size());
-  for (std::size_t last = thinning.first; last < column.size(); last += thinning.apart) {
+  for (std::size_t last = thinning.first; last < column.size(); last += thinning.stride) {
     const auto end = column.begin() + static_cast<std::ptrdiff_t>(last) + 1;
     const auto begin = end - std::min<std::ptrdiff_t>(kPlotWindow, end - column.begin());
     double sum = 0, squares = 0, count = 0;
@@ -123,7 +123,7 @@ ChartSeries running_mean(const Table& table, const Column& column) {
       sum += *value;
       ++count;
     }
-    const double mean = sum / count;  // NaN, which is not drawn, if there are none
+    const double mean = sum / count;  // NaN if there are none, which is not drawn
     for (auto value = begin; value != end; ++value) {
       if (!std::isnan(*value)) squares += (*value - mean) * (*value - mean);
     }
@@ -200,7 +200,7 @@ Chart plot_episodes(const std::string& run_dir, const std::vector<std::string>& 
   const std::string path = run_dir + "/episodes.jsonl";
   if (!std::filesystem::exists(path)) {
     throw UsageError(fmt::format(
-        "'{}' has no episodes.jsonl; train with --set run.episode_log=true to have one", run_dir));
+        "'{}' has no episodes.jsonl; to write it, train with --set run.episode_log=true", run_dir));
   }
   const Table table = read_table(path);
   check_names(show, table.names);

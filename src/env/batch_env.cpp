@@ -16,8 +16,8 @@ namespace {
 // state stays in the first-level cache between the three passes.
 constexpr int kBlockRows = 256;
 
-// Adds the rewards and applies the time limit. A function of its own, because only parameters can
-// be promised not to overlap, and the loop is to be vectorised.
+// Adds the rewards and applies the time limit. A separate function, because __restrict works only
+// on parameters, and the loop must be vectorised.
 void count_rows(int count, std::int64_t now, std::int64_t limit, const float* __restrict rewards,
                 const std::uint8_t* __restrict terminated,
                 const std::int64_t* __restrict began_after, double* __restrict running_return,
@@ -29,7 +29,7 @@ void count_rows(int count, std::int64_t now, std::int64_t limit, const float* __
 }
 
 // Calls body(row) for the rows of [begin, end) with either flag set. Most rows have neither, so
-// eight are dismissed at a time.
+// rows are skipped eight at a time.
 template <class Body>
 void for_each_ended(const std::uint8_t* a, const std::uint8_t* b, int begin, int end, Body&& body) {
   int row = begin;
@@ -126,7 +126,7 @@ void BatchEnv::clear_results() {
   std::fill(terminated_.begin(), terminated_.end(), std::uint8_t{0});
   std::fill(truncated_.begin(), truncated_.end(), std::uint8_t{0});
   finished_count_ = 0;
-  if (together_ != nullptr) return;  // they have written obs and mask
+  if (together_ != nullptr) return;  // they write obs and mask themselves
   rows_->observe(0, count_, obs_);
   if (has_mask()) rows_->mask(0, count_, mask_);
 }
@@ -203,7 +203,7 @@ void BatchEnv::record_episode(int row) {
   began_after_[row] = now;
 }
 
-// Workers left each ended episode at its row; close the gaps in row order.
+// Workers wrote each finished episode at its row; compact them in row order.
 void BatchEnv::collect_finished() {
   finished_count_ = 0;
   for_each_ended(terminated_.data(), truncated_.data(), 0, count_,

@@ -1,17 +1,18 @@
 // The batch runner: N copies of an environment, stepped together.
 //
-// It owns everything that is the same for all environments: time limits, auto-reset, random streams,
-// episode statistics, saving and restoring. Rows are stepped in contiguous chunks by a thread team.
+// It does everything that is the same for all environments: time limits, auto-reset, random
+// streams, episode statistics, saving and restoring. Rows are stepped in contiguous chunks by a
+// thread team.
 //
-// Auto-reset happens inside `step`: where an episode ended, `obs` already shows the first
-// observation of the next one and `final_obs` the last of the old one. `terminated` (the world
-// ended) and `truncated` (the time limit cut it) are never both 1.
+// Auto-reset happens inside `step`: when an episode ends, `obs` already has the first observation
+// of the next episode, and `final_obs` has the last one of the old episode. `terminated` (the world
+// ended) and `truncated` (by the time limit) are never both 1.
 //
-// Streams: row i draws from Rng(seed, purpose, i, t) in vector step t = 1, 2, …, and the reset that
-// follows it from Rng(seed, purpose, i, -t) modulo 2^64; the first reset is that of t = 0. No two
-// of them meet, so a draw more in `step` never changes what the next episode starts from.
+// Streams: row i draws from Rng(seed, purpose, i, t) in vector step t = 1, 2, …, and the reset
+// after that step draws from Rng(seed, purpose, i, -t) modulo 2^64; the first reset has t = 0. The
+// streams are disjoint, so an extra draw in `step` never changes the start of the next episode.
 //
-// Environments that step all rows in one call (vector_worlds.hpp) do resets, limits and streams
+// Environments that step all rows in one call (vector_worlds.hpp) handle resets, limits and streams
 // themselves.
 #pragma once
 
@@ -35,7 +36,7 @@ struct Episode {
   std::array<float, kMaxMeasures> measures{};  // in the order of spec().measures
 };
 
-// One vector step's actions, of the kind that an environment takes; the other kind is empty.
+// The actions of one vector step, of the kind that the environment takes; the other kind is empty.
 struct Actions {
   std::vector<std::int32_t> discrete;  // [N]
   std::vector<float> continuous;       // [N, spec.action_size]
@@ -54,7 +55,7 @@ struct Actions {
 
 class BatchEnv {
  public:
-  // `worlds` must hold `count` rows. Ready to step: the first episodes have begun.
+  // `worlds` must hold `count` rows. Afterwards the first episodes have begun.
   BatchEnv(std::unique_ptr<Worlds> worlds, int count, std::uint64_t seed, Purpose purpose);
 
   const EnvSpec& spec() const { return worlds_->spec(); }
@@ -64,12 +65,12 @@ class BatchEnv {
   Purpose purpose() const { return purpose_; }
   bool has_mask() const { return worlds_->has_mask(); }
 
-  void reset();  // all rows begin a first episode, step counter at 0
+  void reset();  // all rows begin a first episode; the step counter is 0
   // Discrete actions must be in [0, spec().actions) and allowed by mask(), continuous ones finite;
-  // debug builds assert it. Continuous actions are passed on unclipped.
+  // debug builds assert it. Continuous actions are not clipped.
   void step(const ActionRows& actions, ThreadTeam& team);
 
-  // Results of the last reset or step; valid until the next. Final rows are those that ended.
+  // Results of the last reset or step; valid until the next. Final rows: only of ended episodes.
   std::span<const float> obs() const { return obs_; }                       // [N, D]
   std::span<const std::uint8_t> mask() const { return mask_; }              // [N, A] or empty
   std::span<const float> rewards() const { return rewards_; }               // [N]
@@ -84,15 +85,15 @@ class BatchEnv {
 
   std::uint64_t steps() const { return steps_; }  // vector steps since reset
 
-  // The whole state as bytes. After `restore`, obs() and mask() are as they were when saved; rewards,
-  // flags and finished() are empty until the next step. The bytes must come from the same environment
-  // and number of rows.
+  // The whole state as bytes. After `restore`, obs() and mask() are as they were when saved;
+  // rewards and flags are 0 and finished() is empty until the next step. The bytes must come from
+  // the same environment with the same number of rows.
   std::vector<std::byte> save() const;
   void restore(std::span<const std::byte> from);
 
-  // Another seed, from the next reset on.
+  // Takes effect at the next reset.
   void set_seed(std::uint64_t seed) { seed_ = seed; }
-  // From the next reset or step on, its results are written to this memory of the caller.
+  // From the next reset or step on, results are written to this memory of the caller.
   struct Shown {
     std::span<float> obs;                           // [N, D]
     std::span<float> rewards;                       // [N]
@@ -108,7 +109,7 @@ class BatchEnv {
   void end_episode(int row);
   void record_episode(int row);
   void collect_finished();
-  std::size_t fixed_bytes() const;  // of a state, without what VectorWorlds append
+  std::size_t fixed_bytes() const;  // of a saved state, without the part from VectorWorlds
   void clear_results();
   bool actions_are_legal(const ActionRows& actions) const;
 
@@ -118,7 +119,7 @@ class BatchEnv {
   int count_;
   std::uint64_t seed_;
   Purpose purpose_;
-  std::int64_t limit_;  // spec().max_steps, or never
+  std::int64_t limit_;  // spec().max_steps, or the largest integer
   std::uint64_t steps_ = 0;
   std::size_t finished_count_ = 0;
   Arena arena_;
@@ -131,7 +132,7 @@ class BatchEnv {
   std::span<std::uint8_t> terminated_;   // [N]
   std::span<std::uint8_t> truncated_;    // [N]
   std::span<double> running_return_;     // [N] of the episode in progress
-  std::span<std::int64_t> began_after_;  // [N] steps_ when it began: its length needs no counting
+  std::span<std::int64_t> began_after_;  // [N] steps_ when it began, which gives its length
   std::span<Episode> finished_;          // [N] capacity; the first finished_count_ are valid
 };
 

@@ -1,5 +1,6 @@
-// A picture to draw on: boxes, thick lines, discs and polygons in plain colours, without anti-aliasing,
-// so that a film of them needs few colours. Coordinates are pixels, y downwards; the outside is clipped.
+// A picture to draw on: boxes, thick lines, discs and polygons in plain colours. There is no
+// anti-aliasing, so that animations need few colours. Coordinates are pixels, y points down, and
+// drawing is clipped.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -15,7 +16,7 @@ namespace hotloop {
 
 using Colour = std::array<std::uint8_t, 3>;
 
-// The colours that environments share, so that their pictures look alike.
+// Colours that all environments share, for a uniform look.
 inline constexpr Colour kPaper = {246, 245, 240};
 inline constexpr Colour kInk = {40, 44, 52};
 inline constexpr Colour kFaint = {176, 178, 182};
@@ -81,7 +82,7 @@ class Canvas {
   }
 
  private:
-  // Colours the pixels of a rectangle whose middle is inside.
+  // Colours the pixels of a rectangle whose centre is inside the shape.
   template <class Inside>
   void fill(Point low, Point high, const Colour& colour, Inside&& inside) {
     const auto bound = [](double value, int max) {

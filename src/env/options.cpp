@@ -21,17 +21,17 @@ std::span<const std::string_view> words_of(const EnvOption& option) {
 
 // The value of `text`; NaN if it is not allowed.
 double value_of(const EnvOption& option, std::string_view text) {
-  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kInvalid = std::numeric_limits<double>::quiet_NaN();
   if (const auto words = words_of(option); !words.empty()) {
     const auto word = std::find(words.begin(), words.end(), text);
-    return word == words.end() ? kNone : static_cast<double>(word - words.begin());
+    return word == words.end() ? kInvalid : static_cast<double>(word - words.begin());
   }
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool sound = error == std::errc() && end == text.data() + text.size() &&
+  const bool valid = error == std::errc() && end == text.data() + text.size() &&
                      value >= option.low && value <= option.high &&
                      (!option.integer || value == std::trunc(value));
-  return sound ? value : kNone;
+  return valid ? value : kInvalid;
 }
 
 }  // namespace
@@ -43,10 +43,10 @@ std::string allowed_values(const EnvOption& option) {
 }
 
 std::string initial_text(const EnvOption& option) {
-  if (std::isnan(option.initial)) return "initially as described";
+  if (std::isnan(option.initial)) return "default: see the description";
   const auto words = words_of(option);
-  if (words.empty()) return fmt::format("initially {}", option.initial);
-  return fmt::format("initially {}", words[static_cast<std::size_t>(option.initial)]);
+  if (words.empty()) return fmt::format("default {}", option.initial);
+  return fmt::format("default {}", words[static_cast<std::size_t>(option.initial)]);
 }
 
 std::vector<double> initial_values(std::span<const EnvOption> options) {

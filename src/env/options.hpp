@@ -1,4 +1,4 @@
-// The environment that a training spec chooses: its name, and values of its options.
+// The environment that a training spec selects: its name and the values of its options.
 #pragma once
 
 #include <hotloop/worlds.hpp>
@@ -18,22 +18,22 @@ struct EnvChoice {
   EnvOptions options{};
 };
 
-// A number for every option of the environment, in its order. Throws UsageError naming the option,
+// One number per option of the environment, in its order. Throws UsageError with the option's name,
 // what was found and what is allowed.
 std::vector<double> option_values(const EnvEntry& entry, const EnvOptions& options);
 
-// The initial values of a table of options.
+// The default values of a table of options.
 std::vector<double> initial_values(std::span<const EnvOption> options);
 
 // "integer, 4 to 32", "one of basic, flood".
 std::string allowed_values(const EnvOption& option);
 
-// "initially 10", "initially flood"; what follows from other options says so in its description.
+// "default 10", "default flood"; if it depends on other options, the description says how.
 std::string initial_text(const EnvOption& option);
 
-// Throw UsageError if the environment or an option is unknown. For more facts than the spec, ask
-// world_facts.hpp.
+// Throw UsageError if the environment or an option is unknown. world_facts.hpp has more facts than
+// the spec.
 std::unique_ptr<Worlds> make_worlds(const EnvChoice& env, int count);
-EnvSpec env_spec(const EnvChoice& env);  // as it is with these options
+EnvSpec env_spec(const EnvChoice& env);  // with these options
 
 }  // namespace hotloop

@@ -17,7 +17,7 @@ bool EnvRegistry::add(const EnvEntry& entry) {
   const std::lock_guard lock(mutex_);
   const std::string name(entry.spec->name);
   if (by_name_.contains(name)) {
-    if (taken_twice_.empty()) taken_twice_ = name;
+    if (duplicate_name_.empty()) duplicate_name_ = name;
     return false;
   }
   by_name_[name] = &entries_.emplace_back(entry);
@@ -48,8 +48,8 @@ const EnvLoader* EnvRegistry::loader_of(std::string_view name) const {
 }
 
 void EnvRegistry::check_names() const {
-  if (taken_twice_.empty()) return;
-  throw UsageError("two environments are both named \"" + taken_twice_ +
+  if (duplicate_name_.empty()) return;
+  throw UsageError("two environments are both named \"" + duplicate_name_ +
                    "\"; rename one of them in its EnvSpec");
 }
 
@@ -91,7 +91,7 @@ const EnvEntry& EnvRegistry::find(std::string_view name) {
   throw UsageError("env.name: " + name_error(name));
 }
 
-// Inside a function, so that it exists before the first environment registers, in any link order.
+// A function-local static exists before the first environment registers, in any link order.
 EnvRegistry& env_registry() {
   static EnvRegistry registry;
   return registry;

@@ -1,10 +1,10 @@
-// Every environment that is known, by name.
+// All known environments, by name.
 //
-// Built-in environments register before main, in no particular order. A name that is taken twice makes
-// every later question to the registry an error: which one it meant would depend on the order of
-// linking. Others are put in while the program runs: by a loader that recognises their name (files, see
-// env/file), from another language, or as a stand-in for one that is not here. Entries never move and
-// are never removed: what `find` returns stays valid.
+// Built-in environments register before main, in no particular order. After a name is registered
+// twice, every later look-up is an error, because the result would depend on the link order. Other
+// environments are added at run time: by a loader that recognises their name (files, see env/file),
+// from another language, or as a stand-in for one that is not available. Entries never move and are
+// never removed: what `find` returns stays valid.
 #pragma once
 
 #include <hotloop/worlds.hpp>
@@ -18,7 +18,7 @@
 
 namespace hotloop {
 
-// Makes environments of names that it recognises, when they are first asked for.
+// Loads environments whose names it recognises, on first use.
 struct EnvLoader {
   bool (*recognises)(std::string_view name) = nullptr;
   EnvEntry (*load)(const std::string& name) = nullptr;  // throws UsageError if that fails
@@ -27,22 +27,22 @@ struct EnvLoader {
 class EnvRegistry {
  public:
   bool add(const EnvEntry& entry);  // false if the name is taken
-  // Under another name than its spec's. An entry of that name is replaced, but stays valid for callers
-  // that hold it.
+  // Registers under a name that may differ from the spec's. Replaces an entry of that name, which
+  // stays valid for callers that hold it.
   const EnvEntry& put(const std::string& name, const EnvEntry& entry);
   // The next `find` loads it again.
   void forget(std::string_view name);
   bool add_loader(const EnvLoader& loader);  // true
 
-  // Sorted by name, without those that are registered under another name than their own. Throws
+  // Sorted by name, without entries registered under a name other than their spec's. Throws
   // UsageError if a name was added twice.
   std::vector<EnvEntry> entries() const;
 
-  const EnvEntry* look_up(std::string_view name) const;  // null if it is unknown
-  // What is wrong with the name, with the nearest known one and all of them; empty if it is known, or
-  // might be: a loader or Python recognises it.
+  const EnvEntry* look_up(std::string_view name) const;  // null if unknown
+  // An error message for an unknown name, with the nearest name and all known names; empty if the
+  // name is known or if a loader or Python recognises it.
   std::string name_error(std::string_view name) const;
-  // Throws UsageError if there is none.
+  // Throws UsageError if there is no such environment.
   const EnvEntry& find(std::string_view name);
 
  private:
@@ -53,7 +53,7 @@ class EnvRegistry {
   std::deque<EnvEntry> entries_;
   std::map<std::string, const EnvEntry*, std::less<>> by_name_;
   std::vector<EnvLoader> loaders_;  // added before main
-  std::string taken_twice_;         // the first such name; empty if all is well
+  std::string duplicate_name_;      // the first duplicate name; empty if there is none
 };
 
 EnvRegistry& env_registry();  // the one that HOTLOOP_ENV fills

@@ -1,9 +1,9 @@
-// Environments that step all rows in one call and begin the next episodes themselves: those of
-// another language, where a call per row would cost more than the step.
+// Environments that step all rows in one call and begin the next episodes themselves: environments
+// in another language, where a call per row would cost more than the step.
 //
-// What BatchEnv does for rows that it steps itself is theirs: time limits, auto-reset, random streams,
-// saving. Where an episode ended, `obs` must already show the first observation of the next one and
-// `final_obs` the last of the old one.
+// They do what BatchEnv does for other environments: time limits, auto-reset, random streams,
+// saving. When an episode ends, `obs` must already have the first observation of the next episode,
+// and `final_obs` the last one of the old episode.
 #pragma once
 
 #include <hotloop/worlds.hpp>
@@ -15,8 +15,8 @@
 
 namespace hotloop {
 
-// Where results are written; the same memory at every call. Final rows are written where an episode
-// ended.
+// Where results are written; the same memory at every call. Final rows are written only for
+// episodes that ended.
 struct VectorResults {
   std::span<float> obs;                // [N, D]
   std::span<float> final_obs;          // [N, D]
@@ -30,13 +30,13 @@ struct VectorResults {
 class VectorWorlds : public Worlds {
  public:
   Stepping stepping() final { return this; }
-  int steps_between_truncations() const final { return 1; }  // they do not say when
+  int steps_between_truncations() const final { return 1; }  // the limit is unknown
 
-  // All rows begin a first episode; fills obs and mask. The same seed and purpose must begin, and
-  // continue, in the same way.
+  // All rows begin a first episode; fills obs and mask. The same seed and purpose must give the
+  // same episodes.
   virtual void begin(std::uint64_t seed, Purpose purpose, const VectorResults& to) = 0;
   virtual void step_all(const ActionRows& actions, const VectorResults& to) = 0;
-  // All that `restore_all` needs to continue as if nothing had happened; it fills obs and mask.
+  // Everything that `restore_all` needs to continue exactly; `restore_all` fills obs and mask.
   virtual std::vector<std::byte> save_all() const = 0;
   virtual void restore_all(std::uint64_t seed, Purpose purpose, std::span<const std::byte> from,
                            const VectorResults& to) = 0;

@@ -1,4 +1,4 @@
-// The facts of an environment that learning needs: asked once, from one copy, and passed on.
+// The facts about an environment that learning needs, read once from one copy.
 #pragma once
 
 #include <hotloop/worlds.hpp>
@@ -9,13 +9,13 @@ namespace hotloop {
 
 struct WorldFacts {
   EnvSpec spec;
-  bool masks = false;                 // it says which discrete actions are allowed
+  bool masks = false;                 // it has a mask of allowed discrete actions
   int steps_between_truncations = 0;  // minimum, in one row; 0 = it is never truncated
 };
 
 WorldFacts world_facts(const Worlds& worlds);
-// As they are with the options of `env`; makes one copy to ask. Throws UsageError if the environment
-// or an option is unknown.
+// With the options of `env`; makes one copy to read the facts from. Throws UsageError if the
+// environment or an option is unknown.
 WorldFacts world_facts(const EnvChoice& env);
 
 }  // namespace hotloop

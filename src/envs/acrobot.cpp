@@ -1,5 +1,5 @@
-// The whole-batch step of Acrobot: plain loops over the structure of arrays. All but the wrapping
-// of angles, which loops by itself, become SIMD code.
+// The batch step of Acrobot: plain loops over the structure of arrays. The compiler turns all of
+// them into SIMD code, except the wrapping of angles, which has an inner loop.
 #include "envs/acrobot.hpp"
 
 namespace hotloop {
@@ -20,8 +20,8 @@ void integrate_rows(int count, double* __restrict theta1, double* __restrict the
 }
 
 template <class Maths>
-void judge_rows(int count, const double* __restrict theta1, const double* __restrict theta2,
-                float* __restrict rewards, std::uint8_t* __restrict terminated) {
+void reward_rows(int count, const double* __restrict theta1, const double* __restrict theta2,
+                 float* __restrict rewards, std::uint8_t* __restrict terminated) {
   for (int i = 0; i < count; ++i) {
     rewards[i] = AcrobotBy<Maths>{theta1[i], theta2[i]}.swung_up() ? 0.0f : -1.0f;
   }
@@ -46,7 +46,7 @@ void observe_rows(int count, const double* __restrict theta1, const double* __re
 
 constexpr EnvOption kOptions[] = {word_option(
     "maths", {"engine", "library"}, 0,
-    "the engine's sine, fast and the same everywhere, or the C library's, as Gymnasium has it")};
+    "the engine's sine, fast and the same everywhere, or the C library's, as in Gymnasium")};
 
 template <bool kBatch>
 std::unique_ptr<WorldArray> make_acrobots(int count, std::span<const double> values) {
@@ -61,7 +61,7 @@ std::unique_ptr<WorldArray> make_acrobots(int count, std::span<const double> val
 }  // namespace
 
 double LibraryMaths::squared(double a) {
-  static const volatile double kTwo = 2;  // known to the compiler, it would multiply
+  static const volatile double kTwo = 2;  // volatile: otherwise the compiler would multiply
   return std::pow(a, kTwo);
 }
 
@@ -89,7 +89,7 @@ void AcrobotBy<Maths>::Batch::step(int begin, int end, std::span<const std::int3
     world.confine();
     set(row, world);
   }
-  judge_rows<Maths>(count, &theta1[begin], &theta2[begin], &rewards[begin], &terminated[begin]);
+  reward_rows<Maths>(count, &theta1[begin], &theta2[begin], &rewards[begin], &terminated[begin]);
 }
 
 template <class Maths>

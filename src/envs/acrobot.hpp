@@ -3,16 +3,16 @@
 //
 // Equal to Gymnasium's Acrobot-v1: the dynamics of Sutton & Barto's book, one step of classical
 // Runge-Kutta over 0.2 s, angles wrapped into [-pi, pi], speeds bounded by 4 pi and 9 pi, state in
-// double (rounded to float32 by the reset alone), observation (cos, sin, cos, sin, speed, speed) in
-// float32, reward -1 and 0 on the last step, ended when the tip is one link above the bar,
+// double (only the reset rounds it to float32), observation (cos, sin, cos, sin, speed, speed) in
+// float32, reward -1 and 0 on the last step, terminated when the tip is one link above the bar,
 // truncated after 500 steps.
 //
-// The single world and the whole batch share the same inline functions. `integrate` holds nearly
-// all of the arithmetic and, with the engine's maths, no branch and no call: the compiler vectorises it.
+// The single world and the batch share the same inline functions. `integrate` has nearly all of the
+// arithmetic. With the engine's maths it has no branch and no call, so the compiler vectorises it.
 //
-// The motion is chaotic: the last digit of a sine decides what happens 200 steps later. So there are two
-// versions. The engine's sine is fast and has the same bits on every machine. With the C library's, which
-// NumPy calls too, whole episodes equal Gymnasium's to the bit.
+// The motion is chaotic: the last digit of a sine decides what happens 200 steps later. So there
+// are two versions. The engine's sine is fast and has the same bits on every machine. With the C
+// library's sine, which NumPy also calls, whole episodes equal Gymnasium's to the bit.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -31,7 +31,7 @@ struct EngineMaths {
 };
 struct LibraryMaths {
   static SinCos sin_cos(double a) { return {std::sin(a), std::cos(a)}; }
-  static double squared(double a);  // by `pow`, like NumPy's scalars: an ulp apart now and then
+  static double squared(double a);  // uses `pow`, like NumPy's scalars: sometimes an ulp different
 };
 
 template <class Maths>
@@ -48,12 +48,12 @@ struct AcrobotBy {
   static constexpr double kGravity = 9.8;
   static constexpr double kLength1 = 1;
   static constexpr double kMass1 = 1, kMass2 = 1;
-  static constexpr double kCentre1 = 0.5, kCentre2 = 0.5;  // of mass, along the link
+  static constexpr double kCentre1 = 0.5, kCentre2 = 0.5;  // centre of mass along the link
   static constexpr double kInertia1 = 1, kInertia2 = 1;
   static constexpr double kMaxSpeed1 = 4 * std::numbers::pi;
   static constexpr double kMaxSpeed2 = 9 * std::numbers::pi;
 
-  double theta1 = 0, theta2 = 0;  // of link 1 from hanging down, of link 2 from link 1
+  double theta1 = 0, theta2 = 0;  // link 1 from hanging down, link 2 from link 1
   double dtheta1 = 0, dtheta2 = 0;
 
   struct Slope {
@@ -63,7 +63,7 @@ struct AcrobotBy {
   AcrobotBy moved(const Slope& k, double dt) const;  // state + dt k
 
   void integrate(int action);  // the Runge-Kutta step
-  void confine();              // angles wrapped, speeds bounded
+  void confine();              // wraps the angles, bounds the speeds
   bool swung_up() const;
 
   void reset(Rng& rng);

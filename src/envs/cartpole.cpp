@@ -1,4 +1,4 @@
-// The whole-batch step of CartPole: plain loops over the structure of arrays that the compiler
+// The batch step of CartPole: plain loops over the structure of arrays that the compiler
 // turns into SIMD code (restrict pointers, no branch, no call).
 #include "envs/cartpole.hpp"
 
@@ -18,7 +18,7 @@ void step_rows(int count, double* __restrict x, double* __restrict x_dot, double
     theta[i] = world.theta;
     theta_dot[i] = world.theta_dot;
   }
-  // A loop of its own: with bytes and doubles in one loop, the compiler unrolls the physics to the
+  // A separate loop: with bytes and doubles in one loop, the compiler unrolls the physics to the
   // width of the bytes and runs out of registers.
   for (int i = 0; i < count; ++i) {
     terminated[i] = CartPole{x[i], x_dot[i], theta[i], theta_dot[i]}.fallen();

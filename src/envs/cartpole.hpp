@@ -2,10 +2,10 @@
 //
 // Equal to Gymnasium's CartPole-v1: Barto, Sutton & Anderson (1983) without friction, explicit
 // Euler at 0.02 s, state in double, observation in float32, reward 1 on every step including the
-// last, ended when |x| > 2.4 or |theta| > 12 degrees, truncated after 500 steps.
+// last, terminated when |x| > 2.4 or |theta| > 12 degrees, truncated after 500 steps.
 //
-// The single world and the whole batch share one inline physics function without branches or calls,
-// so the compiler vectorises the batch and both give the same bits (contraction must be off).
+// The single world and the batch share one inline physics function without branches or calls, so
+// the compiler vectorises the batch and both give the same bits (FP contraction must be off).
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -40,8 +40,8 @@ struct CartPole {
 
   double x = 0, x_dot = 0, theta = 0, theta_dot = 0;
 
-  // One Euler step, in the order of operations of Gymnasium's code. No world is ever stepped from
-  // beyond 12 degrees, so the short sine and cosine serve.
+  // One Euler step, with Gymnasium's order of operations. No world is stepped from beyond 12
+  // degrees, so the sine and cosine for small angles are enough.
   inline void advance(int action);
   inline bool fallen() const;
 

@@ -13,12 +13,12 @@ namespace {
 
 constexpr int kWidth = 200, kHeight = 130;
 
-// A stick from `from` in the direction of an angle that turns anticlockwise from straight down.
+// The end of a stick that starts at `from`. The angle turns anticlockwise from straight down.
 Point end_of_stick(Point from, double angle, double length) {
   return {from.x + length * std::sin(angle), from.y + length * std::cos(angle)};
 }
 
-// The valley sin(3 x) between x = -1.2 and 0.6, with the car on it and a flag where it should go.
+// The valley sin(3 x) between x = -1.2 and 0.6, with the car and a flag at the goal.
 Picture mountain_picture(double position, double goal) {
   constexpr double kLeft = -1.2, kRight = 0.6;
   const auto place = [](double x) {
@@ -39,7 +39,7 @@ Picture mountain_picture(double position, double goal) {
       Point{foot.x + 1, foot.y - 25}, {foot.x + 14, foot.y - 20}, {foot.x + 1, foot.y - 15}};
   canvas.polygon(flag, kAim);
 
-  // The car stands at right angles to the ground: `along` points to its front, `up` to its roof.
+  // The car is perpendicular to the ground: `along` points to its front, `up` to its roof.
   const Point at = place(position);
   const Point ahead = place(position + 0.01);
   const double length = std::hypot(ahead.x - at.x, ahead.y - at.y);

@@ -1,4 +1,4 @@
-// The whole-batch step of MountainCar: plain loops that the compiler turns into SIMD code.
+// The batch step of MountainCar: plain loops that the compiler turns into SIMD code.
 #include "envs/mountaincar.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ void step_rows(int count, double* __restrict position, double* __restrict veloci
     position[i] = world.position;
     velocity[i] = world.velocity;
   }
-  // A loop of its own, so that the physics is not unrolled to the width of the bytes.
+  // A separate loop, so that the physics is not unrolled to the width of the bytes.
   for (int i = 0; i < count; ++i) {
     terminated[i] = MountainCar{position[i], velocity[i]}.arrived();
   }

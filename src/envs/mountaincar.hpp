@@ -1,11 +1,11 @@
-// MountainCar-v0: drive an underpowered car out of a valley by pushing left (0), not at all (1) or
-// right (2).
+// MountainCar-v0: drive an underpowered car out of a valley by pushing left (0), not pushing (1) or
+// pushing right (2).
 //
 // Equal to Gymnasium's MountainCar-v0: Moore (1990), state in double, observation in float32,
-// reward -1 on every step including the last, an inelastic wall on the left, ended when the car
-// reaches 0.5 without rolling back, truncated after 200 steps.
+// reward -1 on every step including the last, an inelastic wall on the left, terminated when the
+// car reaches 0.5 without rolling back, truncated after 200 steps.
 //
-// The single world and the whole batch share one inline physics function without branches or calls.
+// The single world and the batch share one inline physics function without branches or calls.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -34,7 +34,7 @@ struct MountainCar {
 
   double position = 0, velocity = 0;
 
-  // In the order of operations of Gymnasium's code.
+  // With Gymnasium's order of operations.
   inline void advance(int action);
   inline bool arrived() const { return (position >= kGoal) & (velocity >= 0); }
 

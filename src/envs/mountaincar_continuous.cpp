@@ -1,4 +1,4 @@
-// The whole-batch step of MountainCarContinuous: plain loops that the compiler turns into SIMD code.
+// The batch step of MountainCarContinuous: plain loops that the compiler turns into SIMD code.
 #include "envs/mountaincar_continuous.hpp"
 
 namespace hotloop {
@@ -14,7 +14,7 @@ void step_rows(int count, double* __restrict position, double* __restrict veloci
     velocity[i] = world.velocity;
     fresh[i] = world.fresh;
   }
-  // A loop of its own, so that the physics is not unrolled to the width of the bytes.
+  // A separate loop, so that the physics is not unrolled to the width of the bytes.
   for (int i = 0; i < count; ++i) {
     const bool arrived = MountainCarContinuous{position[i], velocity[i]}.arrived();
     rewards[i] = MountainCarContinuous::reward(actions[i], arrived);

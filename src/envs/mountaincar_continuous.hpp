@@ -1,13 +1,13 @@
 // MountainCarContinuous-v0: drive an underpowered car out of a valley with a force in [-1, 1].
 //
-// Equal to Gymnasium's MountainCarContinuous-v0: reward -0.1 a^2 (of the action as given, not as
-// clipped) and 100 more on arrival at 0.45, an inelastic wall on the left, truncated after 999
+// Equal to Gymnasium's MountainCarContinuous-v0: reward -0.1 a^2 (of the action before
+// clipping) and 100 more on arrival at 0.45, an inelastic wall on the left, truncated after 999
 // steps.
 //
 // Precision is part of the original: a reset leaves the state in double, but each step stores it in
-// float32 and, under NumPy 2, float32 state makes float32 arithmetic. Here the state is always held
-// in double and rounded to float where the original works in float32: one operation in double,
-// rounded, is the operation in float32.
+// float32 and, under NumPy 2, float32 state makes float32 arithmetic. Here the state is always a
+// double, rounded to float where the original works in float32: one operation in double, rounded,
+// equals the operation in float32.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -38,9 +38,9 @@ struct MountainCarContinuous {
   static constexpr double kGravity = 0.0025;
 
   double position = 0, velocity = 0;
-  std::int64_t fresh = 1;  // no step since the reset: the arithmetic is still in double
+  std::int64_t fresh = 1;  // 1 until the first step after a reset: arithmetic in double
 
-  // In the order of operations of Gymnasium's code.
+  // With Gymnasium's order of operations.
   inline void advance(float action);
   inline bool arrived() const;
   static inline float reward(float action, bool arrived);
@@ -59,7 +59,7 @@ struct MountainCarContinuous {
 // N MountainCarContinuous as a structure of arrays.
 struct MountainCarContinuous::Batch {
   std::vector<double> position, velocity;  // [N] each
-  std::vector<std::int64_t> fresh;         // [N], as wide as the doubles beside it
+  std::vector<std::int64_t> fresh;         // [N], as wide as the doubles
 
   void resize(int count);
   MountainCarContinuous get(int row) const { return {position[row], velocity[row], fresh[row]}; }
@@ -73,7 +73,7 @@ inline void MountainCarContinuous::advance(float action) {
   const bool exact = fresh != 0;
   const auto rounded = [exact](double value) { return exact ? value : single(value); };
 
-  // An action beyond the bounds is replaced by the bound, which is a double; others stay float32.
+  // An action out of bounds is replaced by the bound, a double. Other actions stay float32.
   const double a = static_cast<double>(action);
   const bool clipped = (a < -1) | (a > 1);
   const double gravity = kGravity * sin_cos(rounded(3 * position)).cos;
@@ -89,7 +89,7 @@ inline void MountainCarContinuous::advance(float action) {
   fresh = 0;
 }
 
-// Compared in float32, as on every step but the first, which cannot arrive.
+// Compares in float32, as the original does after the first step. The first step cannot arrive.
 inline bool MountainCarContinuous::arrived() const {
   return (position >= single(kGoal)) & (velocity >= 0);
 }

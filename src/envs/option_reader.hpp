@@ -1,4 +1,4 @@
-// Reads the values of an environment's options in the order of its table; the names are checked.
+// Reads the values of an environment's options in the order of its table, and checks the names.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -13,13 +13,13 @@ namespace hotloop {
 
 class OptionReader {
  public:
-  // `values` has one number per option, or none for the initial ones.
+  // `values` has one number per option, or is empty for the defaults.
   OptionReader(std::span<const EnvOption> options, std::span<const double> values)
       : options_(options), values_(values) {
     assert(values.empty() || values.size() == options.size());
   }
 
-  // `if_not_set` replaces NaN, which means that a value follows from others.
+  // `if_not_set` replaces NaN, which marks an option whose default depends on other options.
   double number(std::string_view name,
                 double if_not_set = std::numeric_limits<double>::quiet_NaN()) {
     assert(options_[at_].name == name);
@@ -31,7 +31,7 @@ class OptionReader {
   int integer(std::string_view name, int if_not_set = 0) {
     return static_cast<int>(number(name, if_not_set));
   }
-  bool is_second(std::string_view name) { return integer(name) == 1; }  // of two words
+  bool is_second(std::string_view name) { return integer(name) == 1; }  // for options of two words
 
  private:
   std::span<const EnvOption> options_;

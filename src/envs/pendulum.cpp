@@ -1,4 +1,4 @@
-// The whole-batch step of Pendulum: plain loops that the compiler turns into SIMD code.
+// The batch step of Pendulum: plain loops that the compiler turns into SIMD code.
 #include "envs/pendulum.hpp"
 
 #include <algorithm>

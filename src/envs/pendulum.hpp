@@ -1,11 +1,11 @@
 // Pendulum-v1: swing a pendulum up and hold it there with a torque in [-2, 2].
 //
 // Equal to Gymnasium's Pendulum-v1: state (angle from upright, not wrapped, and speed) in double,
-// the torque clipped and its own products taken in float32, observation (cos, sin, speed) in
-// float32, reward -(angle^2 + 0.1 speed^2 + 0.001 torque^2) of the state before the step with the
-// angle wrapped into [-pi, pi], never ended, truncated after 200 steps.
+// torque clipped and multiplied in float32, observation (cos, sin, speed) in float32,
+// reward -(angle^2 + 0.1 speed^2 + 0.001 torque^2) of the state before the step with the angle
+// wrapped into [-pi, pi], never terminated, truncated after 200 steps.
 //
-// The single world and the whole batch share one inline physics function without branches or calls.
+// The single world and the batch share one inline physics function without branches or calls.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -36,7 +36,7 @@ struct Pendulum {
 
   double angle = 0, speed = 0;
 
-  // One step, in the order of operations of Gymnasium's code; returns the reward.
+  // One step, with Gymnasium's order of operations. Returns the reward.
   inline double advance(float action);
 
   inline void reset(Rng& rng);

@@ -1,9 +1,9 @@
-// Sine and cosine in double precision, inline, without a branch or a call: a loop that uses them is
-// vectorised, and gives the same bits as a single evaluation (contraction must be off).
+// Sine and cosine in double precision, inline, without a branch or a call: the compiler vectorises
+// loops that use them, with the same bits as a single evaluation (FP contraction must be off).
 //
-// The argument is reduced by the nearest multiple of pi/2, which is taken off in three pieces
+// The argument is reduced by the nearest multiple of pi/2, which is subtracted in three pieces
 // (Cody & Waite, 1980): the first two have 33 bits, so that their products with a count below 2^20
-// are exact. What is left goes through the Taylor series. Within two ulps for |a| <= 1e6.
+// are exact. The remainder goes through the Taylor series. Within two ulps for |a| <= 1e6.
 #pragma once
 
 #include <bit>
@@ -18,9 +18,9 @@ struct SinCos {
 
 inline constexpr double kEighthTurn = std::numbers::pi / 4;
 
-// For |a| <= kEighthTurn. The series is summed from the smallest term; within an ulp.
+// For |a| <= kEighthTurn. Sums the series from the smallest term. Within an ulp.
 inline SinCos sin_cos_near_zero(double a) {
-  // 1/n!; the first term left out is below 6e-17 of the result over the whole range.
+  // 1/n!. The first omitted term is below 6e-17 of the result over the whole range.
   constexpr double f2 = 1.0 / 2, f3 = f2 / 3, f4 = 1.0 / 24, f5 = 1.0 / 120, f6 = 1.0 / 720;
   constexpr double f7 = 1.0 / 5040, f8 = 1.0 / 40320, f9 = 1.0 / 362880, f10 = 1.0 / 3628800;
   constexpr double f11 = 1.0 / 39916800, f12 = 1.0 / 479001600, f13 = 1.0 / 6227020800;
@@ -42,8 +42,8 @@ inline SinCos sin_cos(double a) {
   const double turns = shifted - kRounder;  // quarter turns
   const SinCos rest = sin_cos_near_zero(((a - turns * kHigh) - turns * kMiddle) - turns * kLow);
 
-  // An odd number of quarter turns swaps the two; the second lowest bit of the number, or of the
-  // number plus one for the cosine, is the sign.
+  // An odd number of quarter turns swaps sine and cosine. The sign is the second lowest bit of the
+  // number (of the number plus one for the cosine).
   const auto quadrant = std::bit_cast<std::uint64_t>(shifted);
   const auto sin = std::bit_cast<std::uint64_t>(rest.sin);
   const auto cos = std::bit_cast<std::uint64_t>(rest.cos);
@@ -52,14 +52,14 @@ inline SinCos sin_cos(double a) {
           std::bit_cast<double>((cos ^ swapped) ^ (((quadrant + 1) & 2) << 62))};
 }
 
-// The angle within [-pi, pi], less a multiple of the double nearest to 2 pi; for |a| <= 1e6.
+// Wraps into [-pi, pi] by subtracting a multiple of the double nearest to 2 pi. For |a| <= 1e6.
 inline double wrapped_angle(double a) {
   constexpr double kHigh = 0x1.921fb544p2, kLow = 2 * std::numbers::pi - kHigh;
   const double turns = (a * (0.5 / std::numbers::pi) + kRounder) - kRounder;
   return (a - turns * kHigh) - turns * kLow;
 }
 
-// Two selections in a row, which the compiler keeps as such where std::clamp becomes a branch.
+// Two selections in a row: the compiler makes no branch of them, as it does of std::clamp.
 inline double clamped(double value, double low, double high) {
   const double raised = value < low ? low : value;
   return raised > high ? high : raised;

@@ -32,15 +32,15 @@ BestRule::BestRule(const EvaluationOptions& options, const EnvSpec& env) : gain_
     double number = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
     if (error == std::errc() && end == word.data() + word.size()) {
-      if (!std::isfinite(number)) fail(fmt::format("{} is no weight", word));
-      if (has_weight) fail(fmt::format("two weights, the second {}, before one name", word));
+      if (!std::isfinite(number)) fail(fmt::format("{} is not a valid weight", word));
+      if (has_weight) fail(fmt::format("two weights before one name, the second is {}", word));
       weight = number;
       has_weight = true;
       continue;
     }
     const auto name = std::find(names.begin(), names.end(), word);
     if (name == names.end()) {
-      fail(fmt::format("{} does not measure \"{}\"; {}", env.name, word, suggestion(word, names)));
+      fail(fmt::format("{} has no measure \"{}\"; {}", env.name, word, suggestion(word, names)));
     }
     terms_.push_back({weight, static_cast<int>(name - names.begin()) - 1});
     weight = 1;

@@ -1,6 +1,6 @@
-// Which model of a run is its best: the one with the largest score in evaluation, by a formula such as
+// Selects the best model of a run: the one with the largest score in evaluation, a formula such as
 //   1000 success + 100 progress + return
-// of the return and the environment's measures. A new best must be better by a share of the old one.
+// over the return and the environment's measures. A new best must improve by a minimum share.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -14,10 +14,10 @@ namespace hotloop {
 
 class BestRule {
  public:
-  // Throws UsageError if the formula is none, or names what the environment does not measure.
+  // Throws UsageError if the formula is invalid, or names an unknown measure.
   BestRule(const EvaluationOptions& options, const EnvSpec& env);
 
-  double score(const Evaluation& evaluation) const;  // a measure that means nothing counts as 0
+  double score(const Evaluation& evaluation) const;  // NaN measures count as 0
   bool is_better(double score, double best) const;   // NaN = there is no best yet
 
  private:

@@ -13,7 +13,7 @@
 namespace hotloop {
 namespace {
 
-// Uniform among the allowed actions, or within the box.
+// Uniform over the allowed actions, or within the action bounds.
 void choose_randomly(const BatchEnv& env, Actions& chosen) {
   const EnvSpec& spec = env.spec();
   for (int row = 0; spec.actions == 0 && row < env.count(); ++row) {
@@ -59,12 +59,12 @@ Evaluation play_episodes(BatchEnv& env, std::int64_t max_steps, ThreadTeam& team
   for (std::int64_t t = 0; left > 0 && t < max_steps; ++t) {
     choose(actions);
     env.step(actions, team);
-    const Episode* ended = env.finished().data();  // those of the rows that ended, in row order
+    const Episode* ended = env.finished().data();  // of the rows that ended, in row order
     for (int row = 0; row < episodes; ++row) {
       const bool ends = (env.terminated()[row] | env.truncated()[row]) != 0;
       const Episode* episode = ends ? ended++ : nullptr;
       PlayedEpisode& p = played[row];
-      if (p.finished) continue;  // a further episode of this row, not part of the evaluation
+      if (p.finished) continue;  // another episode of this row, not part of the evaluation
       p.total_return += static_cast<double>(env.rewards()[row]);
       ++p.length;
       ++steps;
@@ -122,7 +122,7 @@ void GreedyPolicy::choose(std::span<const float> parameters, const InputScale* s
                               .mask = mask.empty() ? nullptr : &mask[row * head_->actions()],
                               .rows = std::min(kLanes, rows_ - block * kLanes)};
       float* scratch = scratch_.data() + static_cast<std::size_t>(preferences()) * kLanes * block;
-      preference_[block] = head_->prefer(lanes, scratch);
+      preference_[block] = head_->compute_preferences(lanes, scratch);
       head_->choose(lanes, preference_[block], row, draws, actions);
     }
   });

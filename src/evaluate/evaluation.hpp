@@ -1,8 +1,8 @@
-// Evaluation on environments and random streams of its own: it never changes training.
+// Evaluation on separate environments and random streams, so it never affects training.
 //
-// Every evaluation plays the same `episodes` starts (streams of (seed, evaluation_world, row, step)),
-// one episode per row. So evaluations of one run are comparable, and the number that stands with a
-// saved model can be measured again exactly.
+// Every evaluation plays from the same `episodes` initial states (random streams (seed,
+// evaluation_world, row, step)), one episode per row. So evaluations of a run are comparable, and
+// the score saved with a model can be reproduced exactly.
 #pragma once
 
 #include <array>
@@ -25,41 +25,40 @@ namespace hotloop {
 struct PlayedEpisode {
   double total_return = 0;
   std::int64_t length = 0;
-  bool finished = false;                       // or cut at max_steps
-  std::array<float, kMaxMeasures> measures{};  // NaN = means nothing in this episode
+  bool finished = false;                       // false = cut at max_steps
+  std::array<float, kMaxMeasures> measures{};  // NaN = undefined in this episode
 };
 
 struct Evaluation {
   double mean = 0;
   double std = 0;  // over episodes
   double mean_length = 0;
-  std::vector<PlayedEpisode> episodes;  // by row
-  std::array<double, kMaxMeasures>
-      measures{};  // means, in the order of the environment's; NaN = nothing
-  std::array<double, kMaxMeasures> largest{};  // the largest of each
+  std::vector<PlayedEpisode> episodes;          // by row
+  std::array<double, kMaxMeasures> measures{};  // means, in the environment's order, or NaN
+  std::array<double, kMaxMeasures> largest{};   // the largest of each
 };
 
-// What summarise() takes: the return of every episode, or its measure of this number.
+// The return, or one measure, of every episode; for summarise().
 std::vector<double> returns_of(const Evaluation& evaluation);
 std::vector<double> measures_of(const Evaluation& evaluation, int measure);
 
-// Plays one episode in every row, from the start; `choose` fills in the actions for what env shows.
-// An episode longer than `max_steps` counts as it is then.
+// Plays one episode in every row, after a reset; `choose` sets the actions for the current state of
+// env. Episodes longer than `max_steps` are cut and count with their return so far.
 Evaluation play_episodes(BatchEnv& env, std::int64_t max_steps, ThreadTeam& team,
                          const std::function<void(Actions& actions)>& choose);
 
-// The greedy choice of a network for a batch of observations: the action of the largest value or
-// probability, or the mean of a Gaussian. A policy may also be asked to draw, as in training.
+// The greedy actions of a network for a batch of observations: the action with the largest value or
+// probability, or the mean of a Gaussian. A stochastic policy can also sample, as in training.
 class GreedyPolicy {
  public:
   GreedyPolicy(const Structure& structure, std::shared_ptr<const ActionHead> head, int rows);
 
-  // `scale` normalises observations, as it stands; null = none.
+  // `scale` normalises observations and is not updated; null = no normalisation.
   void choose(std::span<const float> parameters, const InputScale* scale,
               std::span<const float> obs, std::span<const std::uint8_t> mask, ThreadTeam& team,
               Actions& actions, const Draws* draws = nullptr);
-  // What `choose` last saw in a row, in words: "Q 1.20 0.85", "p 0.99 0.01"; nothing for continuous
-  // actions.
+  // The values or probabilities of a row in the latest `choose`, as text: "Q 1.20 0.85",
+  // "p 0.99 0.01"; empty for continuous actions.
   std::string opinion(int row) const;
   // The same as numbers: see ActionHead.
   int preferences() const { return head_->preferences(); }
@@ -70,7 +69,7 @@ class GreedyPolicy {
  private:
   std::shared_ptr<const ActionHead> head_;
   int rows_;
-  Plan plan_;  // of what the choice depends on
+  Plan plan_;  // only the outputs that the choice depends on
   Workspace workspace_;
   Arena arena_;
   std::span<float> scratch_;              // [blocks][preferences()][kLanes]
@@ -82,7 +81,7 @@ class Evaluator {
   Evaluator(const EnvChoice& env, const EvaluationOptions& options, std::uint64_t seed,
             const Structure& structure, std::shared_ptr<const ActionHead> head);
 
-  // `sample`: the policy draws its actions, as in training.
+  // `sample`: sample from the policy, as in training.
   Evaluation run(std::span<const float> parameters, const InputScale* scale, ThreadTeam& team,
                  bool sample = false);
   const EnvSpec& spec() const { return env_.spec(); }
@@ -93,8 +92,8 @@ class Evaluator {
   GreedyPolicy policy_;
 };
 
-// Policies without a network: "random", or one of the environment's own scripts. Its number, for
-// choose_by_script; throws UsageError if the environment has none of that name.
+// Policies without a network: "random", or a script of the environment. Returns its number, for
+// choose_by_script; throws UsageError if there is no such script.
 int script_number(const std::string& script, const EnvChoice& env);
 void choose_by_script(int script, const BatchEnv& env, Actions& actions);
 

@@ -20,7 +20,8 @@ namespace {
 
 void check_edge_count(std::int64_t edges) {
   constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
-  if (edges > kMax) refuse("hidden", fmt::format("makes {} edges; allowed: {}", edges, kMax));
+  if (edges > kMax)
+    refuse("hidden", fmt::format("makes {} edges; allowed: at most {}", edges, kMax));
 }
 
 Graph dense_graph(const GraphOptions& options, int inputs, int outputs) {
@@ -33,7 +34,7 @@ Graph dense_graph(const GraphOptions& options, int inputs, int outputs) {
 
   std::vector<Edge> edges;
   edges.reserve(static_cast<std::size_t>(count));
-  int begin = 0;  // of the layer that the edges leave
+  int begin = 0;  // of the source layer
   for (std::size_t i = 1; i < sizes.size(); ++i) {
     const int middle = begin + sizes[i - 1];
     for (int source = begin; source < middle; ++source) {
@@ -47,11 +48,10 @@ Graph dense_graph(const GraphOptions& options, int inputs, int outputs) {
   return make_graph(inputs, hidden, outputs, edges, "net.graph");
 }
 
-// One recipe's hidden neurons, numbered from 0: their edges, which take every input, and which feed
-// every output.
+// The hidden neurons of a graph, numbered from 0, and the edges between them.
 struct Middle {
   std::vector<Edge> edges;
-  std::vector<int> fed, read;
+  std::vector<int> entries, exits;  // neurons that receive every input, that feed every output
 };
 
 void append_range(std::vector<int>& list, int begin, int size) {
@@ -65,8 +65,8 @@ Middle make_middle(const GraphOptions& options, int hidden) {
   const int modules = options.kind == GraphKind::modular ? options.modules : 1;
   const int links = (options.degree + modules - 1) / modules;
   for (int b = 0; b < modules; ++b) {
-    append_range(middle.fed, module_begin(b, modules, hidden), links);
-    append_range(middle.read, module_begin(b + 1, modules, hidden) - links, links);
+    append_range(middle.entries, module_begin(b, modules, hidden), links);
+    append_range(middle.exits, module_begin(b + 1, modules, hidden) - links, links);
   }
   switch (options.kind) {
     case GraphKind::small_world:
@@ -85,7 +85,7 @@ Middle make_middle(const GraphOptions& options, int hidden) {
     default:
       middle.edges = modular_edges(hidden, options.degree, modules, options.rewire, random);
   }
-  connect(middle.edges, hidden, middle.fed, middle.read);
+  connect(middle.edges, hidden, middle.entries, middle.exits);
   return middle;
 }
 
@@ -94,9 +94,9 @@ Graph attach(Middle middle, int inputs, int hidden, int outputs) {
   std::vector<Edge> edges = std::move(middle.edges);
   for (Edge& edge : edges) edge = {inputs + edge.source, inputs + edge.target};
   for (int input = 0; input < inputs; ++input) {
-    for (const int n : middle.fed) edges.push_back({input, inputs + n});
+    for (const int n : middle.entries) edges.push_back({input, inputs + n});
   }
-  for (const int n : middle.read) {
+  for (const int n : middle.exits) {
     for (int output = 0; output < outputs; ++output) {
       edges.push_back({inputs + n, inputs + hidden + output});
     }
@@ -114,7 +114,7 @@ int checked_hidden(const GraphOptions& options) {
   if (hidden < 3) {
     refuse("hidden", fmt::format("{}; a graph of kind {} has at least 3", hidden, kind));
   }
-  int size = hidden;  // of what must have more neurons than its degree
+  int size = hidden;  // must exceed the degree; modular: the size of a module
   std::string where = fmt::format("{} hidden neurons", hidden);
   if (options.kind == GraphKind::modular) {
     if (options.modules < 1 || options.modules > hidden / 3) {

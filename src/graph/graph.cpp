@@ -13,7 +13,7 @@
 namespace hotloop {
 namespace {
 
-// What is wrong with an edge by itself; empty if nothing is.
+// What is wrong with a single edge, or empty.
 std::string fault_of(const Graph& graph, Edge edge) {
   for (const int neuron : {edge.source, edge.target}) {
     if (neuron < 0 || neuron >= graph.nodes) {
@@ -22,15 +22,15 @@ std::string fault_of(const Graph& graph, Edge edge) {
     }
   }
   if (graph.is_input(edge.target)) {
-    return fmt::format("neuron {} is an input, nothing may lead to it", edge.target);
+    return fmt::format("neuron {} is an input, which cannot have incoming edges", edge.target);
   }
   if (graph.is_output(edge.source)) {
-    return fmt::format("neuron {} is an output, nothing may start there", edge.source);
+    return fmt::format("neuron {} is an output, which cannot have outgoing edges", edge.source);
   }
   return {};
 }
 
-// The edges out of each neuron: the mirror image of first and sources.
+// The outgoing edges of each neuron: the counterpart of Graph::first and sources.
 struct Successors {
   std::vector<std::int32_t> first;    // [nodes + 1]
   std::vector<std::int32_t> targets;  // [edges]
@@ -47,7 +47,7 @@ struct Successors {
   }
 };
 
-// Every neuron after its predecessors, the lowest number first wherever there is a choice (Kahn
+// Every neuron comes after its predecessors, the lowest number first where there is a choice (Kahn
 // 1962). Shorter than graph.nodes if there is a cycle.
 std::vector<std::int32_t> topological_order(const Graph& graph, const Successors& successors) {
   std::vector<std::int32_t> waiting_for(graph.nodes);
@@ -68,12 +68,12 @@ std::vector<std::int32_t> topological_order(const Graph& graph, const Successors
   return order;
 }
 
-// A cycle among the neurons that `order` could not place, its lowest number first and last. Each of
-// them has a predecessor among them, so going backwards must come round.
+// A cycle among the neurons that are not in `order`, its lowest number first and last. Each of them
+// has a predecessor among them, so walking backwards must close a cycle.
 std::vector<std::int32_t> find_cycle(const Graph& graph, const std::vector<std::int32_t>& order) {
   std::vector<char> placed(graph.nodes, false);
   for (const int n : order) placed[n] = true;
-  std::vector<std::int32_t> place(graph.nodes, -1);  // in the walk
+  std::vector<std::int32_t> place(graph.nodes, -1);  // index in the walk
   std::vector<std::int32_t> walk;
   int n = static_cast<int>(std::find(placed.begin(), placed.end(), false) - placed.begin());
   while (place[n] < 0) {
@@ -128,7 +128,7 @@ Graph make_graph(int inputs, int hidden, int outputs, const std::vector<Edge>& e
         origin, inputs, hidden, outputs, kMax));
   }
   if (edges.size() > static_cast<std::size_t>(kMax)) {
-    throw UsageError(fmt::format("{}: {} edges; allowed: {}", origin, edges.size(), kMax));
+    throw UsageError(fmt::format("{}: {} edges; allowed: at most {}", origin, edges.size(), kMax));
   }
   const auto blame = [&](std::size_t edge, const std::string& fault) {
     const std::string line = lines.empty() ? "" : fmt::format(":{}", lines[edge]);
@@ -148,7 +148,7 @@ Graph make_graph(int inputs, int hidden, int outputs, const std::vector<Edge>& e
   for (int n = 0; n < graph.nodes; ++n) graph.first[n + 1] += graph.first[n];
 
   std::vector<std::int32_t> next(graph.first.begin(), graph.first.end() - 1);
-  std::vector<std::int32_t> given(edges.size());  // by edge number, the place in `edges`
+  std::vector<std::int32_t> given(edges.size());  // by edge number, the index in `edges`
   graph.sources.resize(edges.size());
   for (std::size_t e = 0; e < edges.size(); ++e) {
     const int number = next[edges[e].target]++;

@@ -1,11 +1,12 @@
 // A directed acyclic graph of neurons: inputs, hidden neurons, outputs, one weight per edge.
 //
-// Neurons have numbers: inputs 0 … I - 1, outputs are the last O, hidden ones lie between. `order` lists
-// all that compute (everything but the inputs) so that each comes after its predecessors. The
-// predecessors of neuron n are sources[first[n]] … sources[first[n + 1] - 1], in an order that decides
-// initial weights and the last bits of sums; the place of an edge there is its number.
+// Neurons have numbers: inputs are 0 … I - 1, outputs the last O, hidden neurons lie between.
+// `order` lists all neurons that compute (all but the inputs) so that each comes after its
+// predecessors. The predecessors of neuron n are sources[first[n]] … sources[first[n + 1] - 1].
+// Their order decides initial weights and the last bits of sums. The index of an edge in `sources`
+// is its number.
 //
-// A graph is made once and never changed. Generators are in generators.hpp, files in graph_file.hpp.
+// A graph is immutable. Generators are in generators.hpp, files in graph_file.hpp.
 #pragma once
 
 #include <cstdint>
@@ -36,16 +37,17 @@ struct Edge {
   bool operator==(const Edge&) const = default;
 };
 
-// From edges in any order; predecessors keep the order in which their edges are given, `order` prefers
-// low numbers, so it is the rising one if every edge goes from a lower to a higher number. Throws
-// UsageError, beginning with `origin`, that names the neuron or edge to blame: unknown neurons, edges
-// into inputs or out of outputs, duplicates, cycles (neuron by neuron), inputs that lead to no output,
-// outputs that no input reaches. A hidden neuron may be without predecessors: it is its bias then.
-// If `lines` says where each edge was read, what is wrong with a single one begins with origin:line.
+// Takes edges in any order. Predecessors keep the order in which their edges are given. `order`
+// prefers low numbers, so it is ascending if every edge goes from a lower to a higher number.
+// Throws UsageError, beginning with `origin`, that names the wrong neuron or edge: unknown neurons,
+// edges into inputs or out of outputs, duplicates, cycles (neuron by neuron), inputs that lead to
+// no output, outputs that no input reaches. A hidden neuron without predecessors is allowed: it
+// computes from its bias only. If `lines` has the line of each edge, errors about one begin with
+// origin:line.
 Graph make_graph(int inputs, int hidden, int outputs, const std::vector<Edge>& edges,
                  const std::string& origin, std::span<const int> lines = {});
 
-// The level of each neuron: edges on the longest path that leads to it.
+// The level of each neuron: the number of edges on the longest path to it.
 std::vector<int> levels_of(const Graph& graph);
 
 }  // namespace hotloop

@@ -32,8 +32,8 @@ void for_each_edge(const Graph& graph, const Visit& visit) {
   }
 }
 
-// What is between inputs and outputs if the file does not say.
-int hidden_by_highest(const std::vector<Edge>& edges, int inputs, int outputs) {
+// The number of hidden neurons if the file does not give it.
+int infer_hidden(const std::vector<Edge>& edges, int inputs, int outputs) {
   std::int64_t highest = 0;
   for (const Edge edge : edges) {
     highest = std::max<std::int64_t>({highest, edge.source, edge.target});
@@ -41,7 +41,7 @@ int hidden_by_highest(const std::vector<Edge>& edges, int inputs, int outputs) {
   return static_cast<int>(std::max<std::int64_t>(0, highest + 1 - inputs - outputs));
 }
 
-std::optional<int> whole_number(std::string_view word) {
+std::optional<int> parse_integer(std::string_view word) {
   int value = 0;
   const char* end = word.data() + word.size();
   const auto [stop, error] = std::from_chars(word.data(), end, value);
@@ -72,7 +72,7 @@ Sizes read_sizes(const std::vector<std::string_view>& words, const std::string& 
                                : words[i] == "hidden"  ? &sizes.hidden
                                : words[i] == "outputs" ? &sizes.outputs
                                                        : nullptr;
-    good = size && !*size && (*size = whole_number(words[i + 1]));
+    good = size && !*size && (*size = parse_integer(words[i + 1]));
   }
   if (!good || !sizes.inputs || !sizes.outputs) {
     fail(path, line, "an edge list begins with a line like \"# inputs 4 outputs 2\"");
@@ -98,17 +98,16 @@ Graph from_edge_list(std::string_view text, const std::string& path) {
     }
     const auto words = words_of(content.substr(0, content.find('#')));
     if (words.empty()) continue;
-    const std::optional<int> source = whole_number(words.front());
-    const std::optional<int> target = whole_number(words.back());
+    const std::optional<int> source = parse_integer(words.front());
+    const std::optional<int> target = parse_integer(words.back());
     if (words.size() != 2 || !source || !target) {
-      fail(path, line, fmt::format("\"{}\" is not an edge; one reads \"source target\"", content));
+      fail(path, line, fmt::format("\"{}\" is not an edge; expected \"source target\"", content));
     }
     edges.push_back({*source, *target});
     lines.push_back(line);
   }
   if (!sizes) fail(path, 1, "an edge list begins with a line like \"# inputs 4 outputs 2\"");
-  const int hidden =
-      sizes->hidden.value_or(hidden_by_highest(edges, *sizes->inputs, *sizes->outputs));
+  const int hidden = sizes->hidden.value_or(infer_hidden(edges, *sizes->inputs, *sizes->outputs));
   return make_graph(*sizes->inputs, hidden, *sizes->outputs, edges, path, lines);
 }
 
@@ -159,7 +158,7 @@ Graph from_json(std::string_view text, const std::string& path) {
   const int inputs = number("inputs");
   const int outputs = number("outputs");
   const int hidden =
-      file.contains("hidden") ? number("hidden") : hidden_by_highest(edges, inputs, outputs);
+      file.contains("hidden") ? number("hidden") : infer_hidden(edges, inputs, outputs);
   return make_graph(inputs, hidden, outputs, edges, path);
 }
 

@@ -1,14 +1,14 @@
-// What shape a graph has: its size and depth, and how much of a small world its hidden neurons are.
+// Metrics of a graph: its size and depth, and how close its hidden neurons are to a small world.
 //
-// Clustering C, mean path length L and modularity are those of the hidden neurons with the edges
-// between them, directions ignored. They are compared with two references of as many neurons and
-// edges:
+// Clustering C, mean path length L and modularity are those of the hidden neurons and the edges
+// between them, without directions. They are compared with two references with the same number of
+// neurons and edges:
 //   random   the average of ten graphs whose edges are drawn uniformly, always the same ten
-//   lattice  a chain: all edges between neurons 1 apart, then all 2 apart, … as far as they go
+//   lattice  a chain: edges between all neurons 1 apart, then all 2 apart, … until used up
 //
-//   sigma = (C / C_random) / (L / L_random)       above 1: a small world (Humphries and Gurney 2008)
-//   omega = L_random / L - C / C_lattice          near 0: a small world, towards -1 a lattice, towards
-//                                                 1 random (Telesford and others 2011)
+//   sigma = (C / C_random) / (L / L_random)  above 1: a small world (Humphries and Gurney 2008)
+//   omega = L_random / L - C / C_lattice     near 0: a small world, towards -1 a lattice, towards
+//                                            1 random (Telesford and others 2011)
 #pragma once
 
 #include <vector>
@@ -22,16 +22,16 @@ struct GraphMetrics {
   int edges = 0;
   int hidden_edges = 0;
   int depth = 0;            // edges on the longest path
-  std::vector<int> widths;  // [depth + 1]: neurons whose longest path from a start has that length
+  std::vector<int> widths;  // [depth + 1]: number of neurons per level (levels_of)
   double clustering = 0;    // C
-  double path_length = 0;   // L, over the pairs that are connected; NaN without hidden edges
+  double path_length = 0;   // L, over connected pairs; NaN without hidden edges
   double random_clustering = 0;
   double random_path_length = 0;
   double lattice_clustering = 0;
   double sigma = 0;       // NaN where a divisor is 0: graphs too sparse for triangles
   double omega = 0;       // likewise
-  int communities = 0;    // that the Louvain method finds
-  double modularity = 0;  // of those
+  int communities = 0;    // found by the Louvain method
+  double modularity = 0;  // of those communities
 };
 
 GraphMetrics graph_metrics(const Graph& graph);

@@ -11,7 +11,7 @@
 namespace hotloop {
 namespace {
 
-// Takes numbers and separators off the front of a text.
+// Consumes numbers and separators from the front of a text.
 class Scanner {
  public:
   Scanner(std::string_view text, const std::string& origin) : rest_(text), origin_(origin) {}
@@ -41,7 +41,7 @@ class Scanner {
   [[noreturn]] void fail(const std::string& wanted) const {
     constexpr std::size_t kShown = 20;
     throw UsageError(
-        fmt::format("{}: expected {} at \"{}\"; a graph reads like \"2 1 1: 0>2 1>2 2>3\"", origin_,
+        fmt::format("{}: expected {} at \"{}\"; a graph looks like \"2 1 1: 0>2 1>2 2>3\"", origin_,
                     wanted, rest_.substr(0, kShown)));
   }
 

@@ -1,5 +1,5 @@
-// A graph in one line: "4 32 2: 0>4 1>4 4>5 …" = inputs, hidden neurons, outputs, then every edge,
-// ordered by target and within a target as its predecessors are.
+// A graph in one line: "4 32 2: 0>4 1>4 4>5 …" = inputs, hidden neurons, outputs, then all edges,
+// ordered by target, and for each target in the order of its predecessors.
 #pragma once
 
 #include <string>

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kRoles = {"input", "hidden", "output"};
 
-// One file on its way to a graph; keeps what messages need.
+// Reads one file, and keeps what error messages need.
 class Reader {
  public:
   Reader(std::string_view text, const std::string& path) : text_(text), path_(path) {
@@ -33,7 +33,7 @@ class Reader {
     const pugi::xml_node graph = root.child("graph");
     if (!graph) fail(root.offset_debug(), "expected <graphml> with a <graph> inside");
     if (std::string_view(graph.attribute("edgedefault").value()) != "directed") {
-      fail(graph.offset_debug(), "edges must have a direction: edgedefault=\"directed\"");
+      fail(graph.offset_debug(), "edges must be directed: edgedefault=\"directed\"");
     }
     find_role_key(root);
     read_nodes(graph);
@@ -54,7 +54,7 @@ class Reader {
          "no <key> for nodes with attr.name=\"role\": input, hidden or output");
   }
 
-  // Which of kRoles.
+  // An index into kRoles.
   std::size_t role_of(pugi::xml_node node) const {
     std::string_view role = default_role_;
     for (const pugi::xml_node data : node.children("data")) {
@@ -90,7 +90,7 @@ class Reader {
     std::vector<int> lines;
     for (const pugi::xml_node edge : graph.children("edge")) {
       if (std::string_view(edge.attribute("directed").as_string("true")) != "true") {
-        fail(edge.offset_debug(), "edges must have a direction: directed=\"true\"");
+        fail(edge.offset_debug(), "edges must be directed: directed=\"true\"");
       }
       edges.push_back({end_of(edge, "source"), end_of(edge, "target")});
       lines.push_back(line_of(edge.offset_debug()));
@@ -102,7 +102,7 @@ class Reader {
     const auto found = number_.find(edge.attribute(end).value());
     if (found == number_.end()) {
       fail(edge.offset_debug(),
-           fmt::format("edge: {} \"{}\" is no node", end, edge.attribute(end).value()));
+           fmt::format("edge: {} \"{}\" is not a node", end, edge.attribute(end).value()));
     }
     return found->second;
   }

@@ -1,4 +1,4 @@
-// Graphs as GraphML; graph_file.hpp says what of it is read and written.
+// Graphs as GraphML. graph_file.hpp describes the part of the format that is read and written.
 #pragma once
 
 #include <string>

@@ -8,7 +8,7 @@
 namespace hotloop {
 namespace {
 
-constexpr int kRedraws = 100;  // for a target that is still free
+constexpr int kRedraws = 100;  // until a target is free
 
 bool by_source(Edge a, Edge b) {
   return std::tie(a.source, a.target) < std::tie(b.source, b.target);
@@ -46,8 +46,8 @@ std::vector<Edge> small_world_edges(int hidden, int degree, double rewire, Numpy
 }
 
 std::vector<Edge> uniform_edges(int hidden, int count, NumpyRandom& random) {
-  // Selection sampling (Knuth, volume 2, algorithm S): of the pairs that are left, as many must be
-  // taken as are missing, so the next one is taken with probability missing / left.
+  // Selection sampling (Knuth, volume 2, algorithm S): `missing` of the `left` remaining pairs must
+  // be taken, so the next one is taken with probability missing / left.
   int left = static_cast<int>(std::int64_t{hidden} * (hidden - 1) / 2);
   assert(count <= left);
   std::vector<Edge> edges;
@@ -64,11 +64,11 @@ std::vector<Edge> uniform_edges(int hidden, int count, NumpyRandom& random) {
 std::vector<Edge> scale_free_edges(int hidden, int degree, NumpyRandom& random) {
   const int reach = degree / 2;
   std::vector<Edge> edges;
-  std::vector<int> ends;  // of all edges: a neuron with d edges is there d times
+  std::vector<int> ends;  // of all edges: a neuron with d edges appears d times
   for (int n = 1; n < hidden; ++n) {
     std::vector<char> linked(n, false);
     for (int i = 0; i < std::min(n, reach); ++i) {
-      int source = i;  // the first ones take all there are
+      int source = i;  // the first neurons attach to all earlier ones
       if (n > reach) {
         do {
           source = ends[random.below(0, static_cast<int>(ends.size()))];
@@ -92,7 +92,7 @@ int module_begin(int module, int modules, int hidden) {
 
 std::vector<Edge> modular_edges(int hidden, int degree, int modules, double rewire,
                                 NumpyRandom& random) {
-  std::set<std::pair<int, int>> leaving;  // inner edges never equal them
+  std::set<std::pair<int, int>> leaving;  // edges between modules, so never equal to inner ones
   std::vector<Edge> edges;
   for (int b = 0; b < modules; ++b) {
     const int begin = module_begin(b, modules, hidden);
@@ -118,13 +118,13 @@ std::vector<Edge> modular_edges(int hidden, int degree, int modules, double rewi
   return edges;
 }
 
-void connect(std::vector<Edge>& edges, int hidden, const std::vector<int>& fed,
-             const std::vector<int>& read) {
-  constexpr int kNo = -2, kEnd = -1;      // otherwise the number of an edge:
-  std::vector<int> reached(hidden, kNo);  // by which it is reached
-  std::vector<int> leads(hidden, kNo);    // by which it leads to a neuron that is read
-  for (const int n : fed) reached[n] = kEnd;
-  for (const int n : read) leads[n] = kEnd;
+void connect(std::vector<Edge>& edges, int hidden, const std::vector<int>& entries,
+             const std::vector<int>& exits) {
+  constexpr int kNo = -2, kEnd = -1;      // other values are the number of an edge
+  std::vector<int> reached(hidden, kNo);  // the edge that reaches a neuron; kEnd for entries
+  std::vector<int> leads(hidden, kNo);    // the edge from a neuron towards an exit; kEnd for exits
+  for (const int n : entries) reached[n] = kEnd;
+  for (const int n : exits) leads[n] = kEnd;
   const int count = static_cast<int>(edges.size());
   for (int e = 0; e < count; ++e) {
     const auto [source, target] = edges[e];
@@ -146,8 +146,8 @@ void connect(std::vector<Edge>& edges, int hidden, const std::vector<int>& fed,
   std::vector<char> needed(count, false);
   for (int n = highest; reached[n] != kEnd; n = edges[reached[n]].source) needed[reached[n]] = true;
   for (int n = lowest; leads[n] != kEnd; n = edges[leads[n]].target) needed[leads[n]] = true;
-  // There is a spare one: the path avoids all fed and read neurons but one of each, so it is shorter
-  // than the chains that the recipes start from.
+  // There is a spare edge: the path contains only one entry and one exit, so it is shorter than the
+  // chains that the recipes start from.
   const auto spare = std::find(needed.begin(), needed.end(), false);
   assert(spare != needed.end());
   edges[spare - needed.begin()] = {highest, lowest};

@@ -1,8 +1,8 @@
-// The random stream of NumPy's np.random.seed(seed) and np.random.*: graphs and initial weights that
-// were drawn with it come out the same here, bit for bit.
+// The random stream of NumPy's np.random.seed(seed) and np.random.*: graphs and initial weights
+// that were drawn with NumPy are reproduced bit for bit.
 //
-// Underneath is the Mersenne Twister MT19937 (Matsumoto and Nishimura 1998), which std::mt19937
-// seeds in the same way. Every other stream in hotloop is hotloop::Rng.
+// The generator is the Mersenne Twister MT19937 (Matsumoto and Nishimura 1998), which std::mt19937
+// seeds in the same way. All other streams in hotloop are hotloop::Rng.
 #pragma once
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace hotloop {
 
 class NumpyRandom {
  public:
-  static constexpr std::uint64_t kMaxSeed = 0xffffffff;  // NumPy refuses more
+  static constexpr std::uint64_t kMaxSeed = 0xffffffff;  // NumPy's limit
 
   explicit NumpyRandom(std::uint64_t seed) : engine_(static_cast<std::uint32_t>(seed)) {}
 
@@ -25,8 +25,8 @@ class NumpyRandom {
     return (high * 67108864.0 + low) / 9007199254740992.0;
   }
 
-  // In [low, high). Words are cut to as many bits as high - 1 - low has; those still above it are
-  // thrown away. A range of one number takes no word.
+  // In [low, high). Words are masked to the number of bits of high - 1 - low. Larger results are
+  // rejected. A range of one number consumes no word.
   int below(int low, int high) {
     const auto range = static_cast<std::uint32_t>(high - 1 - low);
     if (range == 0) return low;
@@ -37,8 +37,8 @@ class NumpyRandom {
     return low + static_cast<int>(draw);
   }
 
-  // Mean 0, variance 1, by Marsaglia's polar method: two at a time, the second is kept for the next
-  // call.
+  // Mean 0, variance 1, by Marsaglia's polar method: draws two numbers and keeps the second for the
+  // next call.
   double normal() {
     if (std::exchange(has_kept_, false)) return kept_;
     double x = 0, y = 0, s = 0;

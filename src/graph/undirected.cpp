@@ -9,10 +9,10 @@
 namespace hotloop {
 namespace {
 
-// What Louvain works on: neurons first, then communities as if they were neurons.
+// The graph that Louvain works on. Its nodes are neurons first, then communities.
 struct Weighted {
   std::vector<std::map<int, double>> links;  // to others; weight = number of edges
-  std::vector<double> strength;              // ends of edges, inner ones included
+  std::vector<double> strength;              // edge ends per node, including inner edges
 };
 
 Weighted weighted(const Neighbours& graph) {
@@ -25,10 +25,10 @@ Weighted weighted(const Neighbours& graph) {
   return result;
 }
 
-// Moves every node to the community of a neighbour where that raises the modularity most, until none
-// wants to move. Returns whether any has.
+// Moves every node to the neighbouring community that raises the modularity most, until no move
+// raises it. Returns whether any node moved.
 bool settle(const Weighted& graph, double ends, std::vector<int>& community) {
-  constexpr double kBetter = 1e-9;  // of one edge: differences below are rounding
+  constexpr double kBetter = 1e-9;  // in edges: smaller differences are rounding
   const int nodes = static_cast<int>(graph.links.size());
   std::vector<double> total = graph.strength;  // by community
   bool any = false;
@@ -58,7 +58,7 @@ bool settle(const Weighted& graph, double ends, std::vector<int>& community) {
   return any;
 }
 
-// Numbers the communities from 0 in the order of their first members; returns how many there are.
+// Numbers the communities from 0 in the order of their first members. Returns their number.
 int renumber(std::vector<int>& community) {
   std::vector<int> number(community.size(), -1);
   int count = 0;
@@ -101,7 +101,7 @@ double clustering(const Neighbours& graph) {
     const double degree = static_cast<double>(graph[n].size());
     if (degree < 2) continue;
     for (const int m : graph[n]) neighbour_of[m] = n;
-    std::int64_t linked = 0;  // each pair is met from both sides
+    std::int64_t linked = 0;  // counts each pair twice
     for (const int m : graph[n]) {
       for (const int other : graph[m]) linked += neighbour_of[other] == n;
     }
@@ -133,7 +133,7 @@ double mean_path_length(const Neighbours& graph) {
 }
 
 double modularity(const Neighbours& graph, const std::vector<int>& community) {
-  std::vector<double> total(graph.size(), 0);  // ends of edges in each community
+  std::vector<double> total(graph.size(), 0);  // edge ends per community
   double ends = 0, inside = 0;
   for (std::size_t n = 0; n < graph.size(); ++n) {
     total[community[n]] += static_cast<double>(graph[n].size());

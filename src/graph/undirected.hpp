@@ -1,4 +1,4 @@
-// Measures of a graph whose edges have no direction: clustering, distances, communities.
+// Metrics of an undirected graph: clustering, distances, communities.
 #pragma once
 
 #include <vector>
@@ -7,26 +7,26 @@
 
 namespace hotloop {
 
-using Neighbours = std::vector<std::vector<int>>;  // of each neuron, rising
+using Neighbours = std::vector<std::vector<int>>;  // per neuron, ascending
 
-// The neurons 0 … nodes - 1; no edge may be given in both directions.
+// The neurons are 0 … nodes - 1. No edge may be given in both directions.
 Neighbours neighbours_of(int nodes, const std::vector<Edge>& edges);
 
-// The average over all neurons of: pairs of its neighbours that are neighbours themselves, as a share
-// of all its pairs of neighbours; 0 for neurons with fewer than two (Watts and Strogatz 1998).
+// The mean over all neurons of the share of its pairs of neighbours that are neighbours themselves;
+// 0 for neurons with fewer than two neighbours (Watts and Strogatz 1998).
 double clustering(const Neighbours& graph);
 
-// The average number of edges on the shortest path between two neurons, over the pairs that have one;
-// NaN if there is no edge.
+// The mean number of edges on the shortest path between two neurons, over connected pairs. NaN if
+// there is no edge.
 double mean_path_length(const Neighbours& graph);
 
-// Newman's Q (2004): the share of edges inside communities, less what it would be if the edges were
+// Newman's Q (2004): the share of edges inside communities, minus its expected value if edges were
 // placed at random and every neuron kept its degree. 0 without edges.
 double modularity(const Neighbours& graph, const std::vector<int>& community);
 
-// The community of each neuron, numbered from 0: a partition of high modularity by the Louvain method
-// (Blondel, Guillaume, Lambiotte and Lefebvre 2008). Neurons are visited in rising order and move only
-// if that is strictly better, so the result depends on nothing but the graph.
+// The community of each neuron, numbered from 0: a partition of high modularity by the Louvain
+// method (Blondel, Guillaume, Lambiotte and Lefebvre 2008). Visits neurons in ascending order and
+// moves them only if that is strictly better, so the result depends only on the graph.
 std::vector<int> communities(const Neighbours& graph);
 
 }  // namespace hotloop

@@ -1,5 +1,5 @@
-// The final observations of episodes that a time limit ended within a rollout, in batches that a network
-// can value at once.
+// Collects the final observations of a rollout's truncated episodes into batches, so that a network
+// can value many at once.
 #pragma once
 
 #include <algorithm>
@@ -13,15 +13,15 @@ namespace hotloop {
 
 class FinalStates {
  public:
-  static constexpr int kRows = 128;  // in a batch, at most
+  static constexpr int kRows = 128;  // maximum per batch
 
   explicit FinalStates(const RolloutShape& shape)
       : obs_(arena_.take<float>(std::size_t{kRows} * shape.obs)),
         mask_(arena_.take<std::uint8_t>(shape.masks ? std::size_t{kRows} * shape.actions : 0)),
         places_(arena_.take<std::int32_t>(kRows)) {}
 
-  // Calls value(places, obs [count, D], mask [count, A] or null) for each batch; places are indices into
-  // [T * N].
+  // Calls value(places, obs [count, D], mask [count, A] or null) for each batch; places are indices
+  // into [T * N].
   template <class Value>
   void for_each_batch(const Rollout& rollout, Value&& value) {
     const std::span<const std::uint8_t> truncated = rollout.truncated();

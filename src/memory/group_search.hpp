@@ -1,9 +1,9 @@
-// Which of eight numbers a point falls into when they are laid end to end: the search within a group of
+// Finds which of eight numbers, laid end to end, contains a point: the search within a group of
 // PriorityTree. The numbers are integers, so their sums are exact.
 //
-// It counts the numbers that end at or before the point. It is written with generic vectors, which a
-// compiler maps to whatever the CPU has: branches would be mispredicted, and scalar code without them
-// takes half as long again.
+// It counts the numbers that end at or before the point. It uses generic vectors, which the
+// compiler maps to the CPU's vector instructions: branches would be mispredicted, and branch-free
+// scalar code takes 1.5 times as long.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ inline Four running_sums(Four x) {
   return x + __builtin_shufflevector(zero, x, 0, 1, 4, 5);
 }
 
-// The ends of eight numbers.
+// Where each of eight numbers ends.
 template <class Four>
 struct Ends {
   Four first, second;
@@ -35,28 +35,29 @@ struct Ends {
 
   template <class T>
   std::int64_t count_up_to(T point) const {
-    const Integers beyond = (first > point) + (second > point);  // -1 for each
+    const Integers beyond = (first > point) + (second > point);  // -1 for each end beyond the point
     const auto pair = __builtin_shufflevector(beyond, beyond, 0, 1) +
                       __builtin_shufflevector(beyond, beyond, 2, 3);
     return kGroup + pair[0] + pair[1];
   }
 };
 
-// The point becomes the distance from the start of the number it falls into.
+// Returns the index of the number that contains the point, and makes the point relative to its
+// start.
 inline std::int64_t find(const std::int64_t* group, std::int64_t& point) {
-  const auto* own = reinterpret_cast<const Integers*>(group);
-  const Ends ends(own[0], own[1]);
+  const auto* values = reinterpret_cast<const Integers*>(group);
+  const Ends ends(values[0], values[1]);
   const std::int64_t found = ends.count_up_to(point);
-  const Integers starts[2] = {ends.first - own[0], ends.second - own[1]};
+  const Integers starts[2] = {ends.first - values[0], ends.second - values[1]};
   point -= reinterpret_cast<const std::int64_t*>(starts)[found];
   return found;
 }
 
-// Floats that are integers up to 2^48: doubles hold the sums of eight exactly.
+// For floats that are integers up to 2^48: doubles hold the sums of eight exactly.
 inline std::int64_t find(const float* group, std::int64_t point) {
-  const auto* own = reinterpret_cast<const Floats*>(group);
-  const Ends ends(__builtin_convertvector(own[0], Doubles),
-                  __builtin_convertvector(own[1], Doubles));
+  const auto* values = reinterpret_cast<const Floats*>(group);
+  const Ends ends(__builtin_convertvector(values[0], Doubles),
+                  __builtin_convertvector(values[1], Doubles));
   return ends.count_up_to(static_cast<double>(point));
 }
 

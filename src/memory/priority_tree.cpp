@@ -9,7 +9,7 @@ namespace hotloop {
 namespace {
 
 using group_search::kGroup;
-constexpr std::int64_t kTop = 64;  // entries of the highest level, at most
+constexpr std::int64_t kTop = 64;  // maximum number of entries of the highest level
 
 std::int64_t groups_of(std::int64_t entries) { return (entries + kGroup - 1) / kGroup; }
 
@@ -46,7 +46,7 @@ std::int64_t PriorityTree::total() const {
   return std::accumulate(sums_.back().begin(), sums_.back().end(), std::int64_t{0});
 }
 
-// The sums above the leaves from `first` to `last`, level by level.
+// Recomputes the sums above leaves `first` to `last`, level by level.
 void PriorityTree::sum_up(std::int64_t first, std::int64_t last) {
   for (std::size_t level = 0; level < sums_.size(); ++level) {
     first /= kGroup;
@@ -81,7 +81,7 @@ void PriorityTree::descend(std::span<std::uint64_t> random, std::span<std::int64
   const std::int64_t count = std::ssize(random), all = total();
   if (count == 0) return;
   assert(all > 0);
-  // On the highest level each draw continues where the one before it stopped. The stratum of draw k
+  // On the highest level each draw continues where the previous one stopped. The stratum of draw k
   // starts at `low`, total * k / B; `rest` is the remainder of that division.
   const std::int64_t quotient = all / count, remainder = all % count;
   const std::span<const std::int64_t> top = sums_.back();

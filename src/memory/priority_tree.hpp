@@ -1,17 +1,17 @@
-// A sum tree over flat arrays: draws leaves in proportion to their priorities, as prioritised replay
-// needs (Schaul et al. 2016), and changes whole batches of them.
+// A sum tree over flat arrays: draws leaves in proportion to their priorities, as prioritised
+// replay needs (Schaul et al. 2016), and updates priorities in batches.
 //
-// Level 0 holds the sum of each eight leaves, level k + 1 the sum of each eight entries of level k, and
-// so on up to a level of at most 64 entries. A leaf that changes adds the difference to one entry per
-// level. A draw is a point on the line of all priorities laid end to end; it descends from level to
-// level into the entry that holds it. Draws are in ascending order, so on the highest level each
-// continues where the one before it stopped; and a batch descends level by level, not draw by draw, so
+// Level 0 holds the sum of every eight leaves, level k + 1 the sum of every eight entries of level
+// k, up to a level of at most 64 entries. Changing a leaf adds the difference to one entry per
+// level. A draw is a point on the line of all priorities laid end to end; on each level it descends
+// into the entry that contains it. Draws are in ascending order, so on the highest level each
+// continues where the previous one stopped. A batch descends level by level, not draw by draw, so
 // that its cache misses overlap.
 //
 // Priorities are integers, in units: a priority of 1.0 is 2^24 units. Integer sums are exact in any
-// order, so the tree is a pure function of its leaves: it does not drift, however often it is changed,
-// and a tree rebuilt from its leaves is the same to the bit. Leaves are floats, which hold integers to
-// 24 significant bits; sums have 64 bits and stay within 2^62.
+// order, so the tree is a pure function of its leaves: it does not drift, however often it is
+// changed, and a tree rebuilt from its leaves is the same to the bit. Leaves are floats, which hold
+// integers to 24 significant bits; sums have 64 bits and stay within 2^62.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class PriorityTree {
  public:
   static constexpr std::int64_t kOne = std::int64_t{1} << 24;  // units in a priority of 1.0
 
-  PriorityTree() = default;  // without leaves
+  PriorityTree() = default;  // no leaves
   PriorityTree(Arena& arena, std::int64_t leaves);
   static std::size_t bytes_needed(std::int64_t leaves);
 
@@ -42,17 +42,17 @@ class PriorityTree {
   std::int64_t total() const;
   float operator[](std::int64_t leaf) const { return leaves_[leaf]; }
 
-  // leaf <- priority for each of a batch: integers from 0 to the limit. If a leaf occurs twice, its
-  // last priority counts.
+  // Sets the priorities of a batch of leaves: integers from 0 to the limit. If a leaf occurs twice,
+  // its last priority counts.
   void set(std::span<const std::int64_t> leaves, std::span<const float> priorities);
-  // `count` neighbours at once; costs far less than one by one.
+  // Sets `count` consecutive leaves; far cheaper than one by one.
   void fill(std::int64_t first, std::int64_t count, float priority);
 
-  // B stratified draws, one for each of B random numbers u < 2^64: number k falls into the stratum
-  // [total * k / B, total * (k + 1) / B), bounds rounded down, u / 2^64 of the way through it. Gives
-  // the leaves, in ascending order, and their priorities; overwrites the random numbers. Calls
-  // found(leaf) as soon as a leaf is known, so that the caller can prefetch what it will read of it.
-  // The total must be positive.
+  // B stratified draws, one for each of B random numbers u < 2^64: draw k falls into the stratum
+  // [total * k / B, total * (k + 1) / B), bounds rounded down, u / 2^64 of the way through it.
+  // Writes the leaves, in ascending order, and their priorities; overwrites the random numbers.
+  // Calls found(leaf) as soon as a leaf is known, so that the caller can prefetch its data. The
+  // total must be positive.
   template <class Found>
   void draw(std::span<std::uint64_t> random, std::span<std::int64_t> leaves,
             std::span<float> priorities, Found&& found) const {
@@ -72,7 +72,7 @@ class PriorityTree {
 
  private:
   void sum_up(std::int64_t first, std::int64_t last);
-  // Draws as far as the groups of leaves; each random number becomes a point within its group.
+  // Finds the group of leaves of each draw; each random number becomes a point within its group.
   void descend(std::span<std::uint64_t> random, std::span<std::int64_t> groups) const;
 
   // Padded with zeros to whole groups.

@@ -1,8 +1,8 @@
 // Many 64-bit numbers from one random stream.
 //
-// Each word has one 32-bit draw as its high half and, as its low half, that of a neighbour: every bit of
-// a word is random and every 32 bits are computed once. Words are independent but for their low halves,
-// which move a point within its stratum by less than 2^-32 of it.
+// Each word has one 32-bit draw as its high half and a neighbour's draw as its low half: every bit
+// is random, and every draw is computed once. Words are independent except for their low halves,
+// which move a point by less than 2^-32 of its stratum.
 #pragma once
 
 #include <cstdint>

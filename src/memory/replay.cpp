@@ -9,7 +9,7 @@ namespace hotloop {
 namespace {
 
 std::int64_t slots_of(const ReplayShape& s) { return s.capacity / s.lanes; }
-std::int64_t aside_of(const ReplayShape& s) {
+std::int64_t final_slots_of(const ReplayShape& s) {
   return s.max_steps > 0 ? slots_of(s) / s.max_steps + 2 : 0;
 }
 std::size_t obs_bytes(const ReplayShape& s) {
@@ -26,7 +26,7 @@ std::size_t Replay::bytes_needed(const ReplayShape& s, std::int64_t draws) {
   const std::size_t continuous = s.action_size * sizeof(float);
   const std::size_t outcome = sizeof(std::uint64_t) + continuous;
   const std::size_t stored =
-      (slots_of(s) + 1) * (outcome + obs_bytes(s)) + aside_of(s) * obs_bytes(s);
+      (slots_of(s) + 1) * (outcome + obs_bytes(s)) + final_slots_of(s) * obs_bytes(s);
   std::size_t gathered = 2 * obs_bytes(s) + sizeof(std::int32_t) + continuous + 2 * sizeof(float) +
                          sizeof(std::int64_t);
   std::size_t tree = 0;
@@ -38,7 +38,10 @@ std::size_t Replay::bytes_needed(const ReplayShape& s, std::int64_t draws) {
 }
 
 Replay::Replay(const ReplayShape& shape, std::int64_t draws)
-    : shape_(shape), slots_(slots_of(shape)), ring_(slots_ + 1), aside_(aside_of(shape)) {
+    : shape_(shape),
+      slots_(slots_of(shape)),
+      ring_(slots_ + 1),
+      final_slots_(final_slots_of(shape)) {
   assert(slots_ > 0 && shape.steps > 0);
   assert((shape.actions > 0) != (shape.action_size > 0));
   const std::size_t n = shape.lanes;
@@ -48,8 +51,8 @@ Replay::Replay(const ReplayShape& shape, std::int64_t draws)
   mask_ = arena_.take<std::uint8_t>(ring_ * n * a);
   outcomes_ = arena_.take<std::uint64_t>(ring_ * n);
   continuous_actions_ = arena_.take<float>(ring_ * n * shape.action_size);
-  final_obs_ = arena_.take<float>(aside_ * n * d);
-  final_mask_ = arena_.take<std::uint8_t>(aside_ * n * a);
+  final_obs_ = arena_.take<float>(final_slots_ * n * d);
+  final_mask_ = arena_.take<std::uint8_t>(final_slots_ * n * a);
   places_ = arena_.take<std::int64_t>(draws);
   batch_obs_ = arena_.take<float>(draws * d);
   batch_next_obs_ = arena_.take<float>(draws * d);
@@ -117,7 +120,7 @@ void Replay::push(const Transitions& t) {
     const std::int64_t a = shape_.actions;
     for (std::int64_t i = 0; i < n; ++i) {
       if (t.truncated[i] == 0) continue;
-      const std::int64_t place = aside(pushed_, static_cast<int>(i));
+      const std::int64_t place = final_place(pushed_, static_cast<int>(i));
       std::copy_n(t.final_obs.data() + i * d, d, final_obs_.data() + place * d);
       if (shape_.masks) std::copy_n(t.final_mask.data() + i * a, a, final_mask_.data() + place * a);
     }
@@ -128,7 +131,7 @@ void Replay::push(const Transitions& t) {
   copy_obs(head(), t.next_obs, t.next_mask);
 }
 
-// The oldest vector step gives its slot to the head.
+// Drops the oldest vector step; its slot becomes the head.
 void Replay::forget(std::int64_t slot) {
   const std::int64_t n = shape_.lanes;
   std::uint64_t terminated = 0;

@@ -1,24 +1,25 @@
-// Replay memory as a structure of arrays: whole vector steps in, whole batches out. Each field has its
-// own ring, except that reward, discrete action and end of episode share a word: a random draw costs as
-// much as the cache lines it touches. Continuous actions are rows of floats in a ring of their own.
+// Replay memory as a structure of arrays: stores whole vector steps, returns whole batches. Each
+// field has its own ring, except that reward, discrete action and end of episode share a word: the
+// cost of a random draw is the cache lines it touches. Continuous actions are rows of floats in
+// their own ring.
 //
 // Lane n is environment n. A slot holds one vector step: slot t of every field is contiguous over
 // lanes, so a push is one copy per field. s' of slot t is the observation of slot t + 1: it is
-// never stored twice. The newest slot, the head, holds only the observation that its action will
-// follow.
+// never stored twice. The newest slot, the head, holds only an observation; its action comes later.
 //
-// Where an episode ends, slot t + 1 shows the next episode's first observation. After a termination
-// s' has no value and is not needed. After a truncation it is: the final observation is kept aside.
-// Two truncations in one lane are at least `max_steps` apart, so (step / max_steps) mod K, with K =
-// slots / max_steps + 2, names a place that no other living transition of the lane uses.
+// Where an episode ends, slot t + 1 holds the next episode's first observation. After a termination
+// s' has no value and is not needed. After a truncation it is needed: the final observation is
+// stored separately. Two truncations in one lane are at least `max_steps` apart, so the index
+// (step / max_steps) mod K, with K = slots / max_steps + 2, belongs to no other stored transition
+// of the lane.
 //
-// n-step returns (Sutton 1988) need no storage: a drawn transition's window walks along its lane when
-// it is gathered. It stops after n steps, after the end of the episode, or at the head.
+// n-step returns (Sutton 1988) need no storage: gathering a drawn transition walks along its lane.
+// The window ends after n steps, at the end of the episode, or at the head.
 //
 // Prioritised replay (Schaul et al. 2016, proportional): transition i is drawn with probability
-// P_i = p_i / sum p, p = (|error| + epsilon)^alpha, and weighs w_i = (size * P_i)^-beta, divided by
-// the largest w of its batch. New transitions enter with the largest priority given so far. The leaves
-// of the sum tree are the places of the ring; those of the head have priority 0.
+// P_i = p_i / sum p, p = (|error| + epsilon)^alpha, and has weight w_i = (size * P_i)^-beta,
+// divided by the largest w of its batch. New transitions enter with the largest priority given so
+// far. The leaves of the sum tree are the places of the ring; those of the head have priority 0.
 //
 // Combined experience replay (Zhang and Sutton 2017): the newest vector step is in every batch.
 #pragma once
@@ -40,13 +41,13 @@ namespace hotloop {
 struct ReplayShape {
   int lanes = 1;
   int obs = 0;                // floats per observation
-  int actions = 0;            // discrete ones to choose from
+  int actions = 0;            // number of discrete actions
   int action_size = 0;        // floats per continuous action; 0 = actions are discrete
   bool masks = false;         // whether action masks are stored
-  int max_steps = 0;          // the fewest steps between two truncations; 0 = there are none
+  int max_steps = 0;          // minimum steps between two truncations; 0 = no truncations
   std::int64_t capacity = 0;  // transitions; rounded down to whole vector steps
   int steps = 1;              // n of n-step returns
-  double gamma = 0.99;        // the discount, inside the window and of the bootstrap
+  double gamma = 0.99;        // discount, within the window and of the bootstrap
   bool newest = false;        // whether the newest vector step is in every batch
   bool prioritised = false;
   double alpha = 0.6;  // 0 = all equal, 1 = in proportion to the error
@@ -65,16 +66,16 @@ class Replay {
   void begin(std::span<const float> obs, std::span<const std::uint8_t> mask);
   void push(const Transitions& step);
 
-  // Draws `batches` times `size` transitions with replacement and gathers them all in one pass. Batch
-  // k draws from the stream (seed, replay, 0, first + k): the same transitions, whether it is drawn
-  // alone or with others. Priorities change with each batch, so prioritised batches are drawn one by
-  // one (`batches` is 1). With `newest`, the last min(N, size) of each batch are the lanes of the
-  // newest vector step, in their order, and only the others are drawn.
+  // Draws `batches` times `size` transitions with replacement and gathers them all in one pass.
+  // Batch k draws from the stream (seed, replay, 0, first + k), so it gets the same transitions
+  // whether it is drawn alone or with others. Priorities change with each batch, so prioritised
+  // batches are drawn one by one (`batches` is 1). With `newest`, the last min(N, size) of each
+  // batch are the lanes of the newest vector step, in order, and only the others are drawn.
   void sample(int batches, int size, std::uint64_t seed, std::uint64_t first, double beta = 1);
   Batch batch(int index) const;  // of the last sample
 
-  // New priorities for batch `index` of the last sample, after which nothing may have been pushed;
-  // errors [B] are |delta| >= 0. Of a transition that was drawn twice, the last error counts.
+  // Sets the priorities of batch `index` of the last sample; nothing may have been pushed since.
+  // errors [B] are |delta| >= 0. If a transition was drawn twice, its last error counts.
   void set_priorities(int index, std::span<const float> errors);
   double priority(std::int64_t place) const {  // place = slot * lanes + lane
     return static_cast<double>(tree_[place]) / PriorityTree::kOne;
@@ -85,9 +86,9 @@ class Replay {
   std::int64_t terminals() const { return terminals_; }  // stored transitions that terminated
   const ReplayShape& shape() const { return shape_; }
 
-  // For checkpoints: all that has to be kept, by name, the arrays as far as they hold data. That
-  // length follows from "pushed", which therefore comes first. Restore into a replay that has begun
-  // and taken no step: what is not visited must be as it was then.
+  // For checkpoints: everything that must be saved, by name; arrays only as far as they hold data.
+  // That length follows from "pushed", which therefore comes first. Restore into a replay right
+  // after begin(): what is not visited must be in that state.
   template <class Visitor>
   void visit(Visitor&& v) {
     v("pushed", std::span<std::int64_t>(&pushed_, 1));
@@ -106,13 +107,13 @@ class Replay {
     v("priorities", tree_.leaves().first(tree_.leaves().size() / ring_ * slots));
     v("largest_priority", std::span<float>(&largest_priority_, 1));
   }
-  // After restoring: computes what is not visited. Throws RunError if the priorities are none.
+  // After restoring: computes what is not visited. Throws RunError if a priority is invalid.
   void restored();
 
  private:
   enum End : std::uint32_t { kRunning = 0, kTerminated = 1, kTruncated = 2 };
 
-  // A discrete action (0 if actions are continuous) and what followed it, in a word: 32 bits of reward,
+  // A discrete action (0 if actions are continuous) and its outcome in one word: 32 bits of reward,
   // 30 of action, 2 of end.
   struct Outcome {
     float reward;
@@ -129,8 +130,8 @@ class Replay {
 
   std::int64_t stored_slots() const { return pushed_ < slots_ ? pushed_ : slots_; }
   std::int64_t head() const { return pushed_ % ring_; }
-  std::int64_t aside(std::int64_t step, int lane) const {
-    return (step / shape_.max_steps % aside_ * shape_.lanes) + lane;
+  std::int64_t final_place(std::int64_t step, int lane) const {
+    return (step / shape_.max_steps % final_slots_ * shape_.lanes) + lane;
   }
   std::int64_t first_place() const {  // of the oldest transition
     return (pushed_ - stored_slots()) % ring_ * shape_.lanes;
@@ -138,7 +139,7 @@ class Replay {
 
   void copy_obs(std::int64_t slot, std::span<const float> obs, std::span<const std::uint8_t> mask);
   void forget(std::int64_t slot);
-  // For one step the compiler drops the walk along the window.
+  // kOneStep: the compiler drops the walk along the window.
   template <bool kOneStep>
   void sample_windows(int batches, int size, std::uint64_t seed, std::uint64_t first, double beta);
   template <bool kOneStep, class Prefetch>
@@ -149,12 +150,12 @@ class Replay {
   void gather(std::int64_t draws);
   template <bool kOneStep>
   void draw_by_priority(std::uint64_t seed, std::uint64_t stream, std::int64_t drawn);
-  void weigh(double beta);
+  void compute_weights(double beta);
 
   ReplayShape shape_;
-  std::int64_t slots_;                           // vector steps that fit
-  std::int64_t ring_;                            // slots and the head
-  std::int64_t aside_;                           // final observations per lane
+  std::int64_t slots_;                           // capacity in vector steps
+  std::int64_t ring_;                            // slots_ and the head
+  std::int64_t final_slots_;                     // slots for final observations
   std::int64_t pushed_ = 0;                      // vector steps ever pushed
   std::int64_t terminals_ = 0;                   // stored transitions that terminated
   float largest_priority_ = PriorityTree::kOne;  // given so far, in units of the tree
@@ -166,8 +167,8 @@ class Replay {
   std::span<std::uint8_t> mask_;         // [ring, N, A]
   std::span<std::uint64_t> outcomes_;    // [ring, N]
   std::span<float> continuous_actions_;  // [ring, N, action_size]
-  std::span<float> final_obs_;           // [aside, N, D]
-  std::span<std::uint8_t> final_mask_;   // [aside, N, A]
+  std::span<float> final_obs_;           // [final_slots, N, D]
+  std::span<std::uint8_t> final_mask_;   // [final_slots, N, A]
   std::span<double> powers_;             // [steps + 1] of gamma
   // What `sample` gathered, [draws, ...].
   std::span<std::int64_t> places_;  // slot * N + lane
@@ -175,8 +176,8 @@ class Replay {
       batch_continuous_actions_;
   std::span<std::int32_t> batch_actions_;
   std::span<std::uint8_t> batch_mask_, batch_next_mask_;
-  // Only if prioritised, [draws]. Floats are padded to whole vectors, so that no number is computed
-  // by a different instruction, with different last bits, because of its place in the batch.
+  // Only if prioritised, [draws]. Floats are padded to whole vectors: a scalar tail would use other
+  // instructions, and the last bits of a number would depend on its position in the batch.
   std::span<std::uint64_t> random_;
   std::span<float> priorities_;  // in units of the tree
   std::span<float> batch_weights_;

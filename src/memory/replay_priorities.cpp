@@ -1,4 +1,5 @@
-// Prioritised replay: importance weights, new priorities from errors, and priorities from a checkpoint.
+// Prioritised replay: importance weights, new priorities from errors, and priorities from a
+// checkpoint.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 namespace hotloop {
 namespace {
 
-// Fills up the last vector, so that there is no scalar tail.
+// Pads the last vector, so that there is no scalar tail.
 void pad(std::span<float> values, std::int64_t count, float padding) {
   const std::int64_t whole = (count + kVec - 1) / kVec * kVec;
   std::fill(values.begin() + count, values.begin() + whole, padding);
@@ -31,19 +32,20 @@ float largest_lane(Vec lanes) {
 
 }  // namespace
 
-// The largest weight of a batch belongs to its smallest priority, so that the number of transitions
-// and the sum of priorities cancel: (size P_i)^-beta / max_j (size P_j)^-beta = (min_j p_j / p_i)^beta.
-void Replay::weigh(double beta) {
+// The largest weight of a batch belongs to its smallest priority, so the number of transitions and
+// the sum of priorities cancel:
+//   (size P_i)^-beta / max_j (size P_j)^-beta = (min_j p_j / p_i)^beta.
+void Replay::compute_weights(double beta) {
   pad(priorities_, batch_size_, priorities_[0]);
-  Vec least = broadcast(std::numeric_limits<float>::infinity());
+  Vec smallest = broadcast(std::numeric_limits<float>::infinity());
   for (std::int64_t i = 0; i < batch_size_; i += kVec) {
     const Vec log = log2_of(load(&priorities_[i]));
-    least = smaller(least, log);
+    smallest = smaller(smallest, log);
     store(&batch_weights_[i], log);
   }
-  const float least_log = -largest_lane(-least);
+  const float smallest_log = -largest_lane(-smallest);
   for (std::int64_t i = 0; i < batch_size_; i += kVec) {
-    const Vec difference = least_log - load(&batch_weights_[i]);
+    const Vec difference = smallest_log - load(&batch_weights_[i]);
     store(&batch_weights_[i], exp2_of(static_cast<float>(beta) * difference));
   }
 }
@@ -51,7 +53,7 @@ void Replay::weigh(double beta) {
 void Replay::set_priorities([[maybe_unused]] int index, std::span<const float> errors) {
   assert(shape_.prioritised && index == 0 && sampled_at_ == pushed_);
   assert(static_cast<int>(errors.size()) == batch_size_);
-  constexpr float kInteger = 0x1p23f;  // floats from here on have no fraction
+  constexpr float kInteger = 0x1p23f;  // floats from here on are integers
   const auto epsilon = static_cast<float>(shape_.priority_epsilon);
   const auto alpha = static_cast<float>(shape_.alpha);
   const Vec limit = broadcast(static_cast<float>(tree_.limit()));
@@ -62,7 +64,7 @@ void Replay::set_priorities([[maybe_unused]] int index, std::span<const float> e
     const Vec base = load(&priorities_[i]) + epsilon;
     const Vec exact = float{PriorityTree::kOne} * exp2_of(alpha * log2_of(base));
     const Vec units = exact < kInteger ? (exact + kInteger) - kInteger : exact;
-    // At least one unit, so that every stored transition can be drawn; NaN counts as that.
+    // At least one unit, so that every stored transition can be drawn; NaN becomes one unit.
     const Vec valid = base >= 0 ? smaller(units, limit) : Vec{};
     const Vec priority = valid >= 1 ? valid : broadcast(1);
     largest = larger(largest, priority);
@@ -77,8 +79,8 @@ void Replay::restored() {
   const auto limit = static_cast<float>(tree_.limit());
   const auto check = [limit](float units) {
     if (units >= 0 && units <= limit && units == std::trunc(units)) return;
-    throw RunError(
-        fmt::format("replay: {} is not a priority, which are integers from 0 to {}", units, limit));
+    throw RunError(fmt::format("replay: {} is not a priority: priorities are integers from 0 to {}",
+                               units, limit));
   };
   for (const float priority : tree_.leaves()) check(priority);
   check(largest_priority_);

@@ -1,6 +1,6 @@
-// Replay::sample: draws the places first and prefetches their cache lines into the second-level cache;
-// then gathers them, prefetching each again shortly before it is needed. A processor drops prefetches
-// when more than a few dozen are under way; one for a line that is there costs next to nothing.
+// Replay::sample: draws all places first and prefetches their cache lines into L2; then gathers
+// them, prefetching each again shortly before it is needed. A CPU drops prefetches when more than a
+// few dozen are in flight; prefetching a line that is already cached costs almost nothing.
 #include <algorithm>
 #include <cassert>
 #include <cstring>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kAhead = 8;  // transitions between the second prefetch and the gather
 
-// Rows are short: four floats at a time beats a call of memcpy.
+// Rows are short: four floats at a time beat a call of memcpy.
 inline void copy_row(const float* from, std::int64_t count, float* to) {
   std::int64_t i = 0;
   for (; i + 4 <= count; i += 4) std::memcpy(to + i, from + i, 4 * sizeof(float));
@@ -33,7 +33,7 @@ inline void Replay::prefetch_window(std::int64_t place, Prefetch&& prefetch) con
   const float* row = obs_.data() + place * d;
   prefetch(row);
   prefetch(row + steps * n * d);
-  // A long window is read in order; its first words are enough to set it going.
+  // A long window is read in order; it is enough to prefetch its first words.
   for (int k = 0; k < std::min(steps, 8); ++k) prefetch(outcomes_.data() + place + k * n);
   if (shape_.action_size > 0) prefetch(continuous_actions_.data() + place * shape_.action_size);
 }
@@ -50,7 +50,7 @@ void Replay::draw_uniformly(Rng rng, std::span<std::int64_t> places) const {
   }
 }
 
-// Fills the first `drawn` places; the others are there already.
+// Fills the first `drawn` places; the others are already set.
 template <bool kOneStep>
 void Replay::draw_by_priority(std::uint64_t seed, std::uint64_t stream, std::int64_t drawn) {
   for (std::int64_t i = drawn; i < batch_size_; ++i) priorities_[i] = tree_[places_[i]];
@@ -77,7 +77,7 @@ void Replay::gather(std::int64_t draws) {
     if (i + kAhead < draws) prefetch_window<kOneStep>(places_[i + kAhead], prefetch);
     const std::int64_t start = places_[i];
     const Outcome taken = unpack(outcomes_[start]);
-    Outcome last = taken;  // of the window
+    Outcome last = taken;  // the last outcome of the window
     std::int64_t at = start;
     std::int64_t next = at + n < end ? at + n : at + n - end;
     float reward = taken.reward;
@@ -99,7 +99,7 @@ void Replay::gather(std::int64_t draws) {
     if (last.end == kTruncated) {
       const std::int64_t age =
           (at >= first ? at - first : at + end - first) / n;  // vector steps after the oldest
-      next = aside(oldest + age, static_cast<int>(at % n));
+      next = final_place(oldest + age, static_cast<int>(at % n));
       next_obs = final_obs_.data();
       next_mask = final_mask_.data();
     }
@@ -128,7 +128,7 @@ void Replay::sample_windows(int batches, int size, std::uint64_t seed, std::uint
     for (std::int64_t i = drawn; i < size; ++i) places[i] = newest + i - drawn;
     if (shape_.prioritised) {
       draw_by_priority<kOneStep>(seed, first + k, drawn);
-      weigh(beta);
+      compute_weights(beta);
     } else {
       draw_uniformly<kOneStep>(Rng(seed, Purpose::replay, 0, first + k), places.first(drawn));
     }

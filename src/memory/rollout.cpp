@@ -6,7 +6,7 @@
 namespace hotloop {
 namespace {
 
-// Row `row` of an array of rows as long as `values`.
+// Copies `values` to row `row` of an array whose rows have that length.
 template <class T>
 void copy_to_row(std::span<const T> values, std::int64_t row, std::span<T> array) {
   std::copy(values.begin(), values.end(),

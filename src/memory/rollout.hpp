@@ -1,8 +1,8 @@
-// T vector steps of N environments in order, for learning on what the present policy does (SARSA,
-// PQN, PPO): filled, learnt from, restarted.
+// T vector steps of N environments in order, for on-policy learning (SARSA, PQN, PPO): filled,
+// learnt from, restarted.
 //
-// Row t of `obs` is what the actions of row t answer; row T is what the next rollout starts with.
-// Where an episode ended, row t + 1 shows the next episode's first observation; for a truncation
+// The actions of row t were chosen for row t of `obs`; the next rollout starts with row T.
+// Where an episode ended, row t + 1 holds the next episode's first observation; for a truncation
 // `final_obs` holds the observation to bootstrap from.
 #pragma once
 
@@ -21,7 +21,7 @@ struct RolloutShape {
   int obs = 0;      // D, floats per observation
   int actions = 0;  // A
   bool masks = false;
-  int parts = 0;  // C, of a reward
+  int parts = 0;  // C, parts of a reward
 };
 
 class Rollout {
@@ -29,12 +29,12 @@ class Rollout {
   explicit Rollout(const RolloutShape& shape);
   static std::size_t bytes_needed(const RolloutShape& shape);
 
-  // The observations that the first push starts from. Whatever was stored is dropped.
+  // Sets the observations that the first push starts from. Drops what was stored.
   void begin(std::span<const float> obs, std::span<const std::uint8_t> mask);
   void push(const Transitions& step);  // must not be full
   bool full() const { return filled_ == shape_.steps; }
   int filled() const { return static_cast<int>(filled_); }  // vector steps
-  void restart();                                           // the last observation is the first
+  void restart();                                           // begins with the last observation
 
   const RolloutShape& shape() const { return shape_; }
   std::span<const float> obs() const { return obs_; }                    // [T + 1, N, D]
@@ -44,11 +44,11 @@ class Rollout {
   std::span<const float> reward_parts() const { return reward_parts_; }  // [C, T, N]
   std::span<const std::uint8_t> terminated() const { return terminated_; }  // [T, N]
   std::span<const std::uint8_t> truncated() const { return truncated_; }    // [T, N]
-  // [T, N, D] and [T, N, A] or empty; only rows of truncated lanes have a meaning.
+  // [T, N, D] and [T, N, A] or empty; only rows of truncated lanes are set.
   std::span<const float> final_obs() const { return final_obs_; }
   std::span<const std::uint8_t> final_mask() const { return final_mask_; }
 
-  // For checkpoints: everything, by name. A rollout that is half full continues where it was.
+  // For checkpoints: everything, by name. A half-full rollout continues where it was.
   template <class Visitor>
   void visit(Visitor&& v) {
     v("filled", std::span<std::int64_t>(&filled_, 1));

@@ -41,7 +41,7 @@ void StagedSteps::add(const Transitions& t) {
   next_mask_.set(size_, t.next_mask);
   const bool any_truncated =
       std::any_of(t.truncated.begin(), t.truncated.end(), [](auto x) { return x; });
-  if (any_truncated) {  // only then are they read
+  if (any_truncated) {  // they are read only then
     final_obs_.set(size_, t.final_obs);
     final_mask_.set(size_, t.final_mask);
   }

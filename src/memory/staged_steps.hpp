@@ -1,5 +1,5 @@
-// Vector steps that wait to be stored: copies of what the environments gave, in order, for training that
-// collects while it learns from a memory that must not change meanwhile.
+// Vector steps waiting to be stored: copies of what the environments returned, in order. Training
+// uses them to collect while it learns from a memory that must not change meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class StagedSteps {
   static double bytes_per_transition(int obs, int mask, int action_size);
 
   void clear() { size_ = 0; }
-  void add(const Transitions& step);  // parts of rewards are left out
+  void add(const Transitions& step);  // without reward parts
   int size() const { return size_; }
   Transitions operator[](int step) const;
 
@@ -26,7 +26,7 @@ class StagedSteps {
   template <class T>
   struct Field {
     std::span<T> all;       // [steps, width]
-    std::size_t width = 0;  // per vector step; 0 = there is no such field
+    std::size_t width = 0;  // per vector step; 0 = no such field
     std::span<T> at(int step) const { return all.subspan(step * width, width); }
     void set(int step, std::span<const T> values) const;
   };

@@ -1,4 +1,4 @@
-// What the memories take in and give out.
+// What memories store, and what they return.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,8 @@
 
 namespace hotloop {
 
-// One vector step, as the environment gave it. Either `actions` or `continuous_actions` is empty.
+// One vector step, as the environment returned it. Either `actions` or `continuous_actions` is
+// empty.
 struct Transitions {
   std::span<const std::int32_t> actions;           // [N] discrete
   std::span<const float> rewards;                  // [N]
@@ -14,7 +15,7 @@ struct Transitions {
   std::span<const std::uint8_t> truncated;         // [N]
   std::span<const float> next_obs;                 // [N, D] after auto-reset
   std::span<const std::uint8_t> next_mask;         // [N, A] or empty
-  std::span<const float> final_obs;                // [N, D] rows of truncated lanes are read
+  std::span<const float> final_obs;                // [N, D] only rows of truncated lanes are read
   std::span<const std::uint8_t> final_mask;        // [N, A] or empty, ditto
   std::span<const float> reward_parts = {};        // [N, C] or empty
   std::span<const float> continuous_actions = {};  // [N, action_size]

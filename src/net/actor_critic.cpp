@@ -24,7 +24,7 @@ class ActorCriticBuilder {
       add_graph(front.last, policy_at, values_at);
     } else {
       const bool separate = options_.separate || !options_.value_from.empty();
-      const Stretch trunk = add_hidden(front.last);
+      const Slice trunk = add_hidden(front.last);
       add_head(trunk, shape_.policy, policy_at, static_cast<float>(options_.policy_gain));
       add_head(separate ? add_hidden(front.values) : trunk, shape_.values, values_at, 1);
     }
@@ -35,7 +35,7 @@ class ActorCriticBuilder {
   }
 
  private:
-  Stretch add_hidden(Stretch now) {
+  Slice add_hidden(Slice now) {
     const auto add = [&](Layer layer) {
       const int width = outputs_of(layer);
       now = {.at = build_.add(std::move(layer), now.at), .rows = 1, .width = width};
@@ -50,12 +50,12 @@ class ActorCriticBuilder {
     return now;
   }
 
-  void add_head(const Stretch& from, int outputs, int to, float gain) {
+  void add_head(const Slice& from, int outputs, int to, float gain) {
     build_.add(DenseLayer{.in = from.size(), .out = outputs, .gain = gain}, from.at, to);
   }
 
-  // The graph's outputs are [policy | values]; what is free lies between these.
-  void add_graph(const Stretch& from, int policy_at, int values_at) {
+  // The graph's outputs are [policy | values]; the free outputs go between them.
+  void add_graph(const Slice& from, int policy_at, int values_at) {
     const int at = build_.add(
         dag_layer(options_.graph, options_.activation, from.size(), shape_.policy + shape_.values),
         from.at);
@@ -70,8 +70,8 @@ class ActorCriticBuilder {
 };
 
 // "4-64-64-(2+1) tanh", "4-(64-64-2 | 64-64-1) tanh"; with a graph "4-32-(2+1) graph, leaky_relu".
-std::string in_words(int inputs, const ActorCriticShape& shape, const NetOptions& options,
-                     bool has_front) {
+std::string description_of(int inputs, const ActorCriticShape& shape, const NetOptions& options,
+                           bool has_front) {
   const bool graph = options.graph.kind != GraphKind::none;
   const bool separate = !graph && (options.separate || !options.value_from.empty());
   std::string hidden;
@@ -103,7 +103,7 @@ Structure make_actor_critic(int inputs, const ActorCriticShape& shape, const Net
     convolutions += fmt::format("{}", channels);
   }
   if (!convolutions.empty()) structure.front = convolutions;
-  structure.rest = in_words(inputs, shape, options, !structure.front.empty());
+  structure.rest = description_of(inputs, shape, options, !structure.front.empty());
   return structure;
 }
 

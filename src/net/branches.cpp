@@ -28,8 +28,8 @@ struct Step {
   int units = 0;
   Activation activation = Activation::linear;
   ForestShape forest = {};
-  // Shapes. `at` counts from the start of what the layer before wrote, or of what was joined.
-  Stretch in = {}, out = {};
+  // `at` counts from the start of the previous layer's output, or of the joined inputs.
+  Slice in = {}, out = {};
 };
 
 [[noreturn]] void fail(const Branch& branch, const std::string& what) {
@@ -45,7 +45,7 @@ std::size_t index_of(const Branch& branch, const std::string& name,
   return found - names.begin();
 }
 
-// An integer within [min, max]; fails with what was expected instead.
+// An integer within [min, max], or an error that says what was expected.
 int number_of(const Branch& branch, const std::string& text, const std::string& number, int min,
               int max, const std::string& expected) {
   int value = 0;
@@ -71,13 +71,14 @@ ForestShape parse_forest(const Branch& branch, const std::string& text,
                       fmt::format("a number, {} to {}, after {}", min, max, words[i]));
   }
   if (shape.width % 8 != 0 || shape.width % shape.heads != 0) {
-    fail(branch, fmt::format("\"{}\": the width must be a multiple of 8 and of the heads, {}", text,
-                             shape.heads));
+    fail(branch,
+         fmt::format("\"{}\": the width must be a multiple of 8 and of the number of heads, {}",
+                     text, shape.heads));
   }
   return shape;
 }
 
-Step parse(const Branch& branch, const std::string& text, Activation standard) {
+Step parse(const Branch& branch, const std::string& text, Activation default_activation) {
   std::istringstream stream(text);
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(word);
@@ -89,7 +90,7 @@ Step parse(const Branch& branch, const std::string& text, Activation standard) {
   }
   const bool has_units = step.word == Word::dense || step.word == Word::attention;
   const bool has_activation = step.word == Word::dense || step.word == Word::norm;
-  if (step.word == Word::dense) step.activation = standard;
+  if (step.word == Word::dense) step.activation = default_activation;
   std::size_t next = 1;
   const std::string number = next < words.size() ? words[next] : "";
   if (has_units) {
@@ -97,8 +98,8 @@ Step parse(const Branch& branch, const std::string& text, Activation standard) {
                            fmt::format("a width, 1 to {}, as in \"{} 64\"", kMaxUnits, words[0]));
     ++next;
   } else if (step.word == Word::row) {
-    step.units = number_of(branch, text, number, 0, kMaxUnits,
-                           "the number of a row, from 0, as in \"row 1\"");
+    step.units =
+        number_of(branch, text, number, 0, kMaxUnits, "a row index, from 0, as in \"row 1\"");
     ++next;
   }
   if (has_activation && next < words.size())
@@ -108,23 +109,23 @@ Step parse(const Branch& branch, const std::string& text, Activation standard) {
   return step;
 }
 
-std::string shape_text(const Stretch& s) {
+std::string shape_text(const Slice& s) {
   return s.rows == 1 ? fmt::format("[{}]", s.width) : fmt::format("[{}, {}]", s.rows, s.width);
 }
 
-// A branch whose words and shapes are understood.
+// A parsed branch whose shapes are known.
 struct Resolved {
-  std::vector<Step> steps = {};  // those that are layers: dense, norm, attention, forest
-  Stretch result = {};           // where in what the last layer writes, and its shape
+  std::vector<Step> steps = {};  // only the layers: dense, norm, attention, forest
+  Slice result = {};             // a slice of the last layer's output
 
   int written() const { return steps.empty() ? 0 : steps.back().out.size(); }
 };
-constexpr int kNotYetPlaced = -1;  // where results of branches lie before all shapes are known
+constexpr int kNotYetPlaced = -1;  // branch results, before all shapes are known
 
-using Shapes = std::map<std::string, Stretch, std::less<>>;
+using Shapes = std::map<std::string, Slice, std::less<>>;
 
-// Each thing is found in the row right behind the one before.
-bool are_neighbours(const std::vector<Stretch>& sources) {
+// Whether each slice starts where the previous one ends.
+bool are_contiguous(const std::vector<Slice>& sources) {
   for (std::size_t i = 1; i < sources.size(); ++i) {
     if (sources[i].at != sources[i - 1].at + sources[i - 1].size()) return false;
   }
@@ -132,7 +133,7 @@ bool are_neighbours(const std::vector<Stretch>& sources) {
 }
 
 // The shape of a forest follows from four parts of the observation.
-void set_forest_shape(const Branch& branch, const std::vector<Stretch>& sources,
+void set_forest_shape(const Branch& branch, const std::vector<Slice>& sources,
                       ForestShape& forest) {
   const auto fits = [&] {
     if (sources.size() != 4) return false;
@@ -142,64 +143,62 @@ void set_forest_shape(const Branch& branch, const std::vector<Stretch>& sources,
   };
   if (!fits()) {
     std::vector<std::string> shapes;
-    for (const Stretch& source : sources) shapes.push_back(shape_text(source));
+    for (const Slice& source : sources) shapes.push_back(shape_text(source));
     fail(branch, fmt::format("forest needs four parts of the observation, graph [g], nodes [M, n], "
                              "edges [M, e] and parents [M]; found {}",
                              fmt::join(shapes, ", ")));
   }
-  const bool placed = std::none_of(sources.begin(), sources.end(), [](const Stretch& source) {
-    return source.at == kNotYetPlaced;
-  });
-  if (!placed || !are_neighbours(sources)) {
-    fail(branch,
-         fmt::format("forest needs parts that are neighbours in the observation; {} are not",
-                     fmt::join(branch.from, ", ")));
+  const bool placed = std::none_of(sources.begin(), sources.end(),
+                                   [](const Slice& source) { return source.at == kNotYetPlaced; });
+  if (!placed || !are_contiguous(sources)) {
+    fail(branch, fmt::format("forest needs parts that are adjacent in the observation; {} are not",
+                             fmt::join(branch.from, ", ")));
   }
   forest.nodes = sources[3].width;
   forest.graph_features = sources[0].width;
   forest.node_features = sources[1].width;
   forest.edge_features = sources[2].width;
-  constexpr int kMaxFeatures = RowLinear::kMaxWidth - 1;  // a node has a 1 beside them
+  constexpr int kMaxFeatures = RowLinear::kMaxWidth - 1;  // a node also has a constant 1
   for (int f : {forest.graph_features, forest.node_features, forest.edge_features}) {
     if (f > kMaxFeatures) {
-      fail(branch,
-           fmt::format("forest takes up to {} features of a graph, a node or an edge; found {}",
-                       kMaxFeatures, f));
+      fail(branch, fmt::format("forest takes up to {} features per graph, node or edge; found {}",
+                               kMaxFeatures, f));
     }
   }
 }
 
-Stretch join_shapes(const Branch& branch, Word how, const std::vector<Stretch>& sources) {
-  Stretch joined{.rows = 1, .width = 0};
+Slice join_shapes(const Branch& branch, Word how, const std::vector<Slice>& sources) {
+  Slice joined{.rows = 1, .width = 0};
   if (how == Word::concat) {
-    for (const Stretch& source : sources) joined.width += source.size();
+    for (const Slice& source : sources) joined.width += source.size();
     return joined;
   }
-  for (const Stretch& source : sources) {
+  for (const Slice& source : sources) {
     if (source.rows != 1 || source.width != sources[0].width) {
-      fail(branch, fmt::format("stack needs vectors of one width; found {} beside {}",
+      fail(branch, fmt::format("stack needs vectors of equal width; found {} and {}",
                                shape_text(source), shape_text(sources[0])));
     }
   }
   return {.rows = static_cast<int>(sources.size()), .width = sources[0].width};
 }
 
-Resolved resolve(const Branch& branch, const Shapes& known, Activation standard) {
+Resolved resolve(const Branch& branch, const Shapes& known, Activation default_activation) {
   if (branch.from.empty()) fail(branch, "from is missing");
-  std::vector<Stretch> sources;
+  std::vector<Slice> sources;
   for (const std::string& name : branch.from) {
     const auto source = known.find(name);
     if (source == known.end()) {
       std::vector<std::string_view> names;
       for (const auto& [other, shape] : known) names.push_back(other);
-      fail(branch, fmt::format("from: there is no part of the observation and no earlier branch "
-                               "\"{}\"; {}",
+      fail(branch, fmt::format("from: \"{}\" is neither a part of the observation nor an earlier "
+                               "branch; {}",
                                name, suggestion(name, names)));
     }
     sources.push_back(source->second);
   }
   std::vector<Step> steps;
-  for (const std::string& text : branch.layers) steps.push_back(parse(branch, text, standard));
+  for (const std::string& text : branch.layers)
+    steps.push_back(parse(branch, text, default_activation));
   Word how = Word::concat;
   const bool joins =
       !steps.empty() && (steps[0].word == Word::concat || steps[0].word == Word::stack);
@@ -208,9 +207,9 @@ Resolved resolve(const Branch& branch, const Shapes& known, Activation standard)
     steps.erase(steps.begin());
   }
   const bool several = sources.size() > 1;
-  if (joins && !several) fail(branch, "there is only one thing to join; leave out concat or stack");
+  if (joins && !several) fail(branch, "there is only one input to join; remove concat or stack");
   Resolved result;
-  Stretch now = several ? join_shapes(branch, how, sources) : sources[0];
+  Slice now = several ? join_shapes(branch, how, sources) : sources[0];
   now.at = 0;
   for (Step& step : steps) {
     const auto needs = [&](bool met, std::string_view what) {
@@ -233,7 +232,7 @@ Resolved resolve(const Branch& branch, const Shapes& known, Activation standard)
         continue;
       case Word::forest:
         if (&step != &steps.front() || joins)
-          fail(branch, "forest can only come first, and joins by itself");
+          fail(branch, "forest can only come first, and joins its inputs itself");
         set_forest_shape(branch, sources, step.forest);
         now = {.rows = 2, .width = step.forest.width};
         break;
@@ -256,19 +255,19 @@ Resolved resolve(const Branch& branch, const Shapes& known, Activation standard)
   return result;
 }
 
-// Where the sources lie one behind the other: where they are, or copies.
-int join_places(const std::vector<Stretch>& sources, StructureBuilder& build) {
-  if (are_neighbours(sources)) return sources[0].at;
+// Where the joined sources start: in place if they are contiguous, otherwise as copies.
+int join_places(const std::vector<Slice>& sources, StructureBuilder& build) {
+  if (are_contiguous(sources)) return sources[0].at;
   int at = -1;
-  for (const Stretch& source : sources) {
+  for (const Slice& source : sources) {
     const int copy = build.add(CopyLayer{source.size()}, source.at);
     if (at < 0) at = copy;
   }
   return at;
 }
 
-// "dc_sfc 6x64-64": what it reads, and the shape after each layer.
-std::string words_for(const Branch& branch, const Resolved& resolved) {
+// "dc_sfc 6x64-64": its inputs, and the shape after each layer.
+std::string description_of(const Branch& branch, const Resolved& resolved) {
   std::vector<std::string> words;
   for (const Step& step : resolved.steps) {
     const std::string shape = step.out.rows > 1
@@ -334,12 +333,12 @@ Front add_branches(const NetOptions& options, std::span<const InputPart> parts,
   check_value_from(branches, options.value_from);
   check_that_all_are_read(branches, options.value_from);
 
-  // The results first, side by side; then what lies between.
+  // First the branch results, side by side; then the features of the layers in between.
   std::vector<int> results;
   for (const Resolved& branch : resolved) results.push_back(build.take_features(branch.written()));
   std::vector<std::string> words;
   for (std::size_t i = 0; i < branches.size(); ++i) {
-    std::vector<Stretch> sources;
+    std::vector<Slice> sources;
     for (const std::string& name : branches[i].from) sources.push_back(known.at(name));
     at = join_places(sources, build);
     for (const Step& step : resolved[i].steps) {
@@ -349,11 +348,11 @@ Front add_branches(const NetOptions& options, std::span<const InputPart> parts,
       at = to;
     }
     known.at(branches[i].name).at = at + resolved[i].result.at;
-    if (!resolved[i].steps.empty()) words.push_back(words_for(branches[i], resolved[i]));
+    if (!resolved[i].steps.empty()) words.push_back(description_of(branches[i], resolved[i]));
   }
   structure.front = fmt::format("{}", fmt::join(words, " | "));
   structure.front_layers = static_cast<int>(structure.layers.size());
-  const Stretch last = known.at(branches.back().name);
+  const Slice last = known.at(branches.back().name);
   if (options.value_from.empty()) return {last, last};
   return {last, known.at(options.value_from)};
 }
@@ -363,7 +362,7 @@ Front add_branches(const NetOptions& options, std::span<const InputPart> parts,
 Front add_front(const NetOptions& options, const GridShape& grid, std::span<const InputPart> parts,
                 Structure& structure, StructureBuilder& build) {
   if (!options.branches.empty()) return add_branches(options, parts, structure, build);
-  Stretch now{.at = 0, .rows = 1, .width = structure.inputs};
+  Slice now{.at = 0, .rows = 1, .width = structure.inputs};
   for (GridShape in = grid; const int channels : options.channels) {
     assert(grid.size() == structure.inputs && structure.inputs > 0);
     const ConvLayer layer{.height = in.height,

@@ -13,15 +13,15 @@ namespace {
 
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-// Eigen divides large products, and so orders their sums, by the sizes of the caches: as long as this
-// lives they are the same on every CPU.
-struct SameCaches {
+// Eigen splits large products by cache sizes, which changes the order of sums. While this object
+// lives, the sizes are the same on every CPU.
+struct FixedCacheSizes {
   std::ptrdiff_t first = Eigen::l1CacheSize(), second = Eigen::l2CacheSize(),
                  third = Eigen::l3CacheSize();
-  SameCaches() { Eigen::setCpuCacheSizes(32 << 10, 512 << 10, 8 << 20); }
-  ~SameCaches() { Eigen::setCpuCacheSizes(first, second, third); }
-  SameCaches(const SameCaches&) = delete;
-  SameCaches& operator=(const SameCaches&) = delete;
+  FixedCacheSizes() { Eigen::setCpuCacheSizes(32 << 10, 512 << 10, 8 << 20); }
+  ~FixedCacheSizes() { Eigen::setCpuCacheSizes(first, second, third); }
+  FixedCacheSizes(const FixedCacheSizes&) = delete;
+  FixedCacheSizes& operator=(const FixedCacheSizes&) = delete;
 };
 
 // Q of a Gaussian matrix, with the signs of R's diagonal moved into it, is uniform over all
@@ -34,7 +34,7 @@ RowMatrix orthogonal(int rows, int columns, const Draws& draws) {
     Rng rng = draws.row(j);
     for (int i = 0; i < large; ++i) gauss(i, j) = rng.normal();
   }
-  const SameCaches same;
+  const FixedCacheSizes fixed;
   const Eigen::HouseholderQR<Eigen::MatrixXd> qr(gauss);
   Eigen::MatrixXd q = qr.householderQ() * Eigen::MatrixXd::Identity(large, small);
   for (int j = 0; j < small; ++j) {
@@ -49,7 +49,7 @@ bool is_rectifier(Activation a) { return a == Activation::relu || a == Activatio
 }  // namespace
 
 void initialise(const Affine& map, Initialiser init, const Draws& draws) {
-  // Each row of W draws from its own stream; its bias follows where a draw is wanted.
+  // Each row of W draws from its own stream, followed by its bias if that is drawn.
   const auto fill = [&](auto&& draw, bool draw_bias) {
     for (int o = 0; o < map.out; ++o) {
       Rng rng = draws.row(o);

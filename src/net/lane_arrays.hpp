@@ -14,15 +14,15 @@ using Lanes = Eigen::Map<Eigen::Array<float, kWidth, 1>, Eigen::Aligned32>;
 template <int kWidth>
 using ConstLanes = Eigen::Map<const Eigen::Array<float, kWidth, 1>, Eigen::Aligned32>;
 
-// Square roots, correctly rounded. Eigen's start from an estimate by the CPU, which differs between
-// vendors.
+// Square roots, correctly rounded. Eigen's start from an estimate by the CPU, which differs
+// between vendors.
 template <int kWidth>
-Eigen::Array<float, kWidth, 1> roots(Eigen::Array<float, kWidth, 1> values) {
+Eigen::Array<float, kWidth, 1> square_roots(Eigen::Array<float, kWidth, 1> values) {
   for (int i = 0; i < kWidth; ++i) values[i] = std::sqrt(values[i]);
   return values;
 }
 
-// A runtime width to a compile-time one: f.operator()<width>().
+// Calls f.operator()<width>(): turns a runtime width into a compile-time one.
 template <class F>
 void with_width(int width, F&& f) {
   switch (width) {

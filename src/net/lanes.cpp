@@ -39,7 +39,7 @@ inline void transpose(const float* from, int from_stride, int rows, int columns,
       float* target = to + j * to_stride + i;
       const int height = std::min(8, rows - i);
       const int width = std::min(8, columns - j);
-      // A tile that is too narrow reads on into the rows after it; these exist but at the end.
+      // A narrow tile also reads parts of the next rows; these exist, except at the end.
       const bool readable = height == 8 && (width == 8 || i + 16 <= rows);
       if (readable) {
         transpose_8x8([&](int k) { return tile + k * from_stride; }, width, target, to_stride);
@@ -53,7 +53,7 @@ inline void transpose(const float* from, int from_stride, int rows, int columns,
 }
 
 // Lanes from `count` up to the next multiple of kLaneStep become zero.
-void fill_up(int count, int features, float* lanes) {
+void zero_padding(int count, int features, float* lanes) {
   const int width = round_up(count, kLaneStep);
   if (width == count) return;
   for (int f = 0; f < features; ++f) {
@@ -65,7 +65,7 @@ void fill_up(int count, int features, float* lanes) {
 
 void rows_to_lanes(const float* rows, int stride, int count, int features, float* lanes) {
   transpose(rows, stride, count, features, lanes, kLanes);
-  fill_up(count, features, lanes);
+  zero_padding(count, features, lanes);
 }
 
 void gather_to_lanes(const float* rows, const std::int32_t* places, int count, int features,
@@ -84,7 +84,7 @@ void gather_to_lanes(const float* rows, const std::int32_t* places, int count, i
   for (; i < count; ++i) {
     for (int f = 0; f < features; ++f) lanes[f * kLanes + i] = row_at(i)[f];
   }
-  fill_up(count, features, lanes);
+  zero_padding(count, features, lanes);
 }
 
 void lanes_to_rows(const float* lanes, int width, int features, float* rows, int stride) {

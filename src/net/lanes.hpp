@@ -1,4 +1,4 @@
-// How activations lie in memory: blocks of lanes.
+// The memory layout of activations: blocks of lanes.
 //
 // At every boundary of the engine a batch is rows, [B, D]. Inside the network it is blocks of 32
 // lanes, [ceil(B/32)][D][32]: each feature holds the values of 32 samples side by side, so that

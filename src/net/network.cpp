@@ -10,7 +10,7 @@ namespace hotloop {
 
 namespace {
 
-// Layer l hands on dL/dx if wants(l).
+// Layer l computes dL/dx if wants(l).
 template <class F>
 BackwardRoute find_route(const Structure& structure, F&& wants) {
   BackwardRoute route{std::vector(structure.layers.size(), InputGradient::none), {}};
@@ -29,7 +29,7 @@ BackwardRoute find_route(const Structure& structure, F&& wants) {
   return route;
 }
 
-// All layers hand on dL/dx. Inputs that none of them reads have gradient zero.
+// All layers compute dL/dx. Inputs that no layer reads have gradient zero.
 BackwardRoute find_route_to_inputs(const Structure& structure) {
   BackwardRoute route =
       find_route(structure, [&](int l) { return inputs_of(structure.layers[l]) > 0; });
@@ -106,7 +106,7 @@ void scale_lanes(const InputScale& scale, int features, int width, float* lanes)
   });
 }
 
-// from [features][kLanes] is added to `to`.
+// Adds `from` [features][kLanes] to `to`.
 void add_lanes(const float* from, int features, int width, float* to) {
   with_width(width, [&]<int kWidth>() {
     for (int f = 0; f < features; ++f) {
@@ -116,7 +116,7 @@ void add_lanes(const float* from, int features, int width, float* to) {
   });
 }
 
-// The layers' work on one block whose inputs are in place.
+// Runs all layers forward on one block whose inputs are in place.
 void forward_block(const Plan& plan, std::span<const float> parameters, int batch, int block,
                    Workspace& workspace) {
   const Structure& net = plan.structure();
@@ -132,7 +132,7 @@ void forward_block(const Plan& plan, std::span<const float> parameters, int batc
 }
 
 // A single sample (one environment that acts) is a matrix-vector product per dense layer: the lane
-// kernels would spend seven eighths of their work on padding. The result stands in lane 0.
+// kernels would spend seven eighths of their work on padding. The result is in lane 0.
 bool is_single(int batch, const Workspace& workspace) {
   return batch == 1 && workspace.use() == Use::inference;
 }
@@ -194,8 +194,8 @@ void forward_again(const Plan& plan, std::span<const float> parameters, int batc
 
 namespace {
 
-// The layers' work on one block on its way back; dL/dX is left in workspace.delta(0) if the route leads
-// there. `gradient` is null if that of the parameters is not wanted.
+// Runs all layers backward on one block. dL/dX is in workspace.delta(0) if the route leads there.
+// `gradient` is null if the gradient of the parameters is not wanted.
 void backward_block(const Plan& plan, const BackwardRoute& route, std::span<const float> parameters,
                     int batch, int block, Workspace& workspace, float* gradient, bool accumulate) {
   const Structure& net = plan.structure();
@@ -226,7 +226,7 @@ void backward_block(const Plan& plan, const BackwardRoute& route, std::span<cons
   }
 }
 
-// From dL by scaled inputs `x` to dL by the inputs before, both [features][kLanes].
+// From the gradient of the scaled inputs `x` to that of the unscaled, both [features][kLanes].
 void unscale_gradient(const InputScale& scale, const float* x, int features, int width, float* dx) {
   with_width(width, [&]<int kWidth>() {
     for (int f = 0; f < features; ++f) {

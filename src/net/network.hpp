@@ -1,4 +1,4 @@
-// Forward and backward over the three things a network is made of: its structure, a flat array of
+// Forward and backward passes over the three parts of a network: its structure, a flat array of
 // parameters, and a workspace.
 //
 // The plan holds the kernel of each layer, with one compiled matrix product per direction and block
@@ -18,15 +18,15 @@
 
 namespace hotloop {
 
-// How a layer hands on dL/dx. The gradient of a feature that several layers read is the sum of
-// theirs: the first on the way back writes, the others add.
+// What a layer does with dL/dx. If several layers read a feature, its gradient is the sum of
+// theirs: the first in the backward pass writes, the others add.
 enum class InputGradient { none, write, add };
 
 // How gradients flow back through all layers.
 struct BackwardRoute {
   std::vector<InputGradient> layers;  // [layers]
-  std::vector<int> zeroed;  // features whose gradient starts at zero: the first layer on the
-                            // way back adds to it, or none does
+  std::vector<int> zeroed;  // features whose gradient starts at zero: in the backward pass,
+                            // the first layer adds to it, or none does
 };
 
 class Plan {
@@ -36,7 +36,7 @@ class Plan {
   const Structure& structure() const { return structure_; }
   const LayerKernel& kernel(int layer) const { return *kernels_[layer]; }
   const BackwardRoute& to_parameters() const { return to_parameters_; }
-  const BackwardRoute& to_inputs() const { return to_inputs_; }  // which leads past all parameters
+  const BackwardRoute& to_inputs() const { return to_inputs_; }  // also reaches all parameters
 
  private:
   Structure structure_;
@@ -44,24 +44,25 @@ class Plan {
   BackwardRoute to_parameters_, to_inputs_;
 };
 
-// What a workspace is for; each has room for what those before it do.
+// What a workspace is for; each use includes the previous ones.
 enum class Use { inference, training, input_gradients };
 
 class Workspace {
  public:
   Workspace(const Structure& structure, int capacity, Use use);
-  static std::size_t bytes_needed(const Structure& structure, int capacity, Use use);  // about
+  // Approximate.
+  static std::size_t bytes_needed(const Structure& structure, int capacity, Use use);
 
   int capacity() const { return capacity_; }
   Use use() const { return use_; }
-  // Lanes of one block from a feature on, [features - feature][kLanes].
+  // Lanes of one block, from `feature` on: [features - feature][kLanes].
   float* lanes(int feature, int block) { return block_of(lanes_, block) + feature * kLanes; }
   const float* outputs(int block) const { return block_of(lanes_, block) + outputs_at_ * kLanes; }
   // Training only: dL/dY, set by the loss.
   float* output_gradient(int block) { return block_of(gradient_, block); }
   // Use::input_gradients only: dL/dX [inputs][kLanes] of the last backward_to_inputs.
   float* input_gradient(int block) { return block_of(input_gradient_, block); }
-  float* kept(int layer, int block) {  // of the forward pass for the backward pass; may be null
+  float* kept(int layer, int block) {  // by the forward pass for the backward pass; may be null
     return kept_[layer].data == nullptr ? nullptr : block_of(kept_[layer], block);
   }
   float* inner(int layer, int block) {  // features within a layer; may be null
@@ -69,7 +70,7 @@ class Workspace {
   }
   float* scratch(int layer) { return scratch_[layer].data(); }  // the layer's own, one block
   float* delta(int feature) { return delta_.data() + feature * kLanes; }  // gradients in one block
-  float* spare() { return spare_.data(); }    // one dX more, [max inputs][kLanes]
+  float* spare() { return spare_.data(); }    // a second dX, [max inputs][kLanes]
   float* column() { return column_.data(); }  // one sample, contiguous, [features]
   float* inner_column() { return inner_column_.data(); }
 
@@ -105,7 +106,7 @@ struct InputScale {
 };
 inline constexpr float kInputBound = 10;
 
-// Where a batch of rows [inputs] lies: one after the other, or row i at places[i] of many.
+// A batch of rows [inputs]: consecutive rows of `data`, or its rows places[0], places[1], ...
 struct Rows {
   const float* data;
   const std::int32_t* places = nullptr;
@@ -115,29 +116,29 @@ struct Rows {
 };
 
 // Y = net(X) for rows [batch, inputs], scaled first if `scale` is not null; the results are
-// workspace.outputs(block). Blocks [first, last) only, so that threads can share a batch.
+// workspace.outputs(block). Computes blocks [first, last) only, so that threads can share a batch.
 void forward(const Plan& plan, std::span<const float> parameters, const Rows& rows, int batch,
              int first, int last, Workspace& workspace, const InputScale* scale = nullptr);
 inline void forward(const Plan& plan, std::span<const float> parameters, const Rows& rows,
                     int batch, Workspace& workspace, const InputScale* scale = nullptr) {
   forward(plan, parameters, rows, batch, 0, block_count(batch), workspace, scale);
 }
-// The rows that went forward last, whole batch, by other parameters: the workspace still has them.
+// The whole last batch again with other parameters: the workspace still has its rows.
 void forward_again(const Plan& plan, std::span<const float> parameters, int batch,
                    Workspace& workspace);
 
 // Gradient of the loss with respect to all parameters, given workspace.output_gradient(block),
 // after the forward pass of the same batch. Overwrites `gradient` (whose padding stays zero) with
 // the sum over the blocks, added in block order. The stds of noisy layers get zero:
-// noise_gradient fills them in. With `accumulate` all of it is added to what is there.
+// noise_gradient fills them in. With `accumulate` the result is added to `gradient` instead.
 void backward(const Plan& plan, std::span<const float> parameters, int batch, Workspace& workspace,
               std::span<float> gradient, bool accumulate = false);
 
-// Gradient of the loss with respect to the inputs, as workspace.input_gradient(block), otherwise like
-// `backward`. `scale` is that of the forward pass: the gradient is that of the inputs before it, and so
-// zero where it clamped them. Indices among the inputs (the parents of a forest) have gradient zero.
-// The gradient of the parameters is computed only if `gradient` is not empty: what an actor learns
-// through a critic does not need it.
+// Gradient of the loss with respect to the inputs, in workspace.input_gradient(block); otherwise
+// like `backward`. `scale` is that of the forward pass: the gradient is that of the unscaled
+// inputs, and zero where they were clamped. Inputs that are indices (the parents of a forest) have
+// gradient zero. The gradient of the parameters is computed only if `gradient` is not empty: an
+// actor that learns through a critic does not need it.
 void backward_to_inputs(const Plan& plan, std::span<const float> parameters, int batch,
                         Workspace& workspace, const InputScale* scale = nullptr,
                         std::span<float> gradient = {}, bool accumulate = false);

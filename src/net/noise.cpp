@@ -15,7 +15,7 @@
 namespace hotloop {
 namespace {
 
-constexpr int kPairs = kLaneStep;  // Box-Muller pairs drawn together, one register of each
+constexpr int kPairs = kLaneStep;  // Box-Muller pairs drawn together: one register
 constexpr int kDraw = 2 * kPairs;
 using Array = Eigen::Array<float, kPairs, 1>;
 
@@ -58,9 +58,9 @@ std::size_t noise_size(const Structure& structure) {
 
 // Box-Muller: a radius sqrt(-2 log u) and a uniform direction give two independent normals. Each
 // draw of 16 takes the next 16 words of the stream. The upper 24 bits of the first eight are u in
-// (0, 1]. Those of the last eight are an angle within a quarter turn about zero, their lowest bit
-// says whether the two coordinates change places (which makes it half a turn), and the bit above
-// whether both change sign (a whole turn).
+// (0, 1]. Those of the last eight are an angle within a quarter turn about zero. Their lowest bit
+// decides whether the two coordinates are swapped (which makes it half a turn), and the next bit
+// whether both change sign (a full turn).
 void draw_noise([[maybe_unused]] const Structure& structure, std::uint64_t seed, std::uint32_t lane,
                 std::uint64_t step, std::span<float> noise) {
   assert(noise.size() == noise_size(structure));
@@ -71,11 +71,12 @@ void draw_noise([[maybe_unused]] const Structure& structure, std::uint64_t seed,
       const std::array<std::uint32_t, 4> block = rng.block();
       std::memcpy(words + i, block.data(), sizeof block);
     }
-    // Plain loops of eight, which the compiler turns into one register each; it has no logarithm.
+    // Plain loops of eight, which the compiler turns into one register each; Eigen has the
+    // logarithm.
     Array radius, along, across;
     for (int i = 0; i < kPairs; ++i)
       radius[i] = static_cast<float>((words[i] >> 8 & 0xffffff) + 1) * 0x1p-24f;
-    radius = roots<kPairs>(-2.0f * radius.log());
+    radius = square_roots<kPairs>(-2.0f * radius.log());
     for (int i = 0; i < kPairs; ++i) {
       const std::int32_t word = words[kPairs + i];
       const float angle =
@@ -92,7 +93,7 @@ void draw_noise([[maybe_unused]] const Structure& structure, std::uint64_t seed,
   }
 }
 
-// Rows are handled in steps of eight, the padding included: its sigmas and gradients are zero.
+// Rows are processed in steps of eight, including the padding: its sigmas and gradients are zero.
 void perturb(const Structure& structure, std::span<const float> parameters,
              std::span<const float> noise, std::span<float> effective) {
   std::copy(parameters.begin(), parameters.end(), effective.begin());

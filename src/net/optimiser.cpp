@@ -30,7 +30,7 @@ Optimiser::Optimiser(const OptimiserOptions& options, std::size_t size)
 
 void Optimiser::step(std::span<float> parameters, std::span<const float> gradient,
                      float learning_rate, float gradient_scale, ThreadTeam& team) {
-  const FlushDenormals flush;  // powers that have all but vanished are slow otherwise
+  const FlushDenormals flush;  // denormal powers would be slow
   powers_[0] *= options_.beta1;
   powers_[1] *= options_.beta2;
   const Step step{.learning_rate = learning_rate,

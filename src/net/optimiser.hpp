@@ -21,14 +21,14 @@
 
 namespace hotloop {
 
-// Euclidean norm in a fixed order of additions that depends on the size alone.
+// Euclidean norm; the order of additions depends only on the size.
 float euclidean_norm(std::span<const float> values);
 
-// Parameters that are left to one thread: some 10 us of an optimiser's time.
+// Parameters per thread: about 10 us of optimiser time.
 inline constexpr std::size_t kParametersPerThread = 32'768;
 
-// Calls body(first, last) for parts of [0, size), on all threads if there are enough for them. Bodies treat
-// every parameter by itself.
+// Calls body(first, last) for parts of [0, size), on all threads if there are enough parts. The
+// body must treat each parameter independently.
 template <class Body>
 void share_parameters(std::size_t size, ThreadTeam& team, Body&& body) {
   constexpr std::size_t kPart = kParametersPerThread;

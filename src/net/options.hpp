@@ -30,8 +30,8 @@ inline constexpr std::array<std::string_view, 4> kOptimiserNames = {"adam", "ada
 enum class Noisy { none, head, all };
 inline constexpr std::array<std::string_view, 3> kNoisyNames = {"none", "head", "all"};
 
-// A branch of a network: a name for what its layers make of named things, which are parts of the
-// observation or earlier branches. Its layers are words: see branches.hpp.
+// A branch of a network: layers with a name, which read parts of the observation or earlier
+// branches. Its layers are written in words: see branches.hpp.
 struct Branch {
   std::string name;
   std::vector<std::string> from;    // several are joined
@@ -40,21 +40,21 @@ struct Branch {
 };
 
 struct NetOptions {
-  std::vector<Branch> branches = {};         // the last one takes the place of the observation
+  std::vector<Branch> branches = {};         // the last one replaces the observation
   std::vector<int> channels = {};            // of 3x3 convolutions before the hidden layers
   std::vector<int> hidden = {64, 64};        // widths of the hidden layers
   Activation activation = Activation::relu;  // after every hidden layer; the output is linear
   Initialiser init = Initialiser::pytorch;
   bool layer_norm = false;               // normalise every hidden dense layer before its activation
   bool dueling = false;                  // the head estimates a state value and advantages
-  std::vector<int> dueling_hidden = {};  // widths of the layers that each of the two has to itself
+  std::vector<int> dueling_hidden = {};  // hidden widths of each of these two streams
   Noisy noisy = Noisy::none;
   double noisy_sigma = 0.5;  // stds start at noisy_sigma / sqrt(inputs of the layer)
   GraphOptions graph = {};   // a graph of neurons instead of the hidden layers
   // Actor-critics.
-  bool separate = false;        // the values have hidden layers of their own
-  std::string value_from = {};  // the branch that the values read; empty = the last, as the policy
-  double policy_gain = 0.01;    // the policy's last layer starts at this times what init says
+  bool separate = false;        // the values have their own hidden layers
+  std::string value_from = {};  // the branch that the values read; empty = the last one
+  double policy_gain = 0.01;    // factor on the initial weights of the policy's last layer
 };
 
 struct OptimiserOptions {

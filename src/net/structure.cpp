@@ -27,7 +27,7 @@ class ListTensors final : public TensorVisitor {
   std::vector<TensorInfo>& list_;
 };
 
-// What describe() reports of the layers.
+// What describe() reports about the layers.
 struct Summary {
   std::string grid;                     // "10x10x3 conv 32-64"
   std::vector<std::string> widths;      // of the layers after it; the last one is the head
@@ -55,7 +55,7 @@ struct Summary {
     widths = {fmt::format("{}", layer.graph->hidden()), fmt::format("{}", layer.outputs())};
     dag = &layer;
   }
-  void operator()(const auto&) {}  // others are in branches, which have words of their own
+  void operator()(const auto&) {}  // others are in branches, which describe themselves
 };
 
 }  // namespace
@@ -64,7 +64,7 @@ Structure make_mlp(int inputs, int actions, const NetOptions& options, int atoms
                    const GridShape& grid, std::span<const InputPart> parts) {
   Structure structure{.inputs = inputs, .outputs = actions * atoms};
   StructureBuilder build(structure);
-  const Stretch front = add_front(options, grid, parts, structure, build).last;
+  const Slice front = add_front(options, grid, parts, structure, build).last;
   int at = front.at, width = front.size();  // what the next layer reads
   const auto add = [&](Layer layer) {
     width = outputs_of(layer);

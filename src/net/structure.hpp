@@ -1,10 +1,10 @@
-// The structure of a network: a list of layers of several kinds, immutable, and where each tensor
-// lies in the flat parameter array.
+// The structure of a network: an immutable list of layers, and the offset of each tensor in the
+// flat parameter array.
 //
-// All numbers that a sample passes through, its features, lie in one row: the observation first, then
-// what the layers compute. Each layer reads one stretch of that row and writes another. In a plain
-// network the stretches follow each other; branches read parts of the observation, and where their
-// results lie side by side, the stretch over them is their concatenation.
+// All numbers computed for a sample, its features, are in one row: the observation first, then the
+// outputs of the layers. Each layer reads one slice of that row and writes another. In a plain
+// network the slices follow each other. Branches read parts of the observation; where their results
+// are adjacent, the slice over them is their concatenation.
 //
 // All parameters of a network are one aligned array of floats. A target copy is a memcpy, an
 // optimiser step one loop, an all-reduce one call. Weights are [out, in] with rows padded to a
@@ -46,7 +46,7 @@ inline int outputs_of(const Layer& layer) {
   return std::visit([](const auto& kind) { return kind.outputs(); }, layer);
 }
 
-// Where a layer reads and writes: the first of its features.
+// The first feature that a layer reads, and the first that it writes.
 struct Place {
   int from = 0;
   int to = 0;
@@ -58,16 +58,16 @@ struct Structure {
   int outputs = 0;
   std::vector<Layer> layers = {};
   std::vector<Place> places = {};  // [layers]
-  int outputs_at = 0;              // the first of the features that are the outputs
-  int features = 0;                // inputs and what all layers compute
+  int outputs_at = 0;              // the first output feature
+  int features = 0;                // inputs and the outputs of all layers
   std::string front = {};          // branches in words: "dc 128-64 | ..."; empty if there are none
   int front_layers = 0;            // how many layers they have
-  std::string rest = {};           // the other layers in words, where describe() cannot find them
+  std::string rest = {};           // the other layers in words, if describe() cannot derive them
   std::size_t storage = 0;         // floats in the flat array, padding included
-  std::size_t parameters = 0;      // real parameters
+  std::size_t parameters = 0;      // without padding
 
   bool operator==(const Structure&) const = default;
-  // Whether layer i must say how the loss depends on its x: not if that is the observation alone.
+  // Whether layer i must compute dL/dx: not if it reads only the observation.
   bool wants_input_gradient(std::size_t i) const {
     return places[i].from + inputs_of(layers[i]) > inputs;
   }
@@ -77,8 +77,8 @@ struct Structure {
   std::string describe() const;
 };
 
-// Calls visit(dense) for every dense layer that can be noisy, those of streams included, in the order of
-// their tensors.
+// Calls visit(dense) for every dense layer that can be noisy, including those of streams, in the
+// order of their tensors.
 template <class F>
 void each_dense(const Structure& structure, F&& visit) {
   for (const Layer& layer : structure.layers) {
@@ -108,35 +108,37 @@ struct InputPart {
 
 // A multilayer perceptron with options.hidden between its inputs and actions * atoms outputs;
 // output a * atoms + k is atom k of action a. With options.channels, convolutions come first: the
-// inputs are then the grid. With options.branches, these come first, and the hidden layers read the last
-// of them; `parts` lie in the observation one after the other. With options.graph, a graph takes the
-// place of the hidden layers and of the last one. Throws UsageError if the branches make no sense.
+// inputs are then the grid. With options.branches, these come first, and the hidden layers read the
+// last of them; `parts` are consecutive in the observation. With options.graph, a graph replaces
+// the hidden layers and the last one. Throws UsageError if the branches are invalid.
 Structure make_mlp(int inputs, int actions, const NetOptions& options, int atoms = 1,
                    const GridShape& grid = {}, std::span<const InputPart> parts = {});
 
-// What an actor-critic puts out: [policy | free | values].
+// The outputs of an actor-critic: [policy | free | values].
 struct ActorCriticShape {
-  int policy = 0;          // outputs that the policy is made of
-  int free = 0;            // what is learnt of the policy but depends on nothing
-  float free_initial = 0;  // where that starts
+  int policy = 0;          // outputs of the policy
+  int free = 0;            // state-independent parameters of the policy, such as log_std
+  float free_initial = 0;  // their initial value
   int values = 1;          // of the state
 };
 
-// An actor-critic with options.hidden between what make_mlp's front would give and its outputs. With
-// options.separate the values have hidden layers of their own; with options.value_from they read that
-// branch, and the policy the last one. With options.graph, one graph computes both.
+// An actor-critic: the same front as in make_mlp, options.hidden, and the outputs above. With
+// options.separate the values have their own hidden layers; with options.value_from they read that
+// branch, and the policy reads the last one. With options.graph, one graph computes both.
 Structure make_actor_critic(int inputs, const ActorCriticShape& shape, const NetOptions& options,
                             const GridShape& grid = {}, std::span<const InputPart> parts = {});
 
-// The layers that outputs [first, first + count) depend on; features and parameters keep their places.
+// The layers that outputs [first, first + count) depend on; features and parameters keep their
+// places.
 Structure only_outputs(const Structure& structure, int first, int count);
 
 // A tensor by name: [rows, columns], element (r, c) at offset + r * stride + c. A vector has one
 // row, and stride 0.
 struct TensorInfo {
-  std::string name;  // layer<i>.weight .bias .weight_sigma .bias_sigma .scale .shift, in streams
-      // layer<i>.value.weight .advantage.weight and so on, in attention .hidden.weight
-      // and .score.weight, of constants layer<i>.value, in forests .graph_in.weight .round0.query.weight and so on
+  // layer<i>.weight .bias .weight_sigma .bias_sigma .scale .shift; in streams .value.weight
+  // .advantage.weight and so on; in attention .hidden.weight .score.weight and so on; of constants
+  // .value; in forests .graph_in.weight .round0.query.weight and so on
+  std::string name;
   std::size_t offset = 0;
   int rows = 0;
   int columns = 0;

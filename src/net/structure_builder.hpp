@@ -1,5 +1,5 @@
-// Appends layers to a structure, and hands out their places: those of tensors in the flat parameter
-// array, and those of features in the row of a sample.
+// Appends layers to a structure, and places their tensors in the flat parameter array and their
+// features in the row of a sample.
 #pragma once
 
 #include <utility>
@@ -18,16 +18,17 @@ class StructureBuilder {
     return std::exchange(structure_.features, structure_.features + count);
   }
 
-  // The layer reads from feature `from` on and writes to `to`. Its tensors get their places here.
+  // The layer reads features from `from` on and writes from `to` on. Sets the offsets of its
+  // tensors.
   void add(Layer layer, int from, int to);
-  // Reads from `from` on, and writes behind all features; returns where.
+  // Writes after all features so far; returns where.
   int add(Layer layer, int from);
 
  private:
   Structure& structure_;
 };
 
-// A dense layer; if it is noisy, with the stds that the options ask for.
+// A dense layer; if it is noisy, with the initial stds of the options.
 DenseLayer dense_layer(const NetOptions& options, int in, int out, Activation activation,
                        bool noisy);
 

@@ -1,5 +1,5 @@
-// How much arithmetic a network is: operations per sample of its matrix products, a multiply and an
-// add counting as two. Activations, norms and softmaxes are not counted.
+// The arithmetic of a network: operations per sample in its matrix products. A multiply-add counts
+// as two. Activations, norms and softmaxes are not counted.
 #pragma once
 
 #include "net/structure.hpp"
@@ -9,7 +9,7 @@ namespace hotloop {
 // NaN where the work depends on the observation (forests).
 struct NetworkWork {
   double forward = 0;
-  double backward = 0;  // of weights, and of inputs where a layer before needs them
+  double backward = 0;  // for weights, and for inputs where an earlier layer needs them
 };
 
 NetworkWork work_of(const Structure& structure);

@@ -1,4 +1,4 @@
-// A profile as one page that needs nothing else: icicle chart, curves over time, table of phases.
+// A profile as one self-contained page: icicle chart, curves over time, table of phases.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -54,8 +54,8 @@ struct Cell {
   int depth = 0;
 };
 
-// Positions are percentages, so that the chart is as wide as the page; a nested picture clips what
-// does not fit into it.
+// Positions are percentages, so that the chart is as wide as the page. A nested SVG clips text that
+// does not fit.
 void add_cell(Html& html, const Cell& cell) {
   const std::string percent = fmt::format("{:.1f} %", 100 * cell.share);
   html.add(
@@ -77,10 +77,10 @@ std::string tip_of(const Profile& profile, const PhaseRow& row) {
   return tip;
 }
 
-// The run above its groups, each above its parts. A group is drawn with its parts below it from the
-// same place; what rounding leaves over is at the right end.
+// The run above its groups, each group above its parts. The parts start at the left edge of their
+// group; rounding may leave a gap at the right.
 void add_icicle(Html& html, const Profile& profile) {
-  html.add(R"(<svg id="icicle" height="{}" aria-label="phases by their share of the time">)",
+  html.add(R"(<svg id="icicle" height="{}" aria-label="phases by share of time">)",
            3 * kCellHeight);
   double total = 0;
   for (const PhaseRow& row : profile.phases) total += row.part.empty() ? row.share : 0;
@@ -137,7 +137,7 @@ std::string curves(const Profile& profile) {
     chart.panels.push_back(
         rate_panel(profile, "steps per episode", [](const Sample& a, const Sample& b) {
           return static_cast<double>(b.env_steps - a.env_steps) /
-                 static_cast<double>(b.episodes - a.episodes);  // left out if none ended
+                 static_cast<double>(b.episodes - a.episodes);  // not drawn if none ended
         }));
   }
   chart.columns = chart.panels.size() == 4 ? 2 : 3;

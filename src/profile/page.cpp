@@ -2,8 +2,9 @@
 
 namespace hotloop {
 
-// A hue for each group of phases; how light it is depends on the scheme, so that text on it is legible
-// in both (contrast above 7 : 1). The rules for figures repaint what draw_chart draws for white paper.
+// Each group of phases has a hue. Its lightness depends on the colour scheme, so that text is
+// legible in both (contrast above 7 : 1). The rules for figures recolour the output of draw_chart,
+// which is made for a white background.
 const std::string_view kPageStyle = R"css(
 :root {
   color-scheme: light dark;
@@ -65,8 +66,8 @@ td.share { background: linear-gradient(to right, hsl(var(--hue) var(--fill-part)
 tr.lit td { background-color: var(--panel) }
 )css";
 
-// Cells of the icicle chart know where they begin and how wide they are, as shares of the run; a zoom
-// shows one of them at full width. Without the script the page is complete, but does not answer.
+// Cells of the icicle chart store their start and width as shares of the run. Zooming shows one
+// cell at full width. Without the script the page is complete but not interactive.
 const std::string_view kPageScript = R"js(
 'use strict';
 const cells = [...document.querySelectorAll('#icicle .cell')];

@@ -1,4 +1,4 @@
-// What every page of a profile has in common: its style and its script.
+// The style and the script of profile pages.
 #pragma once
 
 #include <string_view>

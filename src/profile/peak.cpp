@@ -6,10 +6,10 @@
 namespace hotloop {
 namespace {
 
-constexpr int kChains = 12;  // two pipes times a latency of four or five cycles, with room to spare
+constexpr int kChains = 12;  // two pipes times a latency of four or five cycles, plus some margin
 constexpr int kRounds = 2000;
 
-// To be inlined into a function that may use such vectors.
+// Must be inlined into a function that is compiled for vectors of this width.
 template <int kWidth>
 inline __attribute__((always_inline)) void multiply_and_add() {
   using Vec = float __attribute__((vector_size(kWidth * sizeof(float))));
@@ -26,28 +26,28 @@ inline __attribute__((always_inline)) void multiply_and_add() {
 #endif
     }
   }
-  for (Vec& chain : x) asm volatile("" : : "x"(chain));  // it is wanted
+  for (Vec& chain : x) asm volatile("" : : "x"(chain));  // keeps the result alive
 }
 
-void by_eight() { multiply_and_add<8>(); }
+void fma_8_wide() { multiply_and_add<8>(); }
 
 #if defined(__x86_64__)
-// Matrix products use such vectors where they exist, although the compiler is told not to.
-__attribute__((target("avx512f"))) void by_sixteen() { multiply_and_add<16>(); }
-const bool has_sixteen = __builtin_cpu_supports("avx512f") != 0;
+// Matrix products use AVX-512 where the CPU has it, although the compiler flags do not allow it.
+__attribute__((target("avx512f"))) void fma_16_wide() { multiply_and_add<16>(); }
+const bool has_avx512 = __builtin_cpu_supports("avx512f") != 0;
 #else
-void by_sixteen() {}
-const bool has_sixteen = false;
+void fma_16_wide() {}
+const bool has_avx512 = false;
 #endif
 
 }  // namespace
 
-void fma_kernel() { has_sixteen ? by_sixteen() : by_eight(); }
+void fma_kernel() { has_avx512 ? fma_16_wide() : fma_8_wide(); }
 
-double fma_kernel_flop() { return 2.0 * kRounds * kChains * (has_sixteen ? 16 : 8); }
+double fma_kernel_flop() { return 2.0 * kRounds * kChains * (has_avx512 ? 16 : 8); }
 
 double measure_peak_gflops() {
-  double best = 0;  // interruptions only ever take away
+  double best = 0;  // interruptions can only make a repeat slower
   for (int repeat = 0; repeat < 200; ++repeat) {
     const auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < 20; ++i) fma_kernel();

@@ -9,10 +9,10 @@
 namespace hotloop {
 namespace {
 
-// Rows of one of the parts, on average: the last one may be shorter.
+// Mean number of rows per part; the last part may be shorter.
 double mean_rows(int rows, int part) { return 1.0 * rows / ((rows + part - 1) / part); }
 
-// Samples that one visit to a phase passes through the network.
+// Samples that pass through the network in one visit to a phase.
 double rows_per_visit(Phase phase, const TrainSpec& spec, const LearningWork& work) {
   const int shard = work.shard, batch = spec.learn.batch;
   if (phase == Phase::act_forward) return mean_rows(spec.envs, kLanes);
@@ -23,12 +23,12 @@ double rows_per_visit(Phase phase, const TrainSpec& spec, const LearningWork& wo
   return mean_rows(batch, shard);
 }
 
-// Arrays of the size of the parameters that a step of the optimiser reads and writes.
+// Number of parameter-sized arrays that an optimiser step reads and writes.
 double optimiser_arrays(const OptimiserOptions& o) {
   switch (o.kind) {
     case OptimiserKind::adam:
     case OptimiserKind::adamw:
-      return 7;  // parameters, gradient and two moments in; all but the gradient out
+      return 7;  // reads parameters, gradient and two moments; writes all but the gradient
     case OptimiserKind::rmsprop:
       return o.momentum > 0 ? 7 : 5;
     default:

@@ -20,11 +20,11 @@
 namespace hotloop {
 namespace {
 
-// What the system knows of the calling thread.
+// What the system reports about the calling thread.
 struct ThreadTimes {
   double cpu_seconds = 0;
-  double queue_seconds = 0;  // ready to run, without a CPU
-  std::int64_t sleeps = 0;   // times it gave up the CPU by itself
+  double queue_seconds = 0;  // ready to run, but without a CPU
+  std::int64_t sleeps = 0;   // voluntary context switches
 
   static ThreadTimes now() {
     timespec time{};
@@ -36,25 +36,25 @@ struct ThreadTimes {
   }
 
   static double queued() {
-    std::ifstream file(
-        "/proc/thread-self/schedstat");  // nanoseconds on a CPU, waiting for one; turns
+    // Nanoseconds on a CPU, nanoseconds waiting for one, number of time slices.
+    std::ifstream file("/proc/thread-self/schedstat");
     double running = 0, waiting = 0;
     return file >> running >> waiting ? 1e-9 * waiting : 0;
   }
 };
 
-// Pipelined rounds overlap on two cores, which one clock cannot tell apart; one after the other they do the
-// same.
-TrainSpec in_turn(TrainSpec spec) {
+// Pipelined rounds overlap on two cores, which one clock cannot separate. On one thread they do the
+// same work sequentially.
+TrainSpec unpipelined(TrainSpec spec) {
   if (spec.learn.pipelined) spec.run.threads = 1;
   return spec;
 }
 
-// Drives a session and writes down what it sees.
+// Drives a session and records measurements.
 class Profiler {
  public:
   Profiler(const TrainSpec& spec, const ProfileOptions& options)
-      : options_(options), session_(in_turn(without_end(spec)), folder_.path(), hooks()) {
+      : options_(options), session_(unpipelined(without_end(spec)), folder_.path(), hooks()) {
     profile_.spec = spec;
     profile_.network = session_.trainer().network().structure().describe();
     profile_.cpu = cpu_name();
@@ -64,7 +64,7 @@ class Profiler {
 
   Profile run() {
     session_.start();
-    begin();  // and again when it learns: training may fail before
+    begin();  // called again after the warm-up, but training may fail before that
     try {
       warm_up();
       begin();
@@ -95,7 +95,8 @@ class Profiler {
   bool stopped() const { return options_.stop != nullptr && options_.stop->load(); }
   Trainer& trainer() { return session_.trainer(); }
 
-  // Collecting without learning tells nothing about training; at most half of the time goes to it.
+  // Collecting without learning says nothing about training, so it is not measured. It may take up
+  // to half of the time.
   void warm_up() {
     const Stopwatch watch;
     while (trainer().counters().updates == 0 && watch.seconds() < options_.seconds / 2 &&

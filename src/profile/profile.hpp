@@ -1,8 +1,7 @@
-// A training run under the clock: where its time goes, and how that changes while it runs.
+// A profile of a training run: where the time goes, and how that changes during the run.
 //
-// A profile is a real session in a folder of its own, which is removed afterwards: it logs, evaluates
-// and saves as its spec says. It begins when learning begins, and does not stop where the spec would
-// end: limits on steps and episodes are lifted.
+// A profile runs a real session in a temporary folder: it logs, evaluates and saves as its spec
+// says. It starts when learning starts, and ignores the spec's limits on steps and episodes.
 #pragma once
 
 #include <algorithm>
@@ -27,53 +26,53 @@ struct PhaseRow {
   double share = 0;  // of wall time
   double us_per_step = 0;
   double us_per_update = 0;
-  double calls = 0;                 // visits; of a group, those of its parts
+  double calls = 0;                 // visits; for a group, the sum over its parts
   double p50_us = 0, p99_us = 0;    // of one visit; NaN for a group of several parts
   double gflops = 0;                // of its matrix products, per thread
   double peak_share = 0;            // of the core's measured peak
-  double gigabytes_per_second = 0;  // that it must read and write, at the least
+  double gigabytes_per_second = 0;  // the minimum that it must read and write
   double allocations_per_step = 0;
 
   std::string name() const { return part.empty() ? group : group + "/" + part; }
 };
 
-// Amdahl: if this share cost nothing, a run would be at most this many times as fast.
+// Amdahl's law: the largest possible speed-up, if this share of the time cost nothing.
 inline double amdahl(double share) { return 1 / (1 - std::min(share, 1 - 1e-9)); }
 
 struct ThreadUse {
   int threads = 1;
-  double runs = 0;           // times that work was handed out in rounds that were split
-  double span_seconds = 0;   // how long that took
-  std::vector<double> busy;  // [threads] share of that time in which each worked
+  double runs = 0;           // how often work was distributed, in rounds that the clock split
+  double span_seconds = 0;   // total duration of that work
+  std::vector<double> busy;  // [threads] share of that duration in which each thread worked
   double imbalance = 0;      // longest / mean of busy, minus 1
   double wait_share = 0;     // of wall time: the first thread waits for the others
 };
 
 struct Profile {
-  TrainSpec spec;       // as it was given, with the limits that the profile lifts
-  std::string network;  // in words
+  TrainSpec spec;       // as given, including the limits that the profile ignores
+  std::string network;  // a description
   std::string cpu;
   double wall_seconds = 0;
   double warm_up_seconds = 0;  // collecting before the first update, not part of the profile
   std::int64_t warm_up_steps = 0;
-  bool learnt = false;  // whether there was any update
+  bool learnt = false;  // whether there was at least one update
   std::int64_t env_steps = 0, updates = 0, episodes = 0;
   std::vector<PhaseRow> phases;  // groups in order of kPhaseGroups, each before its parts
   double unaccounted_share = 0;
   double peak_gflops = 0;                             // of one core, measured
-  double allocations_per_step = 0;                    // in rounds; NaN if nobody counts
+  double allocations_per_step = 0;                    // in rounds; NaN if not counted
   std::int64_t resident_begin = 0, resident_end = 0;  // bytes
-  double bytes_per_transition = 0;                    // of the memory or the rollout
-  double cpu_share = 0;    // of wall time that the first thread was on a CPU
-  double queue_share = 0;  // that it waited for one, others having them; 0 if the system is silent
-  double sleeps_per_step = 0;  // times it gave up the CPU, per vector step
+  double bytes_per_transition = 0;                    // in the replay or the rollout
+  double cpu_share = 0;        // share of wall time that the first thread was on a CPU
+  double queue_share = 0;      // share that it was ready but had no CPU; 0 if not known
+  double sleeps_per_step = 0;  // how often it gave up the CPU, per vector step
   ThreadUse threads;
   std::vector<Sample> samples;
   Trend trend;
   Health health;                      // at the end
   std::vector<std::string> warnings;  // about learning (health.hpp)
-  std::string failure;                // why training stopped by itself; empty if it did not
-  std::vector<PhaseVisit> visits;     // if a trace was asked for
+  std::string failure;                // the error that stopped training; empty if none
+  std::vector<PhaseVisit> visits;     // if a trace was requested
   double seconds_per_tick = 0;        // of the visits
 
   double steps_per_second() const { return static_cast<double>(env_steps) / wall_seconds; }
@@ -85,7 +84,7 @@ struct ProfileOptions {
   double seconds = 5;
   std::size_t trace = 0;  // visits to keep
   const std::atomic<bool>* stop = nullptr;
-  std::function<void(double share)> progress{};  // a few times a second
+  std::function<void(double share)> progress{};  // called with each sample
 };
 
 // Throws UsageError if the spec cannot be run.

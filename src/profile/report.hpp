@@ -1,4 +1,4 @@
-// A profile as others see it: text, JSON, a trace, a page.
+// Output formats of a profile: text, JSON, a trace, an HTML page.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,7 +10,7 @@ namespace hotloop {
 
 std::string profile_text(const Profile& profile);
 
-// Everything but the trace. "phases" is a tree: groups with "children", each with its times.
+// Everything except the trace. "phases" is a tree: groups with "children", each with its times.
 nlohmann::ordered_json profile_json(const Profile& profile);
 
 // profile.visits in the trace format that chrome://tracing and Perfetto open.

@@ -14,7 +14,8 @@ ScratchFolder::ScratchFolder() {
   std::error_code error;
   path_ = (std::filesystem::temp_directory_path(error) / "hotloop-XXXXXX").string();
   if (mkdtemp(path_.data()) == nullptr) {
-    throw RunError(fmt::format("cannot make a folder like '{}': {}", path_, std::strerror(errno)));
+    throw RunError(
+        fmt::format("cannot create a temporary folder '{}': {}", path_, std::strerror(errno)));
   }
 }
 

@@ -1,4 +1,4 @@
-// A folder for runs that nobody keeps; it goes with its contents.
+// A temporary folder for runs, deleted with its contents by the destructor.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@ namespace hotloop {
 
 class ScratchFolder {
  public:
-  ScratchFolder();  // throws RunError if it cannot be made
+  ScratchFolder();  // throws RunError if it cannot be created
   ~ScratchFolder();
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kWidth = 100, kIndent = 15;
 constexpr std::array<int, kPhaseColumns.size()> kColumnWidths = {9, 10, 8, 7, 8, 9, 9, 8, 7, 8};
 
-// "  name         text", long ones on several lines.
+// "  name         text", wrapped.
 std::string named_line(const NamedLine& line) {
   std::string result, current = fmt::format("  {:<{}}", line.name, kIndent - 2);
   std::istringstream words(line.text);

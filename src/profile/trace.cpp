@@ -1,5 +1,5 @@
-// Chrome's trace format: complete events ("X") of one thread, one after the other, counters ("C") from
-// the samples, and the names of process and thread ("M"). Times are in microseconds.
+// Chrome's trace format: consecutive complete events ("X") of one thread, counters ("C") from the
+// samples, and the names of process and thread ("M"). Times are in microseconds.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

@@ -13,22 +13,22 @@
 namespace hotloop {
 namespace {
 
-constexpr double kSure = 3.3;              // stds
-constexpr double kMinChange = 0.15;        // of the time of a step, over the profile
-constexpr double kMinShareOfChange = 0.5;  // that one phase must explain to be blamed
-constexpr double kMoreThanRest = 2;        // times the growth of the rest that its own must be
-constexpr double kLonger = 1.5;            // episodes
+constexpr double kMinZ = 3.3;              // of the Mann-Kendall test
+constexpr double kMinChange = 0.15;        // of the time per step, over the profile
+constexpr double kMinShareOfChange = 0.5;  // that a phase must explain to be called the cause
+constexpr double kMinGrowthRatio = 2;      // its growth / growth of the rest, to be the cause
+constexpr double kMinLengthRatio = 1.5;    // episode length at the end / at the start
 constexpr int kMinWindows = 8;
 
 bool in_rounds(std::size_t phase) { return phase < static_cast<std::size_t>(Phase::evaluate); }
 
-// What passed between two samples.
+// The difference between two samples.
 struct Window {
-  double env_steps = 0;  // at its middle, since the beginning
+  double env_steps = 0;  // since the start, at the middle of the window
   double steps = 0;
   double episodes = 0;
   double us_per_step = 0;  // of rounds
-  double queue_share = 0;  // of its time, in which there was no CPU
+  double queue_share = 0;  // share of its time without a CPU
   PhaseSeconds phases{};   // us per step
 };
 
@@ -46,7 +46,7 @@ std::vector<Window> windows_of(const std::vector<Sample>& samples) {
       w.phases[p] = 1e6 * (b.phases[p] * b.split_scale - a.phases[p] * a.split_scale) / w.steps;
       w.us_per_step += w.phases[p];
     }
-    if (w.us_per_step <= 0) continue;  // no round was split: the next window takes this one in
+    if (w.us_per_step <= 0) continue;  // no round was split: merge it into the next window
     windows.push_back(w);
     last = i;
   }
@@ -63,23 +63,23 @@ Slope slope_of(const std::vector<Window>& windows, Get&& get) {
   return robust_slope(x, y);
 }
 
-// What may be blamed for a change: a phase, or a group of them.
+// A possible cause of a change: a phase or a group of phases.
 struct Suspect {
   std::string name;
   Slope slope;            // its us per step
-  double part = 0;        // of the change of a whole step
-  bool is_alone = false;  // the rest of a step did not change along with it
+  double part = 0;        // its part of the change of a whole step
+  bool is_alone = false;  // the rest of a step changed much less
 };
 
-// How many times as long at the end, as a logarithm. A line through a curve may start below zero.
+// log(last / first). Both are clamped, because a line fitted to a curve may start below zero.
 double growth(const Slope& slope, double whole) {
-  const double least = 1e-3 * whole;
-  return std::log(std::max(slope.last, least) / std::max(slope.first, least));
+  const double min = 1e-3 * whole;
+  return std::log(std::max(slope.last, min) / std::max(slope.first, min));
 }
 
-// Whether most of the change is that other processes take more of the CPU, or less: everything takes
-// 1 / (1 - their share) times as long.
-bool is_machine(const std::vector<Window>& windows, const Trend& trend) {
+// Whether most of the change comes from other processes using more or less of the CPU. They make
+// everything take 1 / (1 - their share) times as long.
+bool is_machine_load(const std::vector<Window>& windows, const Trend& trend) {
   const Slope queue = slope_of(windows, [](const Window& w) { return w.queue_share; });
   const auto factor = [](double share) { return 1 / (1 - std::clamp(share, 0.0, 0.95)); };
   const double change = std::log(factor(queue.last) / factor(queue.first));
@@ -97,13 +97,13 @@ Suspect examine(const std::vector<Window>& windows, const Trend& trend, std::str
   suspect.part = (suspect.slope.last - suspect.slope.first) / (whole.last - whole.first);
   const Slope rest = slope_of(windows, [&](const Window& w) { return w.us_per_step - time(w); });
   const double sign = trend.slower ? 1 : -1;
-  suspect.is_alone =
-      sign * growth(suspect.slope, whole.first) > kMoreThanRest * sign * growth(rest, whole.first);
+  suspect.is_alone = sign * growth(suspect.slope, whole.first) >
+                     kMinGrowthRatio * sign * growth(rest, whole.first);
   return suspect;
 }
 
-// The phase that makes up most of the change; if none does, the group. Where all change alike, the one
-// that takes most of the time would make up most of the change without being its cause.
+// The phase that makes up most of the change; if there is none, the group. If all change alike, the
+// phase that takes most of the time makes up most of the change without being its cause.
 void find_cause(const std::vector<Window>& windows, Trend& trend) {
   std::vector<Suspect> phases, groups;
   for (std::size_t first = 0, next; first < kPhaseCount && in_rounds(first); first = next) {
@@ -127,7 +127,7 @@ void find_cause(const std::vector<Window>& windows, Trend& trend) {
   }
 }
 
-// Mean lengths over stretches that hold enough episodes; too few of these tell nothing.
+// Mean lengths over stretches with enough episodes each. Too few stretches give no result.
 void find_episode_trend(const std::vector<Window>& windows, Trend& trend) {
   constexpr double kEpisodes = 5;
   std::vector<double> x, y;
@@ -143,15 +143,16 @@ void find_episode_trend(const std::vector<Window>& windows, Trend& trend) {
   trend.episode_length = robust_slope(x, y);
   Slope& s = trend.episode_length;
   if (y.size() < kMinWindows) return;
-  // Lengths often rise at once and then stay at their limit: a line would leave what was seen.
+  // Lengths often rise early and then stay at their limit. A line would overshoot what was
+  // measured.
   const auto quarter = static_cast<std::ptrdiff_t>(y.size() / 4);
   s.first = quantile({y.begin(), y.begin() + quarter}, 0.5);
   s.last = quantile({y.end() - quarter, y.end()}, 0.5);
-  trend.longer_episodes = s.z > kSure && s.last > kLonger * s.first;
+  trend.longer_episodes = s.z > kMinZ && s.last > kMinLengthRatio * s.first;
 }
 
-// Memory grows if it does so all the time, in each quarter of the second half, not once and for all:
-// the first evaluation, log and checkpoint take what they need and keep it.
+// Memory counts as growing only if it grows in each quarter of the second half. A single increase
+// is normal: the first evaluation, log and checkpoint allocate what they need and keep it.
 void find_memory_trend(const std::vector<Sample>& samples, Trend& trend) {
   constexpr double kMinBytes = 1 << 20, kMinShareOfGrowth = 0.1;
   constexpr std::size_t kQuarters = 4;
@@ -171,21 +172,21 @@ void find_memory_trend(const std::vector<Sample>& samples, Trend& trend) {
   }
 }
 
-// `steps`: env steps that were seen. A line is not drawn on far beyond them.
+// `steps`: env steps in the profile. The line is not extrapolated beyond ten times as many.
 std::string describe(const Trend& t, double steps) {
-  constexpr double kMillion = 1e6, kFarthest = 10;
+  constexpr double kMillion = 1e6, kMaxExtrapolation = 10;
   if (!t.slower && !t.faster) return "steady";
   std::string text = t.slower ? "falling" : "rising";
   const Slope& s = t.us_per_step;
   const double then = s.first + kMillion * s.per_x;
   const double change = 100 * std::abs(1 - s.first / then);  // of throughput
-  if (kMillion < kFarthest * steps && then > 0 && change < 100) {
+  if (kMillion < kMaxExtrapolation * steps && then > 0 && change < 100) {
     text += fmt::format(" {:.2g} % per 10^6 steps", change);
   } else {
-    text += fmt::format(" by {:.0f} % in this time", 100 * std::abs(1 - s.first / s.last));
+    text += fmt::format(" by {:.0f} % during the profile", 100 * std::abs(1 - s.first / s.last));
   }
   if (t.because.empty())
-    return text + "; all phases alike, so perhaps the machine is busy elsewhere";
+    return text + "; all phases changed alike, so perhaps the machine is busy elsewhere";
   return text + fmt::format(" because {} {} from {:.3g} to {:.3g} us per step", t.because,
                             t.slower ? "grew" : "fell", t.because_first, t.because_last);
 }
@@ -218,13 +219,13 @@ Trend find_trend(const std::vector<Sample>& samples) {
   Trend trend;
   const std::vector<Window> windows = windows_of(samples);
   trend.known = windows.size() >= kMinWindows;
-  trend.text = "not known: too short";
+  trend.text = "unknown: the profile is too short";
   if (!trend.known) return trend;
   trend.us_per_step = slope_of(windows, [](const Window& w) { return w.us_per_step; });
   const Slope& s = trend.us_per_step;
-  trend.slower = s.z > kSure && s.last > (1 + kMinChange) * s.first;
-  trend.faster = s.z < -kSure && s.first > (1 + kMinChange) * s.last;
-  const bool has_cause = (trend.slower || trend.faster) && !is_machine(windows, trend);
+  trend.slower = s.z > kMinZ && s.last > (1 + kMinChange) * s.first;
+  trend.faster = s.z < -kMinZ && s.first > (1 + kMinChange) * s.last;
+  const bool has_cause = (trend.slower || trend.faster) && !is_machine_load(windows, trend);
   if (has_cause) find_cause(windows, trend);
   find_episode_trend(windows, trend);
   find_memory_trend(samples, trend);

@@ -10,7 +10,7 @@
 namespace hotloop {
 namespace {
 
-// Three digits where that is possible, so that a column can be read at a glance.
+// Three digits where possible, so that columns are easy to scan.
 std::string figure(double value) {
   if (!std::isfinite(value)) return "-";
   if (value == 0) return "0";
@@ -36,8 +36,8 @@ std::string measured(const Profile& p) {
                      short_number(static_cast<double>(p.episodes)));
 }
 
-// Empty if it did not run so far.
-std::string beyond_end(const Profile& p) {
+// Empty if the profile did not run past the end of the spec.
+std::string past_end(const Profile& p) {
   if (p.warm_up_steps + p.env_steps > p.spec.run.steps) {
     return fmt::format("the spec itself ends after {} env steps", p.spec.run.steps);
   }
@@ -50,17 +50,17 @@ std::string beyond_end(const Profile& p) {
 std::string thread_words(const ThreadUse& t) {
   std::string busy;
   for (const double share : t.busy) busy += (busy.empty() ? "" : ", ") + percent(share);
-  if (busy.empty()) return fmt::format("{}, but no work was shared out", t.threads);
+  if (busy.empty()) return fmt::format("{}, but they shared no work", t.threads);
   return fmt::format(
-      "{}, busy {} of the {:.2f} s in which work was shared out; the longest part is {} above the "
-      "mean; the first thread waits {} of the time",
+      "{}, busy {} of the {:.2f} s of shared work; the busiest is {} above the mean; the first "
+      "thread waits {} of the time",
       t.threads, busy, t.span_seconds, percent(t.imbalance), percent(t.wait_share));
 }
 
 std::string episode_words(const Trend& t) {
   const Slope& s = t.episode_length;
   const std::string change = fmt::format("from {:.3g} to {:.3g} steps", s.first, s.last);
-  const std::string_view steps = t.slower   ? "steps got slower, too"
+  const std::string_view steps = t.slower   ? "steps got slower too"
                                  : t.faster ? "steps got faster"
                                             : "steps did not get slower";
   if (t.longer_episodes) return fmt::format("got longer, {}; {}", change, steps);
@@ -91,29 +91,29 @@ std::vector<NamedLine> lines_above(const Profile& p) {
   std::vector<NamedLine> lines = {
       {"algorithm", fmt::format("{} on {} x {}, batch {}, {}",
                                 p.spec.algorithm->describe(p.spec) +
-                                    (p.spec.learn.pipelined ? " (here one after the other)" : ""),
+                                    (p.spec.learn.pipelined ? " (sequential in this profile)" : ""),
                                 p.spec.envs, p.spec.env, p.spec.learn.batch,
                                 plural(p.spec.run.threads, "thread"))},
       {"network", p.network},
       {"CPU", p.cpu},
       {"measured", measured(p)}};
-  if (!p.learnt) lines.push_back({"no learning", "there was no update in this time"});
+  if (!p.learnt) lines.push_back({"no learning", "there was no update in the profile"});
   if (p.warm_up_seconds > 0) {
     lines.push_back(
-        {"left out", fmt::format("{:.2g} s of collecting {} steps up to the first update",
+        {"excluded", fmt::format("{:.2g} s of collecting {} steps before the first update",
                                  p.warm_up_seconds, p.warm_up_steps)});
   }
-  if (const std::string end = beyond_end(p); !end.empty()) lines.push_back({"went on", end});
+  if (const std::string end = past_end(p); !end.empty()) lines.push_back({"past end", end});
   return lines;
 }
 
 std::vector<NamedLine> lines_below(const Profile& p) {
   std::vector<NamedLine> lines = {
       {"accounted", percent(1 - p.unaccounted_share) + " of wall time"},
-      {"peak", fmt::format("{:.0f} GFLOP/s, measured: multiply-adds from registers, one core",
+      {"peak", fmt::format("{:.0f} GFLOP/s, measured: multiply-adds in registers, one core",
                            p.peak_gflops)},
       {"allocations", std::isfinite(p.allocations_per_step)
-                          ? figure(p.allocations_per_step) + " per env step, in rounds"
+                          ? figure(p.allocations_per_step) + " per env step, in training rounds"
                           : "not counted in this build"},
       {"memory",
        fmt::format("{:.1f} -> {:.1f} MiB resident{}; {:.4g} bytes per transition",
@@ -129,7 +129,7 @@ std::vector<NamedLine> lines_below(const Profile& p) {
     lines.push_back({"episodes", words});
   }
   for (const std::string& warning : p.warnings) lines.push_back({"warning", warning});
-  if (!p.failure.empty()) lines.push_back({"failure", "training stopped by itself: " + p.failure});
+  if (!p.failure.empty()) lines.push_back({"failure", "training failed: " + p.failure});
   return lines;
 }
 

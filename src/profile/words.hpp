@@ -1,5 +1,5 @@
-// What text and page say alike about a profile: the cells of the table of phases, and what stands
-// above and below it.
+// What the text and the HTML page have in common: the cells of the phase table, and the lines above
+// and below it.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace hotloop {
 
-// Times are in microseconds; p50 and p99 are those of one visit.
+// Times are in microseconds; p50 and p99 are of one visit.
 inline constexpr std::array<std::string_view, 10> kPhaseColumns = {
     "us/step", "us/update", "share", "calls", "p50", "p99", "GFLOP/s", "% peak", "GB/s", "allocs"};
 using PhaseCells = std::array<std::string, kPhaseColumns.size()>;
@@ -21,7 +21,7 @@ struct NamedLine {
   std::string name, text;
 };
 std::string profile_title(const Profile& profile);
-std::vector<NamedLine> lines_above(const Profile& profile);  // what was run, and how fast it was
-std::vector<NamedLine> lines_below(const Profile& profile);  // what else was seen
+std::vector<NamedLine> lines_above(const Profile& profile);  // what ran, and how fast
+std::vector<NamedLine> lines_below(const Profile& profile);  // further measurements
 
 }  // namespace hotloop

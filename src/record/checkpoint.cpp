@@ -53,8 +53,8 @@ void from_state(const Json& state, Trainer& trainer, RunRecord& record) {
   visit_record(record, ReadFields{state.at("record")});
 }
 
-// The part of a spec that decides how training goes. How long to run, how to save and how to
-// evaluate may change on resuming, and names are only names.
+// The part of a spec that decides the result of training. Names do not, and the length of the run,
+// saving and evaluation may change on resume.
 std::string identity(const TrainSpec& spec) {
   TrainSpec same = portable(spec);
   same.name = "any";
@@ -66,8 +66,8 @@ std::string identity(const TrainSpec& spec) {
   return to_yaml(same);
 }
 
-// A resumed run may be measured by other rules. Scores by the old ones say nothing then, and the last
-// evaluation says whether the run is solved.
+// A resumed run may have new evaluation options. Old scores are then not comparable and are
+// dropped, and the last evaluation decides whether the run is solved.
 void judge_again(RunRecord& record, const EvaluationOptions& before, const Trainer& trainer) {
   const EvaluationOptions& now = trainer.spec().evaluation;
   const EnvSpec& env = trainer.env().spec();
@@ -115,7 +115,7 @@ std::string save_checkpoint(const std::string& run_dir, Trainer& trainer, const 
   write_safetensors(
       path, tensors,
       {{"format", kFormat}, {"spec", to_yaml(portable(trainer.spec()))}, {"state", state.dump()}});
-  // Later ones, if any, belong to a future that was given up by resuming from before them.
+  // Later checkpoints exist if the run was resumed from an earlier one. They are obsolete.
   const std::vector<std::string> all = list_checkpoints(run_dir);
   const auto here = std::find(all.begin(), all.end(), path);
   for (auto it = all.begin(); it != all.end(); ++it) {
@@ -135,7 +135,7 @@ void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& recor
   if (identity(saved_spec) != identity(trainer.spec())) {
     throw RunError(fmt::format(
         "{}: this checkpoint belongs to another spec or network than the run's spec.yaml; "
-        "its own is shown by: hotloop inspect {}",
+        "to see its spec: hotloop inspect {}",
         path, path));
   }
   const Json state = Json::parse(file.metadata("state"));

@@ -1,8 +1,8 @@
-// Checkpoints: everything a run needs to go on as if nothing had happened, in one file.
+// Checkpoints: everything a run needs to continue as if it had never stopped, in one file.
 //
-// A checkpoint is a self-verifying safetensors file, `checkpoints/<env steps>.safetensors`: written
-// under another name, flushed, renamed. One file means one rename: there is no moment at which half
-// a checkpoint could be seen. The one just written and the one before it are kept.
+// A checkpoint is a self-verifying safetensors file, `checkpoints/<env steps>.safetensors`. It is
+// written under a temporary name, flushed, then renamed. One file means one rename, so a partial
+// checkpoint is never visible. The newest two checkpoints are kept.
 #pragma once
 
 #include <span>
@@ -18,11 +18,12 @@ namespace hotloop {
 std::string save_checkpoint(const std::string& run_dir, Trainer& trainer, const RunRecord& record,
                             std::span<const float> best);
 
-// Loads into a trainer made from the same spec. RunError if the file is damaged or of another run.
+// Loads into a trainer made from the same spec. Throws RunError if the file is damaged or belongs
+// to a different spec.
 void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& record,
                      std::span<float> best);
 
-// Paths in the order of their env steps.
+// Paths, sorted by env steps.
 std::vector<std::string> list_checkpoints(const std::string& run_dir);
 
 }  // namespace hotloop

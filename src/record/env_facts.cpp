@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kAbsent = "(not here)";
 
-// Owns the words of its spec.
+// Owns the strings that its spec refers to.
 struct Facts {
   std::string name;
   std::deque<std::string> part_names;
@@ -25,7 +25,7 @@ struct Facts {
   bool has_mask = false;
 };
 
-// An environment that is not here: its facts are known, but it cannot be stepped.
+// An environment that is not available: its facts are known, but it cannot be stepped.
 class AbsentWorlds final : public Worlds {
  public:
   explicit AbsentWorlds(const Facts& facts) : facts_(facts) {}
@@ -33,9 +33,9 @@ class AbsentWorlds final : public Worlds {
   bool has_mask() const override { return facts_.has_mask; }
   [[noreturn]] Stepping stepping() override {
     throw UsageError(
-        fmt::format("env.name: {} is not here: only what its model file says of it is known, which "
-                    "is enough to ask the model but not to play. A Python environment is played "
-                    "from Python, an environment in a file needs that file",
+        fmt::format("env.name: {} is not available. Its model file describes it well enough to "
+                    "query the model, but not to play. Play a Python environment from Python; an "
+                    "environment in a file needs that file",
                     facts_.name));
   }
 
@@ -102,13 +102,13 @@ bool can_play(const std::string& name) {
 
 void remember_env(const std::string& name, const std::string& facts) {
   static std::mutex mutex;
-  static std::deque<Facts> remembered;  // entries refer to them
+  static std::deque<Facts> remembered;  // a deque, because registry entries point into it
   const std::lock_guard lock(mutex);
   if (env_registry().look_up(name) != nullptr) return;
   try {
     remembered.push_back(read_facts(name, facts));
   } catch (const std::exception& error) {
-    throw RunError(fmt::format("the model's facts about {} make no sense: {}", name, error.what()));
+    throw RunError(fmt::format("the model's facts about {} are invalid: {}", name, error.what()));
   }
   Facts& kept = remembered.back();
   kept.spec.name = kAbsent;

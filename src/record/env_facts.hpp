@@ -1,5 +1,5 @@
-// What a model file says of its environment, so that the model can be used where the environment is
-// not: the file of a world that was left behind, an environment of Python's.
+// What a model file says about its environment, so that the model can be used where the environment
+// is missing: its file was not copied, or it is a Python environment.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -8,14 +8,14 @@
 
 namespace hotloop {
 
-// Sizes, bounds, names of parts, and notes of the worlds' own, as a JSON object.
+// Sizes, bounds, names of observation parts, and the notes of the worlds, as a JSON object.
 std::string env_facts(const Worlds& worlds);
 
-// Makes `name` known by its facts, unless it is known already: its network can then be built and
-// asked, but an attempt to play is a UsageError. Throws RunError if the facts make no sense.
+// Registers `name` with these facts, unless it is registered already. Its network can then be built
+// and queried, but playing throws UsageError. Throws RunError if the facts are invalid.
 void remember_env(const std::string& name, const std::string& facts);
 
-// Whether `name` is known for real.
+// Whether `name` is a real environment, not only facts.
 bool can_play(const std::string& name);
 
 }  // namespace hotloop

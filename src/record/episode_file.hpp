@@ -1,12 +1,12 @@
-// episodes.jsonl: one JSON object per finished episode, append-only, in the order in which they ended.
+// episodes.jsonl: one JSON object per finished episode, append-only, in the order they ended.
 //
-//   env_steps   of the run when it ended, all environments together
+//   env_steps   of the run when the episode ended, summed over all environments
 //   return      of the episode
 //   length      in steps
-//   NAME        every measure of the environment; null where it means nothing
+//   NAME        every measure of the environment; null where it is undefined
 //
-// Nothing in it depends on the clock: a run that was stopped and resumed writes the same bytes as one
-// that was not.
+// Nothing in it depends on the clock: a run that was stopped and resumed writes the same bytes as
+// an uninterrupted one.
 #pragma once
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ namespace hotloop {
 
 class EpisodeFile {
  public:
-  // Continues at `offset` bytes: what was written after them is cut off and will be written again.
+  // Continues at byte `offset`: the rest of the file is cut off and will be written again.
   EpisodeFile(const std::string& path, std::uint64_t offset) : lines_(path, offset) {}
 
   void write(const EnvSpec& env, std::span<const FinishedEpisode> episodes);

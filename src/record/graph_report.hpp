@@ -1,4 +1,4 @@
-// What there is to say about a network that is a graph of neurons.
+// Describes a network that is a graph of neurons.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

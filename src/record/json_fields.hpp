@@ -1,5 +1,5 @@
-// Records to and from JSON by the one list of their fields: `visit(record, visitor)` calls
-// visitor("name", field) for each. Numbers that are not finite are null.
+// Converts records to and from JSON. A record lists its fields once: `visit(record, visitor)` calls
+// visitor("name", field) for each. Non-finite numbers are null.
 #pragma once
 
 #include <array>
@@ -59,7 +59,7 @@ struct WriteFields {
   }
 };
 
-// Throws Json::exception if a field is missing or of another type.
+// Throws Json::exception if a field is missing or has the wrong type.
 struct ReadFields {
   const Json& json;
   template <class T>

@@ -1,4 +1,4 @@
-// How a number is written into a line of JSON: six digits, and null for what is not a number.
+// Writes a number into a line of JSON: six digits, or null if it is not finite.
 #pragma once
 
 #include <fmt/format.h>

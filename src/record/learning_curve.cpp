@@ -31,7 +31,7 @@ bool all_have_points(const std::vector<LearningCurve>& curves) {
          std::none_of(curves.begin(), curves.end(), [](const auto& c) { return c.points.empty(); });
 }
 
-// From where all runs have a value.
+// The smallest x at which all runs have a value.
 double start_of(const std::vector<LearningCurve>& curves, CurveAxis axis) {
   double start = -std::numeric_limits<double>::infinity();
   for (const LearningCurve& curve : curves) start = std::max(start, x_of(curve.points[0], axis));
@@ -52,8 +52,8 @@ LearningCurve read_learning_curve(const std::string& path, const std::string& y)
   if (!std::filesystem::exists(path)) return curve;
   const FileContents contents = read_file(path);
   std::string_view rest = contents.text();
-  rest = rest.substr(0, rest.rfind('\n') + 1);  // half a line may follow: it is being written
-  Json shown;                                   // the evaluation of the row before
+  rest = rest.substr(0, rest.rfind('\n') + 1);  // drop a line that is still being written
+  Json previous;                                // the evaluation in the previous row
   for (int number = 1; !rest.empty(); ++number) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
@@ -65,8 +65,8 @@ LearningCurve read_learning_curve(const std::string& path, const std::string& y)
       if (row.at("greedy_return").is_null()) continue;
       const Json measures = row.value("greedy_measures", Json::object());
       Json evaluation = {row.at("greedy_return"), measures};
-      if (evaluation == shown) continue;
-      shown = std::move(evaluation);
+      if (evaluation == previous) continue;
+      previous = std::move(evaluation);
       CurvePoint point = at;
       point.y = number_or_none(y == "return" ? row.at("greedy_return") : measures.value(y, Json()));
       if (!std::isnan(point.y)) curve.points.push_back(point);

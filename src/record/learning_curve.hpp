@@ -1,9 +1,9 @@
 // Learning curves: the evaluations of a run, and the median over several runs.
 //
-// They are read from metrics.jsonl. Its rows repeat an evaluation until the next one; a curve has each
-// evaluation once, at the first row that shows it. (One that equals the one before in everything cannot be
-// told apart, and changes no curve.) Between evaluations a run is what its last evaluation said, and after
-// its end what its final one said.
+// They are read from metrics.jsonl. Its rows repeat an evaluation until the next one; a curve has
+// each evaluation once, at the first row that shows it. (An evaluation equal to the previous one
+// cannot be detected, and changes no curve.) Between evaluations a run has the value of its last
+// evaluation, and after its end that of its final one.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace hotloop {
 struct CurvePoint {
   std::int64_t env_steps = 0;
   std::int64_t updates = 0;
-  double seconds = 0;  // of training: evaluations are left out
+  double seconds = 0;  // of training, without evaluations
   double y = 0;
 };
 
@@ -25,7 +25,7 @@ struct LearningCurve {
   double end_updates = 0, end_seconds = 0;  // of the last row
 };
 
-// `y` is "return", or the name of a measure; evaluations in which it means nothing are left out. A run
+// `y` is "return" or the name of a measure; evaluations where it is undefined are skipped. A run
 // without metrics has no points. Throws RunError if a line is not a row of metrics.
 LearningCurve read_learning_curve(const std::string& metrics_path, const std::string& y);
 
@@ -33,17 +33,17 @@ enum class CurveAxis { seconds, updates };
 
 struct MedianPoint {
   double x = 0;
-  double median = 0, low = 0, high = 0;  // over the runs: low and high are the lowest and highest
+  double median = 0, low = 0, high = 0;  // over the runs; low is the lowest, high the highest
 };
 
-// Where the median can change: the x of every evaluation, from where all runs have one.
+// Where the median can change: the x of every evaluation, starting where all runs have one.
 std::vector<double> every_x(const std::vector<LearningCurve>& curves, CurveAxis axis);
-// As many steps of equal ratio over the same stretch, up to the last end of a run; x that are not
-// positive are left out.
+// A logarithmic grid with this many steps, from the first positive x of every_x() to the end of the
+// longest run.
 std::vector<double> even_x(const std::vector<LearningCurve>& curves, CurveAxis axis, int steps);
 
-// At every x of the grid from where all runs have a value. Empty if a run has no points: a median over
-// fewer would be another one.
+// The median at every x of the grid where all runs have a value. Empty if a run has no points,
+// because a median over fewer runs would not be comparable.
 std::vector<MedianPoint> median_curve(const std::vector<LearningCurve>& curves, CurveAxis axis,
                                       const std::vector<double>& grid);
 

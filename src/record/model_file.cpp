@@ -71,7 +71,7 @@ void save_model(const std::string& path, const Model& model) {
 Model load_model(const std::string& path) {
   const Safetensors file(path);
   if (file.metadata("format") != kFormat) {
-    throw RunError(fmt::format("{}: format '{}' where a model ('{}') is needed", path,
+    throw RunError(fmt::format("{}: format '{}', expected a model ('{}')", path,
                                file.metadata("format"), kFormat));
   }
   Model model;

@@ -1,9 +1,9 @@
-// A trained network as a file: weights by name and everything needed to use them again.
+// A trained network as a file: weights by name, and everything needed to use them.
 //
 // A self-verifying safetensors file with the tensors of the network (`layer<i>.weight` [out, in],
 // `layer<i>.bias` [out], ...: net/structure.hpp) and, if observations are normalised,
-// `normaliser.mean` and `normaliser.factor` [inputs]; its metadata holds the resolved spec, what
-// must be known of its environment, and the evaluation that stands with it.
+// `normaliser.mean` and `normaliser.factor` [inputs]. Its metadata holds the resolved spec, the
+// facts about its environment, and the result of its evaluation.
 #pragma once
 
 #include <span>
@@ -22,8 +22,8 @@ struct Model {
   TrainSpec spec;
   Structure structure;
   std::vector<float> parameters;         // flat, structure.storage floats
-  std::vector<float> input_mean = {};    // [inputs] of InputScale; empty: observations are used as
-  std::vector<float> input_factor = {};  // [inputs] they are
+  std::vector<float> input_mean = {};    // [inputs] of InputScale; both are empty if observations
+  std::vector<float> input_factor = {};  // [inputs] are not normalised
   float reward_factor = 1;     // rewards were multiplied by this: the unit of the Q-values
   std::string env_facts = {};  // see env_facts.hpp; empty in old files
   std::int64_t env_steps = 0;
@@ -33,7 +33,8 @@ struct Model {
 void save_model(const std::string& path, const Model& model);
 Model load_model(const std::string& path);
 
-// XXH3-64 of the real parameters (padding left out), 16 hex digits; of all networks of a learner in order.
+// XXH3-64 of the parameters without padding, 16 hex digits; for a learner, over all its networks in
+// order.
 std::string parameters_hash(const Structure& structure, std::span<const float> parameters);
 std::string parameters_hash(Learner& learner);
 

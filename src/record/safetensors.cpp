@@ -25,12 +25,12 @@ constexpr std::array<std::size_t, 6> kSizes = {4, 8, 4, 8, 1, 8};
 
 constexpr std::size_t kLengthBytes = 8;
 constexpr std::size_t kAlignment = 64;
-constexpr std::uint64_t kLongestHeader = 100'000'000;  // what other readers accept
+constexpr std::uint64_t kMaxHeader = 100'000'000;  // what other readers accept
 constexpr std::string_view kOpening = R"({"__metadata__":{"xxh3":")";
 constexpr std::string_view kZeros = "0000000000000000";
 constexpr std::size_t kDigitsAt = kLengthBytes + kOpening.size();
 
-// Number of bytes, or nothing if it does not fit into 63 bits or an extent is negative.
+// Number of bytes, or nullopt if it does not fit into 63 bits or an extent is negative.
 std::optional<std::uint64_t> bytes_of(const Shape& shape, Dtype dtype) {
   std::int64_t bytes = static_cast<std::int64_t>(dtype_size(dtype));
   for (std::int64_t extent : shape) {
@@ -98,7 +98,7 @@ void write_safetensors(const std::string& path, std::span<const TensorView> tens
     assert(bytes_of(view.shape, view.dtype) == view.bytes.size());
     order.push_back(&view);
   }
-  // The widest elements first: every tensor is then aligned to its elements, without gaps.
+  // With the widest elements first, every tensor is aligned to its element size without gaps.
   std::stable_sort(order.begin(), order.end(), [](const TensorView* a, const TensorView* b) {
     return dtype_size(a->dtype) > dtype_size(b->dtype);
   });
@@ -121,17 +121,16 @@ Safetensors::Safetensors(FileContents contents, std::string origin)
   parse();
 }
 
-// Nothing in the file is believed before it has been checked against the file's size. The checksum
-// comes last only because a truncated file deserves to be called that.
+// Every length is checked against the file's size before it is used. The checksum comes last only
+// so that a truncated file is reported as truncated.
 void Safetensors::parse() {
   if (contents_.size < kLengthBytes) {
-    fail(
-        fmt::format("not a safetensors file: {} bytes, shorter than the shortest", contents_.size));
+    fail(fmt::format("not a safetensors file: only {} bytes long", contents_.size));
   }
   std::uint64_t length = 0;
   std::memcpy(&length, contents_.data.get(), kLengthBytes);
-  if (length > kLongestHeader) {
-    fail("not a safetensors file: it does not begin with the length of a header");
+  if (length > kMaxHeader) {
+    fail("not a safetensors file: it does not start with a header length");
   }
   const std::uint64_t data_begin = kLengthBytes + length;
   if (data_begin > contents_.size) {
@@ -141,12 +140,12 @@ void Safetensors::parse() {
   const std::string_view header = contents_.text().substr(kLengthBytes, length);
   if (!header.starts_with('{')) fail("not a safetensors file: its header is not a JSON object");
   if (!header.starts_with(kOpening) || header.size() < kOpening.size() + kZeros.size()) {
-    fail("no checksum (metadata \"xxh3\") at the beginning of its header");
+    fail("no checksum (metadata \"xxh3\") at the start of its header");
   }
   try {
     parse_header(header, data_begin);
   } catch (const nlohmann::json::exception&) {
-    fail("damaged: its header is not the JSON it should be");
+    fail("damaged: its header is not valid JSON or lacks required fields");
   }
   verify_layout(data_begin);
   verify_checksum();
@@ -167,25 +166,25 @@ void Safetensors::parse_header(std::string_view header, std::uint64_t data_begin
     const nlohmann::json& shape = value.at("shape");
     const nlohmann::json& offsets = value.at("data_offsets");
     if (!shape.is_array() || !offsets.is_array() || offsets.size() != 2) {
-      fail(fmt::format("damaged: tensor {} has no shape or no place", name));
+      fail(fmt::format("damaged: tensor {} has no valid shape or data_offsets", name));
     }
     for (const nlohmann::json& extent : shape) {
-      const bool whole = extent.is_number_unsigned() && extent.get<std::uint64_t>() <= INT64_MAX;
-      tensor.shape.push_back(whole ? extent.get<std::int64_t>() : -1);
+      const bool valid = extent.is_number_unsigned() && extent.get<std::uint64_t>() <= INT64_MAX;
+      tensor.shape.push_back(valid ? extent.get<std::int64_t>() : -1);
     }
     const std::optional<std::uint64_t> bytes = bytes_of(tensor.shape, tensor.dtype);
-    if (!bytes) fail(fmt::format("damaged: tensor {} has an impossible shape", name));
+    if (!bytes) fail(fmt::format("damaged: tensor {} has an invalid shape", name));
 
-    constexpr std::uint64_t kMax = std::uint64_t{1} << 62;  // sums below cannot wrap round
+    constexpr std::uint64_t kMax = std::uint64_t{1} << 62;  // sums below cannot overflow
     for (const nlohmann::json& offset : offsets) {
       if (!offset.is_number_unsigned() || offset.get<std::uint64_t>() > kMax) {
-        fail(fmt::format("damaged: tensor {} has an impossible place", name));
+        fail(fmt::format("damaged: tensor {} has invalid data_offsets", name));
       }
     }
     tensor.begin = data_begin + offsets[0].get<std::uint64_t>();
     tensor.end = data_begin + offsets[1].get<std::uint64_t>();
     if (tensor.end < tensor.begin || tensor.end - tensor.begin != *bytes) {
-      fail(fmt::format("damaged: tensor {} of shape {} needs {} bytes, its place has another size",
+      fail(fmt::format("damaged: tensor {} of shape {} needs {} bytes, its data_offsets differ",
                        name, text_of(tensor.shape), *bytes));
     }
     names_.push_back(name);
@@ -193,7 +192,7 @@ void Safetensors::parse_header(std::string_view header, std::uint64_t data_begin
   }
 }
 
-// The tensors fill the file from the header to its end: no gap, no overlap, nothing after them.
+// The tensors fill the file from the header to its end: no gaps, no overlaps, no trailing bytes.
 void Safetensors::verify_layout(std::uint64_t data_begin) {
   std::sort(names_.begin(), names_.end(), [&](const std::string& a, const std::string& b) {
     const Tensor& left = find(a);
@@ -204,7 +203,7 @@ void Safetensors::verify_layout(std::uint64_t data_begin) {
   for (const std::string& name : names_) {
     const Tensor& tensor = find(name);
     if (tensor.begin != end) {
-      fail(fmt::format("damaged: tensor {} does not begin where the one before it ends", name));
+      fail(fmt::format("damaged: tensor {} does not start where the previous one ends", name));
     }
     end = tensor.end;
   }

@@ -5,11 +5,11 @@
 //                    "<name>": {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]},
 //                    ...}
 //             padded with spaces, so that the data begins at a multiple of 64 bytes
-//   data      the tensors without gaps, little-endian, those with the widest elements first
+//   data      the tensors without gaps, little-endian, the widest elements first
 //
 // Any reader of safetensors can open the file. "xxh3" is the XXH3-64 of the whole file computed
-// with its own 16 digits replaced by zeros; it always stands first, so its place does not depend on
-// anything it protects. Invariant: a Safetensors object exists only for a file that is whole.
+// with its own 16 digits replaced by zeros; it always comes first, so its position does not depend
+// on anything it protects. Invariant: a Safetensors object exists only for an undamaged file.
 #pragma once
 
 #include <cstddef>
@@ -65,7 +65,7 @@ std::size_t dtype_size(Dtype dtype);       // bytes of an element
 using Shape = std::vector<std::int64_t>;
 using Metadata = std::map<std::string, std::string>;
 
-// A tensor to be written; the bytes stay the caller's.
+// A tensor to be written; the caller owns the bytes.
 struct TensorView {
   std::string name;
   Dtype dtype;
@@ -83,14 +83,14 @@ TensorView tensor(std::string name, std::span<T, kExtent> values) {
   return tensor(std::move(name), values, {static_cast<std::int64_t>(values.size())});
 }
 
-// Writes through write_file_atomically, without copying a tensor. Names must differ, and each shape
-// must fit its bytes.
+// Writes with write_file_atomically, without copying tensors. Names must be unique, and each shape
+// must match its bytes.
 void write_safetensors(const std::string& path, std::span<const TensorView> tensors,
                        const Metadata& metadata = {});
 
 class Safetensors {
  public:
-  // Reads and verifies; a RunError names the file and what is wrong with it.
+  // Reads and verifies; throws a RunError that names the file and what is wrong with it.
   explicit Safetensors(const std::string& path);
   Safetensors(FileContents contents, std::string origin);  // `origin` names it in messages
 
@@ -101,7 +101,7 @@ class Safetensors {
   Dtype dtype(std::string_view name) const { return find(name).dtype; }
   const Shape& shape(std::string_view name) const { return find(name).shape; }
 
-  // Copies a tensor; its type and shape (or number of elements) must be those asked for.
+  // Copies a tensor; its type and its shape (or number of elements) must match.
   template <class T, std::size_t kExtent>
   void copy(std::string_view name, std::span<T, kExtent> to, const Shape& shape) const {
     copy_bytes(name, dtype_of<T>(), &shape, std::as_writable_bytes(to));
@@ -110,7 +110,7 @@ class Safetensors {
   void copy(std::string_view name, std::span<T, kExtent> to) const {
     copy_bytes(name, dtype_of<T>(), nullptr, std::as_writable_bytes(to));
   }
-  std::span<const std::byte> bytes(std::string_view name) const;  // of a tensor, as they are
+  std::span<const std::byte> bytes(std::string_view name) const;  // of a tensor, unconverted
 
  private:
   struct Tensor {

@@ -27,7 +27,7 @@ std::string path_of(const std::string& run, const std::string& which) {
   std::string path = fmt::format("{}/model-{}.safetensors", run, which);
   if (fs::exists(path)) return path;
   throw UsageError(fmt::format(
-      "'{}' holds no {} model: a run writes it when it saves after an evaluation", run, which));
+      "'{}' has no {} model: a run writes it when it saves after an evaluation", run, which));
 }
 
 std::string option_list(std::string_view env) {
@@ -40,9 +40,8 @@ TrainSpec with_options(const TrainSpec& spec, std::span<const std::string> overr
   for (const std::string& override : overrides) {
     if (full_override(override, spec.env).starts_with("env.options.")) continue;
     throw UsageError(
-        fmt::format("--set {}: a saved model keeps its spec; allowed: env.options.* of its "
-                    "environment, which are "
-                    "{}",
+        fmt::format("--set {}: the spec of a saved model is fixed; allowed: env.options.* of its "
+                    "environment: {}",
                     override, option_list(spec.env)));
   }
   TrainSpec changed = load_spec_text(to_yaml(spec), spec.name, overrides);
@@ -54,8 +53,8 @@ TrainSpec with_options(const TrainSpec& spec, std::span<const std::string> overr
                : fmt::format("{} observations and {} continuous actions", env.obs, env.action_size);
   };
   if (shape(now) == shape(before)) return changed;
-  throw UsageError(fmt::format("--set: with these options {} has {}; the model knows {}", spec.env,
-                               shape(now), shape(before)));
+  throw UsageError(fmt::format("--set: with these options {} has {}; the model expects {}",
+                               spec.env, shape(now), shape(before)));
 }
 
 }  // namespace
@@ -65,7 +64,7 @@ SavedModel load_saved_model(const std::string& run, const std::string& which,
   SavedModel saved{.path = path_of(run, which), .model = {}, .head = {}};
   saved.model = load_model(saved.path);
   saved.head = network_head(saved.model.spec);
-  // Until here the world was only what the model says of it: no code of a file has run.
+  // Up to here the environment was only the model's facts: no code from its file has run.
   const std::string& env = saved.model.spec.env;
   if (is_world_file(env) && fs::exists(env)) env_registry().forget(env);
   saved.model.spec = with_options(saved.model.spec, overrides);
@@ -74,13 +73,13 @@ SavedModel load_saved_model(const std::string& run, const std::string& which,
 
 void check_world_fits(const SavedModel& saved) {
   const EnvSpec env = env_spec(saved.model.spec.world());
-  const int knows = saved.head->actions();
+  const int expected = saved.head->actions();
   const int has = env.actions > 0 ? env.actions : env.action_size;
-  if (env.obs == saved.model.structure.inputs && has == knows) return;
+  if (env.obs == saved.model.structure.inputs && has == expected) return;
   throw UsageError(fmt::format(
-      "{}: the model knows {} observations and {} actions or action values, but {} has {} and {}: "
-      "it was changed since",
-      saved.path, saved.model.structure.inputs, knows, saved.model.spec.env, env.obs, has));
+      "{}: the model expects {} observations and {} actions or action values, but {} has {} and "
+      "{}: it has changed since training",
+      saved.path, saved.model.structure.inputs, expected, saved.model.spec.env, env.obs, has));
 }
 
 Evaluation evaluate_model(const SavedModel& saved, const EvaluationOptions& options,
@@ -89,7 +88,7 @@ Evaluation evaluate_model(const SavedModel& saved, const EvaluationOptions& opti
   check_world_fits(saved);
   if (sample && !saved.head->is_policy()) {
     throw UsageError(fmt::format(
-        "--sample: {} was trained by {}, which learns values, not a policy to draw from",
+        "--sample: {} was trained by {}, which learns values, not a policy to sample from",
         saved.path, model.spec.algorithm->name()));
   }
   const EnvChoice world = model.spec.world();

@@ -51,11 +51,11 @@ bool can_be_resumed(const std::string& folder) {
 std::optional<TrainResult> read_result(const std::string& run_dir) {
   const Json json = Json::parse(text_of(run_dir + "/result.json"), nullptr, false);
   if (!json.is_object()) return {};
-  // What a run did not measure is not there, or null.
+  // A value that the run did not measure is absent or null.
   const auto read = [&](const char* name, auto& value) {
     using Value = std::remove_reference_t<decltype(value)>;
-    const bool is_there = json.contains(name) && !json[name].is_null();
-    if (is_there) {
+    const bool is_present = json.contains(name) && !json[name].is_null();
+    if (is_present) {
       from_field(json[name], value);
     } else if constexpr (std::is_same_v<Value, double>) {
       value = kNone;
@@ -75,7 +75,7 @@ std::optional<TrainResult> read_result(const std::string& run_dir) {
 std::optional<EarlierRun> find_earlier_run(const std::string& parent, const TrainSpec& spec,
                                            const std::set<std::string>& taken) {
   std::vector<std::string> folders;
-  std::error_code error;  // a folder that is not there holds no runs
+  std::error_code error;  // ignored: a missing folder has no runs
   for (const auto& entry : fs::directory_iterator(parent, error)) {
     const std::string name = entry.path().filename().string();
     const std::string folder = parent + "/" + name;

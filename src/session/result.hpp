@@ -1,4 +1,4 @@
-// The one list of what a result says: `--json`, result.json and reading it back follow from it.
+// The list of a result's fields, used by `--json`, by result.json and to read it back.
 #pragma once
 
 #include <hotloop/train.hpp>

@@ -36,15 +36,16 @@ bool crossed(std::int64_t before, std::int64_t now, std::int64_t every) {
   return every > 0 && before / every != now / every;
 }
 
-// A checkpoint says how long the files beside it were; those of another run's would be cut anywhere.
+// A checkpoint stores the lengths to which metrics.jsonl and episodes.jsonl are cut on resume.
+// Those of another run would cut them at arbitrary places.
 void check_own_checkpoint(const std::string& path, const std::string& run_dir) {
   std::error_code error;
   const fs::path folder = fs::path(path).parent_path();
-  if (!fs::exists(path, error) ||  // which is said when it is read
+  if (!fs::exists(path, error) ||  // reported when it is read
       fs::equivalent(folder.empty() ? "." : folder, fs::path(run_dir) / "checkpoints", error))
     return;
   throw UsageError(fmt::format(
-      "--checkpoint {}: not one of this run's, which are in {}/checkpoints", path, run_dir));
+      "--checkpoint {}: not a checkpoint of this run; they are in {}/checkpoints", path, run_dir));
 }
 
 }  // namespace
@@ -61,7 +62,7 @@ Session::Session(const TrainSpec& spec, std::string run_dir, const SessionHooks&
                  spec.algorithm->head(spec, trainer_.world())),
       rule_(spec.evaluation, evaluator_.spec()),
       threshold_(solved_threshold(spec.evaluation, trainer_.env().spec())),
-      best_(all_of_model()) {}
+      best_(packed_model()) {}
 
 void Session::start() {
   const TrainSpec& spec = trainer_.spec();
@@ -79,7 +80,7 @@ void Session::start() {
   }
   metrics_.emplace(run_dir_ + "/metrics.jsonl");
   open_episodes();
-  save();  // whatever happens from here on, there is a state to return to
+  save();  // from here on there is always a checkpoint to resume from
 }
 
 void Session::load(const std::string& checkpoint) {
@@ -121,23 +122,23 @@ TrainResult Session::run() {
       stop_ |= hooks_.stop != nullptr && hooks_.stop->load(std::memory_order_relaxed);
     }
   } catch (...) {
-    keep_models();
+    try_save_models();
     throw;
   }
   const bool interrupted = !finished();
   save();
   save_models();
-  TrainResult reached = result(interrupted);
-  if (!interrupted) write_file_atomically(run_dir_ + "/result.json", to_json(reached) + "\n");
-  return reached;
+  TrainResult summary = result(interrupted);
+  if (!interrupted) write_file_atomically(run_dir_ + "/result.json", to_json(summary) + "\n");
+  return summary;
 }
 
-// What was learnt is not lost with a run that fails. Its models are whole; of its state only the newest
-// checkpoint is.
-void Session::keep_models() noexcept {
+// A failing run still saves its models, which are consistent. Its training state is not: resume
+// uses the newest checkpoint.
+void Session::try_save_models() noexcept {
   try {
     save_models();
-  } catch (...) {  // what made the run fail is what counts
+  } catch (...) {  // the error that made the run fail is the one to report
   }
 }
 
@@ -182,7 +183,7 @@ void Session::evaluate() {
     record_.best_score = score;
     record_.best_return = e.mean;
     record_.best_env_steps = now;
-    best_ = all_of_model();
+    best_ = packed_model();
   }
   if (!record_.solved && e.mean >= threshold_) {
     record_.solved = true;
@@ -194,33 +195,33 @@ void Session::evaluate() {
 }
 
 void Session::warn(const std::string& text) {
-  std::vector<std::string>& told = record_.health.warnings;
-  if (std::ranges::find(told, text) != told.end()) return;
-  told.push_back(text);
+  std::vector<std::string>& reported = record_.health.warnings;
+  if (std::ranges::find(reported, text) != reported.end()) return;
+  reported.push_back(text);
   if (hooks_.warning) hooks_.warning(text);
 }
 
-// A run that ends far below its best has lost most of what it had learnt.
+// A run that ends far below its best evaluation has lost most of what it learnt.
 void Session::warn_of_collapse(const Evaluation& last) {
   const double best = record_.best_return, range = best - record_.lowest_return;
-  const double chance = last.std / std::sqrt(static_cast<double>(last.episodes.size()));
+  const double standard_error = last.std / std::sqrt(static_cast<double>(last.episodes.size()));
   const double fall = best - last.mean;
-  if (!(fall > 0.5 * range && fall > 3 * chance && range > 0.25 * std::abs(best))) return;
+  if (!(fall > 0.5 * range && fall > 3 * standard_error && range > 0.25 * std::abs(best))) return;
   warn(
       fmt::format("the greedy return fell from {:.4g} at env step {} to {:.4g} at the end; "
-                  "model-best.safetensors is what it was then. A smaller or falling "
-                  "optimiser.learning_rate makes that less likely",
+                  "model-best.safetensors is the better model. A smaller or decaying "
+                  "optimiser.learning_rate makes this less likely",
                   best, record_.best_env_steps, last.mean));
 }
 
-// A user who leaves the limit as it is does not expect to reach it.
+// A user who keeps the default limit does not expect to reach it.
 void Session::warn_of_cuts(const Evaluation& evaluation) {
   const std::int64_t limit = trainer_.spec().evaluation.max_steps;
   const bool cut = std::ranges::any_of(evaluation.episodes, [](auto& e) { return !e.finished; });
   if (!cut || limit != EvaluationOptions{}.max_steps) return;
   warn(fmt::format(
-      "greedy episodes did not end within {} steps, which takes long; evaluation.max_steps would "
-      "cut them earlier, and a time limit of the environment would end them",
+      "greedy episodes did not end within {} steps, which makes evaluation slow; set a smaller "
+      "evaluation.max_steps, or give the environment a time limit",
       limit));
 }
 
@@ -248,9 +249,9 @@ void Session::save() {
   trainer_.clock().enter(Phase::other);
 }
 
-// All that a model holds, in one array: the factor of rewards, the flat parameters, then the
-// statistics that normalise observations, if there are any.
-std::vector<float> Session::all_of_model() {
+// All values of a model in one array: the reward factor, the flat parameters, then the mean and
+// factor that normalise observations, if any.
+std::vector<float> Session::packed_model() {
   const LearntNetwork& network = trainer_.network();
   std::vector<float> all = {trainer_.learner().reward_factor()};
   all.insert(all.end(), network.online().begin(), network.online().end());
@@ -282,7 +283,7 @@ void Session::save_model_file(const std::string& path, const std::vector<float>&
 void Session::save_models() {
   trainer_.clock().enter(Phase::checkpoint);
   const std::int64_t now = trainer_.counters().env_steps;
-  save_model_file(run_dir_ + "/model-latest.safetensors", all_of_model(), now,
+  save_model_file(run_dir_ + "/model-latest.safetensors", packed_model(), now,
                   record_.greedy_env_steps == now ? record_.greedy_return : kNone);
   if (!std::isnan(record_.best_return)) {
     save_model_file(run_dir_ + "/model-best.safetensors", best_, record_.best_env_steps,
@@ -291,7 +292,7 @@ void Session::save_models() {
   trainer_.clock().enter(Phase::other);
 }
 
-// Models of their own, to look at how the network changed.
+// Extra model files that show how the network changes during training.
 void Session::snapshot_if_due(std::int64_t before) {
   const std::int64_t every = trainer_.spec().run.snapshot_every;
   const std::int64_t now = trainer_.counters().episodes;
@@ -299,7 +300,7 @@ void Session::snapshot_if_due(std::int64_t before) {
   if (!is_first && !crossed(before, now, every)) return;
   trainer_.clock().enter(Phase::checkpoint);
   fs::create_directories(run_dir_ + "/snapshots");
-  save_model_file(fmt::format("{}/snapshots/{:010}.safetensors", run_dir_, now), all_of_model(),
+  save_model_file(fmt::format("{}/snapshots/{:010}.safetensors", run_dir_, now), packed_model(),
                   trainer_.counters().env_steps, kNone);
   trainer_.clock().enter(Phase::other);
 }
@@ -340,7 +341,7 @@ TrainResult Session::result(bool interrupted) {
           .episode_return_last100 = trainer_.episodes().mean_of_last(EpisodeLog::kReturn)};
 }
 
-// Where the environment's measures have their score; -1 if nowhere.
+// The index of "score" among the environment's measures; -1 if there is none.
 int Session::score_column() const {
   const auto& names = trainer_.env().spec().measures;
   const auto score = std::find(names.begin(), names.end(), "score");
@@ -401,7 +402,7 @@ TrainSpec load_run_spec(const std::string& run_dir, std::span<const std::string>
     const bool free = override.starts_with("run.") || override.starts_with("evaluation.");
     if (free && !override.starts_with("run.seed")) continue;
     throw UsageError(
-        fmt::format("--set {}: a resumed run keeps what decides its training; allowed: "
+        fmt::format("--set {}: a resumed run cannot change its training; allowed: "
                     "evaluation.* and run.* except run.seed",
                     override));
   }
@@ -420,20 +421,20 @@ TrainResult resume_run(const TrainSpec& spec, const std::string& run_dir,
     session.load(checkpoint ? *checkpoint : all.back());
   } catch (const RunError& e) {
     if (checkpoint || all.size() < 2) throw;
-    throw RunError(fmt::format(
-        "{}\nan earlier checkpoint can be tried with: hotloop resume {} --checkpoint {}", e.what(),
-        run_dir, all[all.size() - 2]));
+    throw RunError(
+        fmt::format("{}\nto try an earlier checkpoint: hotloop resume {} --checkpoint {}", e.what(),
+                    run_dir, all[all.size() - 2]));
   }
-  // The last vector step may have gone beyond.
+  // The last vector step may have exceeded run.steps.
   if (const std::int64_t done = session.trainer().counters().env_steps;
       spec.run.steps <= done - spec.envs) {
     throw UsageError(
-        fmt::format("run.steps: {} are fewer than the {} that are done; from an earlier "
-                    "checkpoint: hotloop resume {} --checkpoint FILE",
+        fmt::format("run.steps: {} is fewer than the {} steps already done; to resume from an "
+                    "earlier checkpoint: hotloop resume {} --checkpoint FILE",
                     spec.run.steps, done, run_dir));
   }
   constexpr const char* kNothingLeft =
-      "the run ended when it was solved, and there is nothing left to do; to go on: --set "
+      "the run is solved and stopped there, so there is nothing left to do; to continue: --set "
       "evaluation.stop_when_solved=false";
   const bool nothing_left =
       session.record().solved && session.finished() && !session.trainer().done();

@@ -1,17 +1,17 @@
-// A training session: drives a trainer and does everything around it that training must not notice:
-// evaluation, metrics, checkpoints, stopping.
+// A training session: drives a trainer, and does everything around it that must not affect
+// training: evaluation, metrics, checkpoints, stopping.
 //
 // The run folder:
 //   spec.yaml                    the fully resolved spec
-//   NAME.cpp                     the world, if it is one of a file
+//   NAME.cpp                     the environment, if it comes from a file
 //   run.json                     version, CPU, seed
-//   graph.json                   of a network that is a graph: edges and measures
+//   graph.json                   edges and measures, if the network is a graph
 //   metrics.jsonl                see metrics.hpp
-//   episodes.jsonl               see episode_file.hpp, if run.episode_log asks for it
+//   episodes.jsonl               see episode_file.hpp, if run.episode_log is set
 //   checkpoints/*.safetensors    see checkpoint.hpp
 //   model-best.safetensors       the network of the best evaluation so far
-//   model-latest.safetensors     the network as it was saved last
-//   snapshots/*.safetensors      models by episode, if run.snapshot_every asks for them
+//   model-latest.safetensors     the network when it was last saved
+//   snapshots/*.safetensors      models by episode, if run.snapshot_every is set
 //   result.json                  the summary, once the run is done
 //   .lock                        held while a process trains here
 #pragma once
@@ -39,7 +39,7 @@
 namespace hotloop {
 
 struct SessionHooks {
-  // Called now and then between rounds, never more often than ten times a second.
+  // Called between rounds, at most ten times a second.
   std::function<void(const Trainer&, const RunRecord&)> progress{};
   // Called once for each warning about the health of training (health.hpp).
   std::function<void(const std::string&)> warning{};
@@ -55,10 +55,10 @@ class Session {
   Session(const TrainSpec& spec, std::string run_dir, const SessionHooks& hooks);
 
   void start();                              // from the beginning; writes a first checkpoint
-  void load(const std::string& checkpoint);  // from there
+  void load(const std::string& checkpoint);  // continues from a checkpoint
   bool finished() const;
-  void advance();     // one round, and what is due after it
-  TrainResult run();  // until it is finished or hooks.stop says so
+  void advance();     // one round, then whatever is due: evaluation, logging, saving
+  TrainResult run();  // until it is finished or hooks.stop is set
 
   Trainer& trainer() { return trainer_; }
   const Trainer& trainer() const { return trainer_; }
@@ -68,8 +68,8 @@ class Session {
   using Clock = std::chrono::steady_clock;
 
   double elapsed() const;
-  void note_time();                    // in the record
-  void warn(const std::string& text);  // once
+  void note_time();                    // writes the elapsed time into the record
+  void warn(const std::string& text);  // each text only once
   void warn_of_cuts(const Evaluation& evaluation);
   void warn_of_collapse(const Evaluation& last);
   void open_episodes();
@@ -78,11 +78,11 @@ class Session {
   void log();
   void save();
   void save_models();
-  void keep_models() noexcept;
+  void try_save_models() noexcept;
   void save_model_file(const std::string& path, const std::vector<float>& all,
                        std::int64_t env_steps, double greedy_return);
   void snapshot_if_due(std::int64_t before);
-  std::vector<float> all_of_model();
+  std::vector<float> packed_model();
   TrainResult result(bool interrupted);
   int score_column() const;
   double score(double (EpisodeLog::*what)(int) const) const;
@@ -93,24 +93,24 @@ class Session {
   Clock::time_point start_, last_save_, last_progress_;
   std::string run_dir_;
   SessionHooks hooks_;
-  FileLock lock_;  // one process at a time trains in a folder
+  FileLock lock_;  // only one process at a time trains in a folder
   Trainer trainer_;
   Evaluator evaluator_;
   BestRule rule_;
-  double threshold_;         // of what is solved, or NaN
-  std::vector<float> best_;  // what the best evaluation was made with, see all_of_model()
+  double threshold_;         // return at which the run is solved, or NaN
+  std::vector<float> best_;  // the model of the best evaluation, see packed_model()
   std::optional<MetricsLog> metrics_;
   std::optional<EpisodeFile> episodes_;  // if run.episode_log
   RunRecord record_;
-  double earlier_seconds_ = 0;  // of the sessions before this one
+  double earlier_seconds_ = 0;  // of previous sessions
   decltype(RunRecord::group_seconds) earlier_groups_{};
-  bool stop_ = false;  // hooks.row said so
+  bool stop_ = false;  // set by hooks.row or hooks.stop
 };
 
 // Creates `<parent>/<spec name>-<number>` with the first free number, and returns its path.
 std::string make_run_folder(const std::string& parent, const std::string& spec_name);
 
-// With what the run in this folder began; bits are the same only with the like.
+// The version and CPU that the run was started with. Only the same ones reproduce it to the bit.
 struct RunOrigin {
   std::string version, cpu;
 };
@@ -118,11 +118,11 @@ RunOrigin run_origin(const std::string& run_dir);
 
 TrainResult start_run(const TrainSpec& spec, const std::string& run_dir, const SessionHooks& hooks);
 
-// The spec of an existing run folder. `overrides` may change how long to run, how to save and how to
-// evaluate, but nothing that decides training.
+// The spec of an existing run folder. `overrides` may change the length of the run, saving and
+// evaluation, but nothing that affects training.
 TrainSpec load_run_spec(const std::string& run_dir, std::span<const std::string> overrides);
 
-// Continues from `checkpoint`, or from the newest one of the folder.
+// Continues from `checkpoint`, or from the newest one in the folder.
 TrainResult resume_run(const TrainSpec& spec, const std::string& run_dir,
                        const std::optional<std::string>& checkpoint, const SessionHooks& hooks);
 

@@ -21,7 +21,7 @@ std::string to_json(const TrainResult& r) {
     }
   }
   for (const auto& [phase, share] : r.time) json["time"][phase] = std::round(share * 1e4) / 1e4;
-  // A path need not be UTF-8, which JSON must be.
+  // JSON must be UTF-8, but a path may not be.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -34,32 +34,32 @@ Keys layer_keys(NetOptions& n, const AlgorithmFacts& facts) {
       {"net.branches",
        &n.branches,
        {},
-       "named branches from parts of the observation (`hotloop list envs`) to one vector that "
-       "takes the place of the observation: see [networks](networks.md)"},
+       "named branches that turn parts of the observation (`hotloop list envs`) into one vector, "
+       "which replaces the observation: see [networks](networks.md)"},
       {"net.channels",
        &n.channels,
        {1, 1'024},
-       "widths of 3x3 convolutions before the hidden layers; for environments whose observation is "
-       "a grid"},
+       "channels of 3x3 convolutions before the hidden layers; for environments whose observation "
+       "is a grid"},
       Key{"net.hidden", &n.hidden, {1, 16'384}, "widths of the hidden layers"}.only_if(
-          [&n] { return n.graph.kind == GraphKind::none; }, "net.graph takes the place of layers"),
+          [&n] { return n.graph.kind == GraphKind::none; }, "net.graph replaces the layers"),
       {"net.activation",
        choice(n.activation, kActivationNames),
        {},
-       "after every hidden layer; the output is linear"},
+       "activation after every hidden layer; the output is linear"},
       Key{"net.init",
           choice(n.init, kInitialiserNames),
           {},
-          "how weights start; biases start at zero, except with `pytorch` and `small_world` (for "
-          "graphs only), which draw them like their weights. Noisy layers start as their paper "
-          "says; a graph has `he` for `orthogonal`"}
+          "initialisation of weights; biases start at zero, except with `pytorch` and "
+          "`small_world` (for graphs only), which draw them like the weights. Noisy layers are "
+          "initialised as in their paper; graphs use `he` instead of `orthogonal`"}
           .only_if(
               [&n] { return n.noisy != Noisy::all || !n.channels.empty() || !n.branches.empty(); },
-              "noisy layers start as their paper says"),
+              "noisy layers are initialised as in their paper"),
       Key{"net.layer_norm",
           &n.layer_norm,
           {},
-          "normalise every hidden layer before its activation; not the convolutions"}
+          "layer normalisation before the activation of every hidden layer, not of convolutions"}
           .by_default("", [&n] { n.layer_norm = n.layer_norm && can_normalise_layers(n); }),
   };
   if (facts.action_values) {
@@ -73,31 +73,32 @@ Keys layer_keys(NetOptions& n, const AlgorithmFacts& facts) {
          Key{"net.dueling_hidden",
              &n.dueling_hidden,
              {1, 16'384},
-             "dueling: widths of further hidden layers that V has to itself, and A likewise; not "
-             "with `net.layer_norm`"}
+             "dueling: widths of additional hidden layers, separate for V and A; cannot be "
+             "combined with `net.layer_norm`"}
              .only_if([&n] { return n.dueling; }, "net.dueling is false"),
          {"net.noisy",
           choice(n.noisy, kNoisyNames),
           {},
-          "layers that explore by noise of learnt size (Fortunato et al. 2018): all dense ones, or "
-          "the head, which is the last of them (with `net.dueling_hidden` the last of V and of A)"},
+          "explore by layers with learnt noise (Fortunato et al. 2018): all dense layers, or only "
+          "the last, the head (with `net.dueling_hidden` the last of V and of A)"},
          Key{"net.noisy_sigma",
              &n.noisy_sigma,
              {0, 100},
-             "the stds of the noise start at this, divided by sqrt(inputs)"}
+             "the initial std of the noise is this / sqrt(inputs)"}
              .only_if(noisy, "net.noisy is none")});
   }
   if (facts.actor_critic) {
-    append(keys,
-           {{"net.separate", &n.separate, {}, "values have hidden layers of their own"},
-            {"net.value_from",
-             &n.value_from,
-             {},
-             "the branch that values read, while the policy reads the last; empty = both the last"},
-            {"net.policy_gain",
-             &n.policy_gain,
-             {0, 1e6},
-             "the policy's last layer starts at this times what `net.init` says; not of graphs"}});
+    append(
+        keys,
+        {{"net.separate", &n.separate, {}, "separate hidden layers for policy and values"},
+         {"net.value_from",
+          &n.value_from,
+          {},
+          "branch that feeds the values; the policy uses the last branch; empty = values do too"},
+         {"net.policy_gain",
+          &n.policy_gain,
+          {0, 1e6},
+          "factor on the initial weights of the policy's last layer; not for graphs"}});
   }
   return keys;
 }
@@ -107,24 +108,30 @@ Keys graph_keys(GraphOptions& g) {
       {"net.graph.hidden",
        &g.hidden,
        {1, 16'384},
-       "its hidden neurons, one number; dense: one per layer"},
+       "number of hidden neurons, a list with one number; dense: one per layer"},
       {"net.graph.degree",
        &g.degree,
        {2, 16'384},
-       "small_world and its like: k, edges per hidden neuron, and neurons that each input and "
-       "output connects to"},
+       "small_world and similar: k, the edges per hidden neuron, and the neurons that each input "
+       "and output connects to"},
       {"net.graph.rewire", &g.rewire, kShare,
-       "small_world: share of edges moved at random; modular: share between modules"},
-      {"net.graph.modules", &g.modules, {1, 1'024}, "modular: how many"},
-      {"net.graph.seed", &g.seed, {}, "of the graph, and of `net.init: small_world`"},
+       "small_world: share of edges rewired at random; modular: share of edges between modules"},
+      {"net.graph.modules", &g.modules, {1, 1'024}, "modular: number of modules"},
+      {"net.graph.seed", &g.seed, {}, "seed of the graph, and of `net.init: small_world`"},
       {"net.graph.file",
        &g.file,
        {},
-       "a graph to read (.edges, .txt, .json, .graphml); the resolved spec holds its edges "
+       "file with a graph (.edges, .txt, .json, .graphml); the resolved spec contains its edges "
        "instead"},
       {"net.graph.edges", &g.edges, {}, "kind edges: `I H O: 0>2 1>2 2>3`, every edge once"},
-      {"net.graph.activate_outputs", &g.activate_outputs, {}, "the activation follows outputs too"},
-      {"net.graph.train_biases", &g.train_biases, {}, "or biases stay as they start"},
+      {"net.graph.activate_outputs",
+       &g.activate_outputs,
+       {},
+       "apply the activation to outputs too"},
+      {"net.graph.train_biases",
+       &g.train_biases,
+       {},
+       "train the biases; otherwise they keep their initial values"},
   };
   for (Key& key : keys) {
     key.conditions.push_back(
@@ -141,10 +148,10 @@ Keys optimiser_keys(OptimiserOptions& o) {
   const auto adam = [&o] {
     return o.kind == OptimiserKind::adam || o.kind == OptimiserKind::adamw;
   };
-  constexpr std::string_view kOnlyAdam = "only adam and adamw have it";
+  constexpr std::string_view kOnlyAdam = "only adam and adamw use it";
   return {
-      {"optimiser.name", choice(o.kind, kOptimiserNames), {}, "how gradients become steps"},
-      {"optimiser.learning_rate", &o.learning_rate, {0, 10}, "size of a step"},
+      {"optimiser.name", choice(o.kind, kOptimiserNames), {}, "optimisation algorithm"},
+      {"optimiser.learning_rate", &o.learning_rate, {0, 10}, "learning rate"},
       {"optimiser.max_grad_norm",
        &o.max_grad_norm,
        {0, 1e30},
@@ -154,11 +161,14 @@ Keys optimiser_keys(OptimiserOptions& o) {
       Key{"optimiser.beta2", &o.beta2, kDecay, "adam, adamw: decay of the second moment"}.only_if(
           adam, kOnlyAdam),
       Key{"optimiser.decay", &o.decay, kDecay, "rmsprop: decay of the squared gradient"}.only_if(
-          [&o] { return o.kind == OptimiserKind::rmsprop; }, "only rmsprop has it"),
-      Key{"optimiser.momentum", &o.momentum, kDecay, "sgd, rmsprop"}.only_if(
-          [adam] { return !adam(); }, "adam and adamw have beta1 instead"),
-      Key{"optimiser.epsilon", &o.epsilon, {0, 1, true}, "added to the root of the second moment"}
-          .only_if([&o] { return o.kind != OptimiserKind::sgd; }, "sgd has none"),
+          [&o] { return o.kind == OptimiserKind::rmsprop; }, "only rmsprop uses it"),
+      Key{"optimiser.momentum", &o.momentum, kDecay, "sgd, rmsprop: momentum"}.only_if(
+          [adam] { return !adam(); }, "adam and adamw use beta1 instead"),
+      Key{"optimiser.epsilon",
+          &o.epsilon,
+          {0, 1, true},
+          "added to the square root of the second moment"}
+          .only_if([&o] { return o.kind != OptimiserKind::sgd; }, "sgd does not use it"),
       Key{"optimiser.weight_decay",
           &o.weight_decay,
           {0, 1e6},
@@ -174,13 +184,13 @@ Keys evaluation_keys(EvaluationOptions& e) {
   return {
       {"evaluation.every",
        &e.every,
-       {0, kMany},
+       {0, kMaxSteps},
        "env steps between greedy evaluations; 0 = only at the end"},
-      {"evaluation.episodes", &e.episodes, {1, 1'000'000}, "episodes of an evaluation"},
+      {"evaluation.episodes", &e.episodes, {1, 1'000'000}, "episodes per evaluation"},
       {"evaluation.max_steps",
        &e.max_steps,
-       {1, kMany},
-       "an evaluation cuts longer episodes here and counts them as they are then"},
+       {1, kMaxSteps},
+       "longer episodes of an evaluation are cut here and count with their return so far"},
       Key{"evaluation.threshold",
           &e.threshold,
           {},
@@ -193,38 +203,38 @@ Keys evaluation_keys(EvaluationOptions& e) {
       {"evaluation.best",
        &e.best,
        {},
-       "what model-best has most of: a sum of the return and measures, such as "
+       "score that selects model-best: a weighted sum of the return and measures, such as "
        "`1000 success + 100 progress + return`"},
       {"evaluation.gain",
        &e.gain,
        {0, 1e6},
-       "by what share of its score a new best must be better than the old"},
+       "minimum relative improvement of the score for a new best model"},
   };
 }
 
 Keys run_keys(RunOptions& r) {
   return {
-      Key{"run.steps", &r.steps, {1, kMany}, "env steps, all environments together"}.by_default(
+      Key{"run.steps", &r.steps, {1, kMaxSteps}, "env steps, over all environments"}.by_default(
           "`50000`, with `run.episodes` no limit",
           [&r] {
             if (r.episodes > 0) r.steps = kNoLimit;
           }),
       {"run.episodes",
        &r.episodes,
-       {0, kMany},
-       "ends the run after the round in which this many episodes have ended; 0 = does not"},
-      {"run.threads", &r.threads, {1, 256}, "threads; the result does not depend on it"},
-      {"run.seed", &r.seed, {}, "of every random stream"},
+       {0, kMaxSteps},
+       "ends the run after the round in which this many episodes have ended; 0 = off"},
+      {"run.threads", &r.threads, {1, 256}, "number of threads; does not change the result"},
+      {"run.seed", &r.seed, {}, "seed of all random streams"},
       {"run.checkpoint_seconds",
        &r.checkpoint_seconds,
        {0, 1e9},
        "seconds between checkpoints; 0 = after every round"},
       {"run.snapshot_every",
        &r.snapshot_every,
-       {0, kMany},
-       "episodes between models kept in `snapshots/`, the first after episode 1; 0 = none"},
-      {"run.log_every", &r.log_every, {1, kMany}, "env steps between lines of `metrics.jsonl`"},
-      {"run.episode_log", &r.episode_log, {}, "a line in `episodes.jsonl` for every episode"},
+       {0, kMaxSteps},
+       "episodes between models saved in `snapshots/`, the first after episode 1; 0 = none"},
+      {"run.log_every", &r.log_every, {1, kMaxSteps}, "env steps between lines of `metrics.jsonl`"},
+      {"run.episode_log", &r.episode_log, {}, "write a line to `episodes.jsonl` for every episode"},
   };
 }
 

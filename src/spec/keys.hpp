@@ -1,4 +1,4 @@
-// The table of keys of a spec: those of every run here, those of the algorithm from its folder.
+// All keys of a spec: the general ones are declared here, those of an algorithm in its folder.
 #pragma once
 
 #include <array>
@@ -11,30 +11,29 @@
 
 namespace hotloop {
 
-// The keys of the spec's algorithm in the order in which they are written, pointing into `spec`.
+// The general keys and those of the algorithm, in the order they are written. Point into `spec`.
 Keys spec_keys(TrainSpec& spec);
 
-// The algorithms that have a key or a group of this path, by name: "dqn, sac"; empty if none has.
+// The names of the algorithms with this key or group: "dqn, sac"; empty if there are none.
 std::string algorithms_with(std::string_view path);
 
-// The path of the key that is meant by `leaf` if it is the right one in the wrong place, two parts
-// written as one word, or another library's name for it; else empty.
+// The path of the key that the user probably meant by `leaf`: a key in the wrong group, two parts
+// of a path joined by _, or another library's name. Otherwise empty.
 std::string key_elsewhere(std::span<const Key> keys, std::string_view leaf);
-// The path of the key or group that other libraries call `name`, of those that are among `keys`; else
-// empty.
+// The path of the key or group among `keys` that other libraries call `name`; otherwise empty.
 std::string key_of_other_library(std::span<const Key> keys, std::string_view name);
 
-// The keys of a schedule that is not a plain number; its range applies to from and to.
+// The keys of a schedule that is not a constant. The key's range applies to `from` and `to`.
 inline constexpr std::array<std::string_view, 8> kScheduleKeys = {
     "kind", "from", "to", "over", "factor", "every", "after", "count"};
 inline constexpr Range kSchedulePeriod = {1, 1e15};
 inline constexpr Range kScheduleFactor = {0, 1e6};
 inline constexpr Range kScheduleBegin = {0, 1e15};
-// Whether schedules of this kind have that key. `after` and `count` may always be left out.
+// Whether schedules of this kind have this key. `after` and `count` are always optional.
 bool schedule_has(ScheduleKind kind, std::string_view key);
-inline constexpr std::size_t kMaxHiddenLayers = 32;  // of branches too, and of layers in each
+inline constexpr std::size_t kMaxHiddenLayers = 32;  // also of branches, and of layers in each
 
-// What is wrong with a spec whose keys are each in range: combinations that make no sense.
+// Combinations of keys that make no sense, in a spec whose keys are each in range.
 std::vector<Violation> spec_violations(const TrainSpec& spec);
 
 }  // namespace hotloop

@@ -1,4 +1,4 @@
-// What Stable-Baselines3, CleanRL, RLlib and others call our keys, for suggestions in errors.
+// Names of our keys in Stable-Baselines3, CleanRL, RLlib and others, for suggestions in errors.
 #include <algorithm>
 
 #include "spec/keys.hpp"
@@ -11,8 +11,7 @@ struct OtherName {
   std::string_view path;
 };
 
-// Keys or groups. Where a name means one thing here and another there, the first path that the
-// algorithm has counts.
+// Keys or groups. If a name has several paths, the first that the algorithm has is suggested.
 constexpr OtherName kOtherNames[] = {
     // the learning rate and the optimiser
     {"lr", "optimiser.learning_rate"},
@@ -57,7 +56,7 @@ constexpr OtherName kOtherNames[] = {
     {"prioritized_replay_alpha", "replay.alpha"},
     {"prioritized_replay_beta", "replay.beta"},
     {"prioritized_replay_eps", "replay.epsilon"},
-    // how much is learnt, and when
+    // how much to learn, and when
     {"batch_size", "algo.batch"},
     {"minibatch_size", "algo.batch"},
     {"sgd_minibatch_size", "algo.batch"},

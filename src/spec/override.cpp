@@ -1,4 +1,4 @@
-// The short form of overrides: env.NAME for env.options.NAME.
+// The short form of overrides: env.NAME stands for env.options.NAME.
 #include <algorithm>
 
 #include "env/registry.hpp"

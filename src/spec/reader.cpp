@@ -1,9 +1,10 @@
-// YAML -> TrainSpec, in two passes, once it is known which algorithm's keys there are.
+// YAML -> TrainSpec. The algorithm is found first, because it decides which keys there are. Then
+// two passes:
 //
-// First every value of the file and of the overrides is filed under its dotted path together with
-// where it stands; structure is checked here (unknown keys, duplicates, mappings where values
-// belong). Later values replace earlier ones. Then each key of the table takes the value filed
-// under its path, checked for type and range.
+// 1. Store every value of the file and of the overrides under its dotted path, with its position.
+//    Check the structure: unknown keys, duplicates, mappings instead of values. Later values
+//    replace earlier ones.
+// 2. Set each key from the value stored under its path, checking type and range.
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
@@ -38,7 +39,7 @@ YAML::Node parse(std::string_view text, const std::string& where, bool lines) {
   }
 }
 
-// The algorithm that is named last, by the file or an override; else the default.
+// The algorithm named last, in the file or by an override; otherwise the default.
 const Algorithm& named_algorithm(std::string_view text, const std::string& origin,
                                  std::span<const std::string> overrides) {
   constexpr std::string_view kGroup = "algo", kPath = "algo.name";
@@ -57,7 +58,7 @@ const Algorithm& named_algorithm(std::string_view text, const std::string& origi
     const std::size_t equals = given.find('=');
     const std::string path = given.substr(0, equals);
     if (equals == std::string::npos || (path != kPath && path != kGroup)) continue;
-    const std::string where = "--set " + shown(given);
+    const std::string where = "--set " + one_line(given);
     const YAML::Node value = parse(given.substr(equals + 1), where, false);
     take(path == kPath ? value : name_in(value), where);
   }
@@ -85,11 +86,11 @@ class SpecReader {
     const YAML::Node root = parse(text, origin_, true);
     if (root.IsNull())
       fail_at(origin_, "", "the spec is empty; it needs at least env: {name: ...}");
-    file(root, "", origin_, true);
+    store(root, "", origin_, true);
   }
 
   void add_override(const std::string& given) {
-    const std::string where = "--set " + shown(given);
+    const std::string where = "--set " + one_line(given);
     const std::string text = full_override(given, env_name());
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
@@ -102,19 +103,20 @@ class SpecReader {
       const std::string prefix = path.substr(0, end);
       if (is_env_option(prefix)) break;
       if (!children_.contains(prefix) || end == begin)
-        unknown(known, path.substr(begin, end - begin), where);
+        fail_unknown(known, path.substr(begin, end - begin), where);
       known = prefix;
       begin = end + 1;
     }
-    // A part of a schedule that the spec gives as a plain number has nothing to be a part of.
+    // A schedule that is a constant so far has no parts to override.
     const std::string parent = parent_of(path);
     if (entries_.contains(parent)) {
-      fail_at(where, path,
-              fmt::format("{} is the constant {} here; give it whole: {}={{kind: linear, "
-                          "from: ..., to: ..., over: ...}}",
-                          parent, found(entries_.at(parent).node), parent));
+      fail_at(
+          where, path,
+          fmt::format("{} is the constant {} here; give the complete schedule: {}={{kind: linear, "
+                      "from: ..., to: ..., over: ...}}",
+                      parent, found(entries_.at(parent).node), parent));
     }
-    file(parse(text.substr(equals + 1), where, false), path, where, false);
+    store(parse(text.substr(equals + 1), where, false), path, where, false);
   }
 
   TrainSpec read() {
@@ -146,7 +148,7 @@ class SpecReader {
     return std::string(path.substr(0, dot == std::string_view::npos ? 0 : dot));
   }
 
-  // As far as it is given by now.
+  // As given so far; empty if it is not.
   std::string env_name() const {
     const auto name = entries_.find("env.name");
     return name != entries_.end() && name->second.node.IsScalar() ? name->second.node.Scalar() : "";
@@ -160,7 +162,7 @@ class SpecReader {
     children_[path];
   }
 
-  // The environment's options are known to the environment alone.
+  // Only the environment knows its options.
   static bool is_env_option(std::string_view path) {
     return path.size() > kEnvOptions.size() + 1 && path.starts_with(kEnvOptions) &&
            path[kEnvOptions.size()] == '.';
@@ -174,10 +176,11 @@ class SpecReader {
     });
   }
 
-  // Files `node`, which belongs to the known key or group `path`, and everything below it.
-  void file(const YAML::Node& node, const std::string& path, const std::string& where, bool lines) {
+  // Stores `node`, the value of the known key or group `path`, and everything below it.
+  void store(const YAML::Node& node, const std::string& path, const std::string& where,
+             bool lines) {
     const bool schedule = is_schedule(path);
-    if (schedule) {  // given again as a whole
+    if (schedule) {  // replaces the earlier one completely
       entries_.erase(path);
       std::erase_if(entries_,
                     [&](const auto& entry) { return entry.first.starts_with(path + '.'); });
@@ -186,7 +189,7 @@ class SpecReader {
       entries_[path] = {node, where, !lines};
       return;
     }
-    if (node.IsNull()) return;  // a heading whose keys are all commented out
+    if (node.IsNull()) return;  // a group whose keys are all commented out
     if (!node.IsMap()) {
       const auto& known = children_.at(path);
       fail_at(where, path,
@@ -204,20 +207,20 @@ class SpecReader {
       const auto& known = children_.at(path);
       const bool is_known =
           is_env_option(child_path) || std::find(known.begin(), known.end(), name) != known.end();
-      if (!is_known) unknown(path, name, place);
+      if (!is_known) fail_unknown(path, name, place);
       if (!seen.insert(name).second) fail_at(place, child_path, "given twice");
-      file(child.second, child_path, place, lines);
+      store(child.second, child_path, place, lines);
     }
   }
 
   // The known group `parent` has no key `leaf`.
-  [[noreturn]] void unknown(const std::string& parent, const std::string& leaf,
-                            const std::string& where) const {
+  [[noreturn]] void fail_unknown(const std::string& parent, const std::string& leaf,
+                                 const std::string& where) const {
     const std::string prefix = parent.empty() ? "" : parent + '.';
     const std::string path = prefix + leaf;
     const std::vector<std::string>& siblings = children_.at(parent);
     if (siblings.empty())
-      fail_at(where, shown(path), fmt::format("unknown key; {} is a value", parent));
+      fail_at(where, one_line(path), fmt::format("unknown key; {} is a value", parent));
     if (const std::size_t dot = leaf.find('.');
         children_.contains(path) && dot != std::string::npos) {
       fail_at(where, path,
@@ -226,7 +229,7 @@ class SpecReader {
     }
     if (const std::string others = algorithms_with(path); !others.empty()) {
       const std::string own = key_of_other_library(keys_, leaf);
-      fail_at(where, shown(path),
+      fail_at(where, one_line(path),
               fmt::format("belongs to algo.name: {}; algo.name is {} here{}", others,
                           spec_.algorithm->name(),
                           own.empty() ? "" : fmt::format("; did you mean {}?", own)));
@@ -237,11 +240,11 @@ class SpecReader {
       const std::string sibling = nearest(leaf, names);
       if (!sibling.empty()) near = prefix + sibling;
     }
-    if (near.empty() && parent == "env") {  // or an option of the environment
+    if (near.empty() && parent == "env") {  // it may be an option of the environment
       const std::string option = nearest(leaf, env_option_names(env_name()));
       if (!option.empty()) near = fmt::format("{}.{}", kEnvOptions, option);
     }
-    fail_at(where, shown(path),
+    fail_at(where, one_line(path),
             near.empty()
                 ? fmt::format("unknown key; allowed: {}", join(names))
                 : fmt::format("unknown key; did you mean {}? (allowed: {})", near, join(names)));
@@ -255,7 +258,7 @@ class SpecReader {
     }
   }
 
-  // A schedule in parts. What is left out keeps the default's value, if the default has it.
+  // A schedule given in parts. A missing part keeps the value of the default, if it has one.
   void read_schedule(const Key& key, Schedule& to) const {
     const std::string prefix = std::string(key.path) + '.';
     const auto is_given = [&](std::string_view sub) {
@@ -312,7 +315,7 @@ class SpecReader {
            (entry->first.size() == path.size() || entry->first[path.size()] == '.');
   }
 
-  // What follows from other keys.
+  // Sets what depends on other keys.
   void derive() {
     if (GraphOptions& graph = spec_.net.graph; !graph.file.empty()) {
       graph.edges = read_graph_file(graph.file);
@@ -320,7 +323,7 @@ class SpecReader {
       graph.file.clear();
     }
     for (const Key& key : keys_) {
-      if (key.otherwise && !is_given(key.path)) key.otherwise();
+      if (key.set_default && !is_given(key.path)) key.set_default();
     }
     spec_.algorithm->derive(spec_);
   }
@@ -331,13 +334,13 @@ class SpecReader {
       for (const Key& key : keys_) {
         const bool belongs = path == key.path || (std::holds_alternative<Schedule*>(key.field) &&
                                                   parent_of(path) == key.path);
-        const std::string_view because = belongs ? key.idle_because() : "";
+        const std::string_view because = belongs ? key.idle_reason() : "";
         if (!because.empty()) fail_at(entry.where, path, fmt::format("has no effect: {}", because));
       }
     }
   }
 
-  // Where the key, or the first part of it, was given; the file if it was not.
+  // Where the key or its first part was given; the file if it was not given.
   std::string where(std::string_view path) const {
     const auto entry = entries_.lower_bound(path);
     return entry != entries_.end() && entry->first.starts_with(path) ? entry->second.where
@@ -346,7 +349,7 @@ class SpecReader {
 
   std::string origin_;
   TrainSpec spec_;
-  Keys keys_;  // pointing into spec_
+  Keys keys_;  // point into spec_
   std::map<std::string, std::vector<std::string>, std::less<>>
       children_;                                       // by path; "" is the root
   std::map<std::string, Entry, std::less<>> entries_;  // by path
@@ -362,7 +365,7 @@ TrainSpec load_spec_text(std::string_view text, const std::string& origin,
   TrainSpec spec = reader.read();
   if (is_world_file(spec.env)) {
     spec.env = find_world_file(spec.env, std::filesystem::path(origin).parent_path().string());
-    env_registry().forget(spec.env);  // it may have been changed since
+    env_registry().forget(spec.env);  // the file may have changed
   }
   return spec;
 }

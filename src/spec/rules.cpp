@@ -1,5 +1,5 @@
-// What is wrong with a spec whose keys are each in range: combinations that make no sense, whatever the
-// algorithm. Each algorithm adds what it refuses.
+// Checks combinations of keys that are each in range: those that make no sense with any algorithm.
+// Each algorithm adds its own checks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class Checker {
     check_graph();
     const Schedule& rate = spec_.optimiser.learning_rate;
     violations_.check_schedule("optimiser.learning_rate", rate);
-    if (rate == constant(0)) blame("optimiser.learning_rate", "0: the run would never learn");
+    if (rate == constant(0)) blame("optimiser.learning_rate", "is 0: the run would never learn");
     return violations_.found();
   }
 
@@ -42,16 +42,17 @@ class Checker {
     } else if (learn.updates_per_step > 0 && learn.train_every > 0 &&
                declared_updates(spec_, spec_.run.steps) == 0) {
       blame("run.steps",
-            fmt::format("{} end before the first update: the run would never learn; a round has {} "
-                        "env steps ({}) and {:g} updates{}",
-                        spec_.run.steps, learn.train_every,
-                        spec_.algorithm->facts().on_policy ? "algo.n_steps times env.count"
-                                                           : "algo.train_every",
-                        static_cast<double>(learn.train_every) * learn.updates_per_step,
-                        learn.learning_starts > 0
-                            ? fmt::format(", after the first {} steps (algo.learning_starts)",
-                                          learn.learning_starts)
-                            : ""));
+            fmt::format(
+                "{} end before the first update, so the run would never learn; a round has {} "
+                "env steps ({}) and {:g} updates{}",
+                spec_.run.steps, learn.train_every,
+                spec_.algorithm->facts().on_policy ? "algo.n_steps times env.count"
+                                                   : "algo.train_every",
+                static_cast<double>(learn.train_every) * learn.updates_per_step,
+                learn.learning_starts > 0
+                    ? fmt::format(", after the first {} steps (algo.learning_starts)",
+                                  learn.learning_starts)
+                    : ""));
     }
     if (spec_.evaluation.stop_when_solved && spec_.evaluation.every == 0) {
       blame("evaluation.stop_when_solved",
@@ -68,9 +69,8 @@ class Checker {
       const bool forest = std::any_of(branch.layers.begin(), branch.layers.end(),
                                       [](const auto& word) { return word.starts_with("forest"); });
       if (forest && spec_.learn.normalise_obs) {
-        blame(
-            "algo.normalise.obs",
-            "cannot be combined with a forest: the parents of nodes are indices, not measurements");
+        blame("algo.normalise.obs",
+              "cannot be combined with a forest: its observations hold indices of parent nodes");
       }
     }
     if (spec_.net.dueling && !spec_.net.dueling_hidden.empty() && spec_.net.layer_norm) {
@@ -78,13 +78,13 @@ class Checker {
     }
     if (spec_.net.layer_norm && spec_.net.hidden.empty() &&
         spec_.net.graph.kind == GraphKind::none) {
-      blame("net.layer_norm", "normalises the hidden layers, and net.hidden has none");
+      blame("net.layer_norm", "normalises hidden layers, but net.hidden is empty");
     }
   }
 
   void check_actor_critic() {
     if (!spec_.net.value_from.empty() && spec_.net.branches.empty()) {
-      blame("net.value_from", "needs net.branches; without them, net.separate is what you want");
+      blame("net.value_from", "needs net.branches; without branches, use net.separate");
     }
     if (spec_.net.graph.kind != GraphKind::none && spec_.net.separate) {
       blame("net.separate",
@@ -109,7 +109,7 @@ class Checker {
     without_graph(!net.channels.empty(), "net.channels");
     without_graph(!net.branches.empty(), "net.branches");
     if (net.graph.kind == GraphKind::edges && net.graph.edges.empty()) {
-      blame("net.graph.edges", "missing; kind edges needs it, or net.graph.file");
+      blame("net.graph.edges", "missing; kind edges needs it or net.graph.file");
     }
   }
 

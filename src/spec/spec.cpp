@@ -1,4 +1,4 @@
-// Finding specs: ready-made ones by name, others by path.
+// Finds specs: ready-made ones by name, others by path.
 #include "spec/spec.hpp"
 
 #include <dlfcn.h>
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 std::vector<std::string> ready_made_names(const std::string& folder) {
   std::vector<std::string> names;
-  std::error_code error;  // a folder that is not there holds no specs
+  std::error_code error;  // a missing folder has no specs
   for (const auto& file : fs::directory_iterator(folder, error)) {
     if (file.path().extension() == ".yaml") names.push_back(file.path().stem().string());
   }
@@ -30,7 +30,7 @@ std::vector<std::string> ready_made_names(const std::string& folder) {
   return names;
 }
 
-// The line of a list must not fail because one spec is broken.
+// Does not throw, because a list must not fail if one spec is broken.
 std::string about_of(const std::string& path) {
   try {
     const YAML::Node about = YAML::Load(std::string(read_file(path).text()))["about"];
@@ -44,8 +44,8 @@ std::string about_of(const std::string& path) {
                                const std::string& folder) {
   if (look_up_algorithm(name) != nullptr) {
     throw UsageError(fmt::format(
-        "{0}: is an algorithm, not a spec; a world is trained by it with: hotloop train WORLD "
-        "--algo {0}, WORLD being a .cpp file or a name of hotloop list envs",
+        "{0}: is an algorithm, not a spec; to use it: hotloop train ENV --algo {0}, where ENV is a "
+        ".cpp file or a name from hotloop list envs",
         name));
   }
   if (names.empty()) {
@@ -64,7 +64,7 @@ std::string about_of(const std::string& path) {
 TrainSpec::TrainSpec() { use_algorithm(*this, default_algorithm()); }
 
 const std::string& default_spec_folder() {
-  // What is installed, program or library, brings its specs along in share/ of its prefix.
+  // An installed program or library has its specs in share/ of its prefix.
   static const std::string folder = [] {
     Dl_info self{};
     std::error_code error;

@@ -1,8 +1,8 @@
-// A training run as a plain struct, and its road to and from YAML.
+// A training run as a plain struct, read from YAML and written to YAML.
 //
-// Every key is stated once, in keys.cpp or in the folder of its algorithm; reading, writing, messages and
-// docs/specs.md follow from it. Whatever is wrong with a spec is a UsageError naming the place, the key, what
-// was found and what is allowed.
+// Every key is declared once, in keys.cpp or in the folder of its algorithm. Reading, writing,
+// messages and docs/specs.md are generated from it. Every mistake in a spec is a UsageError that
+// names the place, the key, what was found and what is allowed.
 #pragma once
 
 #include <array>
@@ -22,36 +22,36 @@ namespace hotloop {
 struct EvaluationOptions {
   std::int64_t every = 5'000;  // env steps; 0 = only at the end
   int episodes = 100;
-  std::int64_t max_steps = 100'000;  // an episode that is longer counts as it is then
+  std::int64_t max_steps = 100'000;  // longer episodes are cut and count with their return so far
   double threshold = std::numeric_limits<double>::quiet_NaN();  // NaN = the env's solved_return
   bool stop_when_solved = false;
-  std::string best = "return";  // what the best model has most of: see best_rule.hpp
-  double gain = 0;              // by what share it must be better than the one before
+  std::string best = "return";  // the score of a model: see best_rule.hpp
+  double gain = 0;              // minimum relative improvement for a new best model
 };
 
 inline constexpr std::int64_t kNoLimit = 1'000'000'000'000'000;  // env steps
 
 struct RunOptions {
-  std::int64_t steps = 50'000;  // env steps, all environments together
+  std::int64_t steps = 50'000;  // env steps, over all environments
   std::int64_t episodes = 0;  // ends the run after the round in which this many have ended; 0 = no
   int threads = 1;
   double checkpoint_seconds = 30;   // 0 = after every round
   std::int64_t snapshot_every = 0;  // episodes; 0 = no snapshots
   std::int64_t log_every = 1'000;   // env steps
-  bool episode_log = false;         // every episode into episodes.jsonl
+  bool episode_log = false;         // writes every episode to episodes.jsonl
   std::uint64_t seed = 1;
 };
 
 struct TrainSpec : AgentSpec {
-  TrainSpec();  // of the default algorithm
+  TrainSpec();  // with the default algorithm
 
-  std::string name;   // of the run's folder; the file's name unless the spec says otherwise
+  std::string name;   // of the run's folder; the file's name unless given
   std::string about;  // one line for lists
   std::string env;
   EnvOptions env_options;
   EvaluationOptions evaluation;
   RunOptions run;
-  // Plays in place of env, in this process alone; files never hear of it.
+  // Replaces `env` in this process only; never written to files.
   std::string stand_in{};
 
   EnvChoice world() const { return {stand_in.empty() ? env : stand_in, env_options}; }
@@ -62,43 +62,43 @@ struct SpecInfo {
   std::string about;
 };
 
-// The folder of the ready-made specs this build was made with.
+// The folder of the ready-made specs.
 const std::string& default_spec_folder();
 
 // All NAME.yaml in the folder, sorted by name.
 std::vector<SpecInfo> ready_made_specs(const std::string& folder = default_spec_folder());
 
-// General settings of an algorithm for any environment, a registered name or the file of a world; the
+// The general settings of an algorithm for an environment, a registered name or a .cpp file; the
 // run is named after it. Null: the default algorithm for its kind of actions.
 TrainSpec load_world_spec(const std::string& env, const Algorithm* algorithm,
                           std::span<const std::string> overrides = {});
 
-// What a user may name on the command line: a spec, or a world, for which alone `algorithm` may be given.
+// Loads a spec or an environment, as named by the user. `algorithm` is only for environments.
 TrainSpec load_spec_or_world(const std::string& name, const std::string& algorithm,
                              std::span<const std::string> overrides = {});
 
-// Reads a ready-made spec by name, or a file by path; the file of a world means load_world_spec(). Each
-// override is "key.path=value", the value being YAML, its key perhaps in the short form below; they apply in
-// order, after the file.
+// Reads a ready-made spec by name, or a file by path; for an environment it calls
+// load_world_spec(). Each override is "key.path=value", where the value is YAML and the key may
+// have the short form below. They apply in order, after the file.
 TrainSpec load_spec(const std::string& name_or_path, std::span<const std::string> overrides = {},
                     const std::string& folder = default_spec_folder());
 
-// `origin` names the text in messages; its file name without ending is the spec's default name. The file
-// of a world is looked for beside `origin` first, then from the current folder.
+// `origin` names the text in messages; its file name without extension is the spec's default name.
+// The file of an environment is looked up beside `origin` first, then in the current folder.
 TrainSpec load_spec_text(std::string_view text, const std::string& origin,
                          std::span<const std::string> overrides = {});
 
 // The options of an environment; none if there is no such environment.
 std::vector<std::string_view> env_option_names(std::string_view env);
 
-// Overrides may say env.NAME for env.options.NAME where NAME is an option of the environment and not a
-// key of the group env. The override with its key in full; others are returned as they are.
+// Expands env.NAME to env.options.NAME if NAME is an option of the environment and not a key of the
+// group env. Other overrides are returned unchanged.
 std::string full_override(const std::string& text, std::string_view env);
 
-// The same spec with the file of its world named as it is in a run folder, beside spec.yaml and models.
+// The same spec for a run folder, where the file of the environment is beside spec.yaml.
 TrainSpec portable(TrainSpec spec);
 
-// Every key of its algorithm with its value. Reading it back gives the same spec, to the bit.
+// All keys with their values. Reading it back gives the same spec, bit for bit.
 std::string to_yaml(const TrainSpec& spec);
 
 // The keys as a Markdown table: the generated part of docs/specs.md.

@@ -17,8 +17,7 @@ void fail_at(std::string_view where, std::string_view path, std::string_view wha
                                 : fmt::format("{}: {}: {}", where, path, what));
 }
 
-// Text for a message: one line, not too long.
-std::string shown(std::string text) {
+std::string one_line(std::string text) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
   }
@@ -36,8 +35,8 @@ std::string found(const YAML::Node& node) {
   if (node.IsSequence()) return "a list";
   if (node.IsMap()) return "a mapping";
   if (!node.IsScalar()) return "nothing";
-  return is_quoted(node) ? fmt::format("the text \"{}\"", shown(node.Scalar()))
-                         : shown(node.Scalar());
+  return is_quoted(node) ? fmt::format("the text \"{}\"", one_line(node.Scalar()))
+                         : one_line(node.Scalar());
 }
 
 namespace {
@@ -50,9 +49,9 @@ std::optional<T> number_in(std::string_view text) {
   return value;
 }
 
-// An integer; also written like 1e5, as long as a double holds it exactly.
+// An integer, possibly written like 1e5 if a double represents it exactly.
 template <class T>
-std::optional<T> whole_in(std::string_view text) {
+std::optional<T> integer_in(std::string_view text) {
   if (const auto value = number_in<T>(text)) return value;
   const std::optional<double> value = number_in<double>(text);
   const bool exact = value && *value == std::trunc(*value) && std::abs(*value) <= 0x1p53;
@@ -60,7 +59,7 @@ std::optional<T> whole_in(std::string_view text) {
                                                        : std::nullopt;
 }
 
-// Letters, digits, and those of `also`.
+// Only letters, digits and the characters of `also`.
 bool is_made_of(std::string_view text, std::string_view also) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -68,19 +67,19 @@ bool is_made_of(std::string_view text, std::string_view also) {
   });
 }
 
-// Sets the field of one key from its node. One overload per type a field can have.
+// Sets the field of one key from its node. One overload per field type.
 struct Setter {
   const Key& key;
   const Entry& entry;
 
-  [[noreturn]] void wrong(std::string_view expected, std::string_view allowed) const {
+  [[noreturn]] void fail_expected(std::string_view expected, std::string_view allowed) const {
     fail_at(entry.where, key.path,
             fmt::format("expected {}, found {}{}{}", expected, found(entry.node),
                         allowed.empty() ? "" : "; allowed: ", allowed));
   }
   std::string allowed() const { return key.range.text(key.leaf()); }
 
-  // The scalar as text, if a number or a word may stand there.
+  // The scalar as text, if it is not quoted.
   std::optional<std::string_view> plain(const YAML::Node& node) const {
     if (!node.IsScalar() || is_quoted(node)) return std::nullopt;
     return node.Scalar();
@@ -93,17 +92,17 @@ struct Setter {
     }
   }
 
-  std::int64_t whole(const YAML::Node& node, std::string_view expected,
-                     std::string_view name) const {
+  std::int64_t integer(const YAML::Node& node, std::string_view expected,
+                       std::string_view name) const {
     const std::optional<std::string_view> text = plain(node);
-    const std::optional<std::int64_t> value = text ? whole_in<std::int64_t>(*text) : std::nullopt;
+    const std::optional<std::int64_t> value = text ? integer_in<std::int64_t>(*text) : std::nullopt;
     if (!value) {
-      // 1e30 and 99999999999999999999 are numbers, only too large.
+      // 1e30 and 99999999999999999999 are valid numbers, but too large.
       if (const auto large = text ? number_in<double>(*text) : std::nullopt;
           large && std::abs(*large) > 0x1p53) {
         check_range(node, *large, name);
       }
-      wrong(expected, key.range.text(name));
+      fail_expected(expected, key.range.text(name));
     }
     check_range(node, static_cast<double>(*value), name);
     return *value;
@@ -114,24 +113,26 @@ struct Setter {
     const std::optional<std::string_view> text = plain(entry.node);
     const std::optional<T> value = text ? number_in<T>(*text) : std::nullopt;
     if (!value)
-      wrong(key.unset.empty() ? "a number" : fmt::format("a number or {}", key.unset), allowed());
+      fail_expected(key.unset.empty() ? "a number" : fmt::format("a number or {}", key.unset),
+                    allowed());
     check_range(entry.node, *value, key.leaf());
     return *value;
   }
 
   void operator()(bool* to) const {
     const std::optional<std::string_view> text = plain(entry.node);
-    if (text != "true" && text != "false") wrong("true or false", "");
+    if (text != "true" && text != "false") fail_expected("true or false", "");
     *to = text == "true";
   }
   void operator()(int* to) const {
-    *to = static_cast<int>(whole(entry.node, "an integer", key.leaf()));
+    *to = static_cast<int>(integer(entry.node, "an integer", key.leaf()));
   }
-  void operator()(std::int64_t* to) const { *to = whole(entry.node, "an integer", key.leaf()); }
+  void operator()(std::int64_t* to) const { *to = integer(entry.node, "an integer", key.leaf()); }
   void operator()(std::uint64_t* to) const {
     const std::optional<std::string_view> text = plain(entry.node);
-    const std::optional<std::uint64_t> value = text ? whole_in<std::uint64_t>(*text) : std::nullopt;
-    if (!value) wrong("an integer", fmt::format("0 <= {} <= {}", key.leaf(), UINT64_MAX));
+    const std::optional<std::uint64_t> value =
+        text ? integer_in<std::uint64_t>(*text) : std::nullopt;
+    if (!value) fail_expected("an integer", fmt::format("0 <= {} <= {}", key.leaf(), UINT64_MAX));
     *to = *value;
   }
   void operator()(float* to) const { *to = real<float>(); }
@@ -143,23 +144,23 @@ struct Setter {
     }
   }
   void operator()(std::string* to) const {
-    if (!entry.node.IsScalar()) wrong("text", "");
+    if (!entry.node.IsScalar()) fail_expected("text", "");
     *to = entry.node.Scalar();
   }
   void operator()(std::vector<int>* to) const {
     const std::string_view expected = "a list of integers such as [64, 64]";
-    if (!entry.node.IsSequence()) wrong(expected, "");
+    if (!entry.node.IsSequence()) fail_expected(expected, "");
     if (entry.node.size() > kMaxHiddenLayers) {
       fail_at(entry.where, key.path,
               fmt::format("{} items; allowed: up to {}", entry.node.size(), kMaxHiddenLayers));
     }
     to->clear();
     for (const YAML::Node& item : entry.node) {
-      to->push_back(static_cast<int>(whole(item, "integers", "each")));
+      to->push_back(static_cast<int>(integer(item, "integers", "each")));
     }
   }
   void operator()(std::vector<double>* to) const {
-    if (!entry.node.IsSequence()) wrong("a list of numbers such as [0.4, 0.3]", "");
+    if (!entry.node.IsSequence()) fail_expected("a list of numbers such as [0.4, 0.3]", "");
     if (entry.node.size() > kMaxRewardParts) {
       fail_at(entry.where, key.path,
               fmt::format("{} items; allowed: up to {}", entry.node.size(), kMaxRewardParts));
@@ -168,19 +169,19 @@ struct Setter {
     for (const YAML::Node& item : entry.node) {
       const std::optional<std::string_view> text = plain(item);
       const std::optional<double> value = text ? number_in<double>(*text) : std::nullopt;
-      if (!value) wrong("numbers", key.range.text("each"));
+      if (!value) fail_expected("numbers", key.range.text("each"));
       check_range(item, *value, "each");
       to->push_back(*value);
     }
   }
   void operator()(std::vector<Branch>* to) const {
     constexpr std::string_view kExpected = "branches such as {h: {from: part, layers: [dense 64]}}";
-    if (!entry.node.IsMap()) wrong(kExpected, "");
+    if (!entry.node.IsMap()) fail_expected(kExpected, "");
     to->clear();
     for (const auto& item : entry.node) {
       const std::string name = item.first.IsScalar() ? item.first.Scalar() : "";
       const YAML::Node& parts = item.second;
-      const std::string path = fmt::format("{}.{}", key.path, shown(name));
+      const std::string path = fmt::format("{}.{}", key.path, one_line(name));
       if (!is_made_of(name, "_"))
         fail_at(entry.where, path, "a name has letters, digits and _ only");
       if (std::any_of(to->begin(), to->end(), [&](const Branch& b) { return b.name == name; }))
@@ -191,7 +192,7 @@ struct Setter {
         constexpr std::array<std::string_view, 2> kParts = {"from", "layers"};
         const std::string which = part.first.IsScalar() ? part.first.Scalar() : "";
         if (std::find(kParts.begin(), kParts.end(), which) == kParts.end()) {
-          fail_at(entry.where, fmt::format("{}.{}", path, shown(which)),
+          fail_at(entry.where, fmt::format("{}.{}", path, one_line(which)),
                   fmt::format("unknown key; {}", suggestion(which, kParts)));
         }
         (which == "from" ? branch.from : branch.layers) =
@@ -204,7 +205,7 @@ struct Setter {
               fmt::format("{} items; allowed: up to {}", to->size(), kMaxHiddenLayers));
     }
   }
-  // One text or a list of them: words, numbers, spaces.
+  // One text or a list of texts, each of words, numbers and spaces.
   std::vector<std::string> texts(const YAML::Node& node, std::string_view path) const {
     std::vector<std::string> list;
     const auto add = [&](const YAML::Node& item) {
@@ -228,30 +229,32 @@ struct Setter {
   void operator()(Schedule* to) const {
     const std::optional<std::string_view> text = plain(entry.node);
     const std::optional<double> value = text ? number_in<double>(*text) : std::nullopt;
-    if (!value) wrong("a number or {kind, from, to, over}", "");
+    if (!value) fail_expected("a number or {kind, from, to, over}", "");
     check_range(entry.node, *value, key.leaf());
     *to = constant(*value);
   }
-  // One option more, as it is written: the environment says what it means.
+  // Adds an option as text; the environment parses it.
   void operator()(EnvOptions* to) const {
     const std::string text = entry.node.IsScalar() ? entry.node.Scalar() : "";
-    if (!is_made_of(text, "_.+-")) wrong("a number or a word", "");
+    if (!is_made_of(text, "_.+-")) fail_expected("a number or a word", "");
     to->emplace_back(key.path.substr(kEnvOptions.size() + 1), text);
   }
   void operator()(const Algorithm** to) const {
     const std::string name = entry.node.IsScalar() ? entry.node.Scalar() : "";
     *to = look_up_algorithm(name);
     if (*to != nullptr) return;
-    if (!entry.node.IsScalar()) wrong(fmt::format("one of {}", join(algorithm_names())), "");
-    fail_at(entry.where, key.path,
-            fmt::format("\"{}\" is unknown; {}", shown(name), suggestion(name, algorithm_names())));
+    if (!entry.node.IsScalar())
+      fail_expected(fmt::format("one of {}", join(algorithm_names())), "");
+    fail_at(
+        entry.where, key.path,
+        fmt::format("\"{}\" is unknown; {}", one_line(name), suggestion(name, algorithm_names())));
   }
   void operator()(const Choice& to) const {
-    if (!entry.node.IsScalar()) wrong(fmt::format("one of {}", join(to.names)), "");
+    if (!entry.node.IsScalar()) fail_expected(fmt::format("one of {}", join(to.names)), "");
     const auto name = std::find(to.names.begin(), to.names.end(), entry.node.Scalar());
     if (name == to.names.end()) {
       fail_at(entry.where, key.path,
-              fmt::format("\"{}\" is unknown; {}", shown(entry.node.Scalar()),
+              fmt::format("\"{}\" is unknown; {}", one_line(entry.node.Scalar()),
                           suggestion(entry.node.Scalar(), to.names)));
     }
     to.set(to.field, static_cast<int>(name - to.names.begin()));

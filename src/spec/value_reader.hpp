@@ -1,5 +1,5 @@
-// A value of YAML into the field of its key: type and range are checked, and whatever is wrong is a
-// UsageError naming the place, the key, what was found and what is allowed.
+// Reads a YAML value into the field of its key and checks type and range. Every mistake is a
+// UsageError that names the place, the key, what was found and what is allowed.
 #pragma once
 
 #include <string>
@@ -21,8 +21,8 @@ struct Entry {
 inline constexpr std::string_view kEnvOptions = "env.options";
 
 [[noreturn]] void fail_at(std::string_view where, std::string_view path, std::string_view what);
-std::string shown(std::string text);  // for a message: one line, not too long
-std::string found(const YAML::Node& node);
+std::string one_line(std::string text);     // for messages; shortened if too long
+std::string found(const YAML::Node& node);  // describes the value, for "found ..." in messages
 
 void set_field(const Key& key, const Entry& entry);
 

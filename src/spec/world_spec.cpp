@@ -1,4 +1,4 @@
-// Specs for worlds that have none: general settings of an algorithm, specs/algos/NAME.yaml.
+// Specs for environments without one: the general settings of an algorithm, specs/algos/NAME.yaml.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,13 +32,13 @@ TrainSpec portable(TrainSpec spec) {
 
 TrainSpec load_world_spec(const std::string& env, const Algorithm* algorithm,
                           std::span<const std::string> overrides) {
-  if (is_world_file(env)) env_registry().forget(env);  // it may have been changed since
+  if (is_world_file(env)) env_registry().forget(env);  // the file may have changed
   const EnvSpec facts = *find_env(env).spec;
   const Algorithm& chosen = algorithm != nullptr ? *algorithm : default_algorithm(facts);
   for (const std::string& override_text : overrides) {
     if (override_text.starts_with("algo.name=")) {
       throw UsageError(fmt::format(
-          "--set {}: general settings differ from algorithm to algorithm; choose one by --algo, "
+          "--set {}: the general settings depend on the algorithm; choose it with --algo, "
           "allowed: {}",
           override_text, join(algorithm_names())));
     }
@@ -60,8 +60,8 @@ TrainSpec load_spec_or_world(const std::string& name, const std::string& algorit
   std::error_code error;
   if (!is_world_file(name) && (is_spec || fs::exists(name, error))) {
     throw UsageError(
-        fmt::format("--algo {0}: {1} is a spec, which says itself how it learns; --algo is for a "
-                    "world that has none: a .cpp file or a name of hotloop list envs",
+        fmt::format("--algo {0}: {1} is a spec, which already names its algorithm; --algo is for "
+                    "environments: a .cpp file or a name from hotloop list envs",
                     algorithm, name));
   }
   return load_world_spec(name, &chosen, overrides);

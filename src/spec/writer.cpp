@@ -13,7 +13,7 @@
 namespace hotloop {
 namespace {
 
-// The shortest text from which the same bits are read.
+// The shortest text that is read back as the same bits.
 struct ValueText {
   const Key& key;
 
@@ -121,11 +121,11 @@ struct AllowedText {
 }  // namespace
 
 std::string to_yaml(const TrainSpec& spec) {
-  TrainSpec copy = spec;  // the table points into a spec that could be written to
+  TrainSpec copy = spec;  // the keys need a mutable spec to point into
   std::string result;
-  std::string open;  // group of the line before
+  std::string open;  // group of the previous line
   for (const Key& key : spec_keys(copy)) {
-    // Print the headings between the last group and this key's.
+    // Write the headings from the previous group to this key's.
     std::size_t begin = 0;
     int depth = 0;
     for (std::size_t dot; (dot = key.path.find('.', begin)) != std::string_view::npos;
@@ -143,7 +143,7 @@ std::string to_yaml(const TrainSpec& spec) {
 
 namespace {
 
-// The default of a key as a document shows it.
+// The default of a key as shown in docs/specs.md.
 std::string default_of(const Key& key) {
   if (key.required) return "required";
   if (!key.default_text.empty()) return std::string(key.default_text);
@@ -154,13 +154,13 @@ std::string default_of(const Key& key) {
   return value == "\"\"" ? "" : fmt::format("`{}`", value);
 }
 
-// A key as the algorithms have it that have it.
+// A key, with the algorithms that have it.
 struct Row {
   Key key;
-  std::vector<std::string_view> names;  // of those algorithms
-  std::vector<std::string> defaults;    // of each
+  std::vector<std::string_view> names;  // of these algorithms
+  std::vector<std::string> defaults;    // for each of them
 
-  // The default of most, then those of the others.
+  // The most common default, followed by the others.
   std::string default_text() const {
     const auto common =
         *std::max_element(defaults.begin(), defaults.end(), [&](const auto& a, const auto& b) {
@@ -183,7 +183,7 @@ std::string spec_reference() {
   std::vector<Row> rows;
   for (std::size_t i = 0; i < all.size(); ++i) {
     use_algorithm(specs[i], *all[i]);
-    std::size_t place = 0;  // behind the key before, so that the order of each algorithm is kept
+    std::size_t place = 0;  // after the previous key, which keeps the order of each algorithm
     for (Key& key : spec_keys(specs[i])) {
       const auto known = std::find_if(rows.begin(), rows.end(),
                                       [&](const Row& row) { return row.key.path == key.path; });
@@ -199,7 +199,7 @@ std::string spec_reference() {
     }
   }
   std::string result =
-      "| key | of | type | default | allowed | meaning |\n|---|---|---|---|---|---|\n";
+      "| key | algorithms | type | default | allowed | meaning |\n|---|---|---|---|---|---|\n";
   for (const Row& row : rows) {
     const Key& key = row.key;
     result += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", key.path,

@@ -19,10 +19,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kReturn = -1;             // among the columns below
-constexpr std::size_t kTableWidth = 5;  // measures
+constexpr int kReturn = -1;             // stands for the return in lists of measure indices
+constexpr std::size_t kTableWidth = 5;  // measures per table
 
-// The environment's measures in the order of a report.
+// Indices of the environment's measures in report order: the score first, the return last.
 std::vector<int> report_columns(const EnvSpec& env) {
   std::vector<int> columns;
   for (int i = 0; i < env.measure_count(); ++i) {
@@ -36,7 +36,7 @@ std::string column_name(const EnvSpec& env, int column) {
   return column == kReturn ? "return" : std::string(env.measures[column]);
 }
 
-// Over the runs in which it means something.
+// The mean at each start, over the runs where the value is defined. values is [runs][starts].
 std::vector<double> mean_per_start(const std::vector<std::vector<double>>& values) {
   std::vector<double> means;
   for (std::size_t start = 0; start < values[0].size(); ++start) {
@@ -77,7 +77,7 @@ bool same_policy(const Contestant& a, const Contestant& b) {
   return same_name(a, b) && a.recipe == b.recipe;
 }
 
-// The end of a path, this many parts of it.
+// The last `parts` components of a path.
 std::string tail(const std::string& path, int parts) {
   std::filesystem::path rest = std::filesystem::path(path).lexically_normal();
   if (!rest.has_filename()) rest = rest.parent_path();  // "runs/a/"
@@ -88,20 +88,20 @@ std::string tail(const std::string& path, int parts) {
   return result.string();
 }
 
-// No longer than it takes to tell this run from every other.
+// The shortest end of the path that distinguishes this run from all others.
 std::string run_name(const std::string& run, const std::vector<Played>& played) {
   constexpr int kMaxParts = 8;
   for (int parts = 1; parts < kMaxParts; ++parts) {
     const std::string name = tail(run, parts);
-    const bool is_alone = std::none_of(played.begin(), played.end(), [&](const Played& p) {
+    const bool is_unique = std::none_of(played.begin(), played.end(), [&](const Played& p) {
       return p.who.run != run && !p.who.run.empty() && tail(p.who.run, parts) == name;
     });
-    if (is_alone) return name;
+    if (is_unique) return name;
   }
   return run;
 }
 
-// The policy's name, and where another group has the same, the algorithm or the run that differs.
+// The policy's name; if several groups share it, followed by the algorithm or run that differs.
 std::string group_name(const std::vector<const Played*>& group, const std::vector<Played>& played) {
   const Contestant& who = group[0]->who;
   std::set<std::string> recipes, others;  // others: the algorithms of other groups
@@ -144,7 +144,7 @@ Comparison compare(const EnvSpec& env, const std::string& option, std::uint64_t 
     for (auto first = played.begin(); first != played.end(); ++first) {
       if (first->who.value != value) continue;
       const auto is_same = [&](const Played& p) { return same_policy(p.who, first->who); };
-      if (std::find_if(played.begin(), first, is_same) != first) continue;  // was in a group
+      if (std::find_if(played.begin(), first, is_same) != first) continue;  // already in a group
       std::vector<const Played*> group;
       for (const Played& p : played) {
         if (is_same(p)) group.push_back(&p);
@@ -203,8 +203,8 @@ std::string comparison_markdown(const Comparison& comparison, std::optional<int>
     text += "\n";
   }
   return text + fmt::format(
-                    "{}: mean [95 % interval of it, by bootstrap over starts; none where all are "
-                    "equal]; every policy plays the same {} starts (seed {}).\n",
+                    "{}: mean [95 % confidence interval, bootstrapped over starts; omitted if all "
+                    "values are equal]; every policy plays the same {} starts (seed {}).\n",
                     comparison.env, comparison.episodes, comparison.seed);
 }
 

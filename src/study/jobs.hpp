@@ -1,4 +1,4 @@
-// Several runs at a time, each on a thread of its own.
+// Several runs at a time, each on its own thread.
 #pragma once
 
 #include <atomic>
@@ -8,12 +8,13 @@
 
 namespace hotloop {
 
-// One thread has the turn; work has it when called, and gives it up while it trains. So runs begin in
-// order, and whatever is done with the turn, making folders or printing, is done by one at a time.
+// A lock that one thread holds at a time. Work is called with it held, and releases it while
+// training. So runs start in order, and creating folders or printing happens on one thread at a
+// time.
 using Turn = std::unique_lock<std::mutex>;
 
-// Calls work(0) to work(count - 1), which must not throw, `jobs` at a time, until `stop` says so.
-// Returns how many were begun.
+// Calls work(0) to work(count - 1), which must not throw, `jobs` at a time, until `stop` is set.
+// Returns how many were started.
 std::size_t run_jobs(std::size_t count, int jobs, const std::atomic<bool>* stop,
                      const std::function<void(std::size_t, Turn&)>& work);
 

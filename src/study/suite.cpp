@@ -50,13 +50,13 @@ T value_of(const YAML::Node& map, const std::string& key, std::string_view expec
   }
 }
 
-// The file of a spec or a world is looked for beside the suite first, then from the current folder.
-std::string beside(const std::string& suite, const std::string& spec) {
+// Looks for the file of a spec or an environment in the suite's folder, then in the current folder.
+std::string resolve_path(const std::string& suite, const std::string& spec) {
   if (!is_world_file(spec) && !spec.ends_with(".yaml")) return spec;
   return find_world_file(spec, fs::path(suite).parent_path().string());
 }
 
-// What the row does not say, the suite may say for all of its rows; overrides of both apply.
+// Keys that are missing in the row are taken from the suite. The overrides of both apply.
 SuiteRow read_row(const YAML::Node& node, const YAML::Node& suite, const std::string& path) {
   constexpr std::array<std::string_view, 5> kKeys = {"title", "spec", "algo", "set", "bar"};
   check_keys(node, kKeys, path);
@@ -74,20 +74,20 @@ SuiteRow read_row(const YAML::Node& node, const YAML::Node& suite, const std::st
     }
   }
   try {
-    row.spec = load_spec_or_world(beside(path, spec.as<std::string>()),
+    row.spec = load_spec_or_world(resolve_path(path, spec.as<std::string>()),
                                   algo ? algo.as<std::string>() : "", overrides);
     check_feasible(row.spec);
   } catch (const UsageError& error) {
     throw UsageError(fmt::format("{}: {}", place, error.what()));
   }
   row.title = node["title"] ? node["title"].as<std::string>() : row.spec.name;
-  const YAML::Node& judge = node["bar"] ? node : suite;
-  row.bar =
-      judge["bar"] ? value_of<double>(judge, "bar", "a number", path) : solved_threshold(row.spec);
+  const YAML::Node& with_bar = node["bar"] ? node : suite;
+  row.bar = with_bar["bar"] ? value_of<double>(with_bar, "bar", "a number", path)
+                            : solved_threshold(row.spec);
   return row;
 }
 
-bool keeps_score(const TrainSpec& spec) {
+bool has_score(const TrainSpec& spec) {
   const EnvSpec env = env_spec(spec.world());
   return std::find(env.measures.begin(), env.measures.end(), "score") != env.measures.end();
 }
@@ -95,7 +95,7 @@ bool keeps_score(const TrainSpec& spec) {
 // What the learning curves show.
 std::string read_figure_y(const YAML::Node& root, const Suite& suite, const std::string& path) {
   const auto lacks_score = std::find_if(suite.rows.begin(), suite.rows.end(),
-                                        [](const auto& row) { return !keeps_score(row.spec); });
+                                        [](const auto& row) { return !has_score(row.spec); });
   if (!root["figure"]) return lacks_score == suite.rows.end() ? "score" : "return";
   constexpr std::array<std::string_view, 1> kKeys = {"y"};
   constexpr std::array<std::string_view, 2> kAllowed = {"score", "return"};
@@ -107,7 +107,7 @@ std::string read_figure_y(const YAML::Node& root, const Suite& suite, const std:
     throw UsageError(fmt::format("{}: found \"{}\"; {}", place, y, suggestion(y, kAllowed)));
   }
   if (y == "score" && lacks_score != suite.rows.end()) {
-    throw UsageError(fmt::format("{}: {} keeps no score (row \"{}\"); allowed: return", place,
+    throw UsageError(fmt::format("{}: {} has no score (row \"{}\"); allowed: return", place,
                                  lacks_score->spec.env, lacks_score->title));
   }
   return y;
@@ -116,7 +116,7 @@ std::string read_figure_y(const YAML::Node& root, const Suite& suite, const std:
 std::vector<std::optional<EarlierRun>> find_earlier_runs(const std::string& parent,
                                                          const std::vector<TrainSpec>& specs) {
   std::vector<std::optional<EarlierRun>> runs;
-  std::set<std::string> taken;  // rows may be equal
+  std::set<std::string> taken;  // equal rows must not share a run
   for (const TrainSpec& spec : specs) {
     const auto& run = runs.emplace_back(find_earlier_run(parent, spec, taken));
     if (run) taken.insert(run->folder);

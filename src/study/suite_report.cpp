@@ -1,4 +1,4 @@
-// What a suite reports: a table, learning curves as points and as a figure.
+// The reports of a suite: a table, and learning curves as CSV and as a figure.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ double final_median(const std::vector<LearningCurve>& curves) {
   return quantile(finals, 0.5);
 }
 
-// What counts as good in each environment: no more than 5 % below the best final median of its rows.
+// The level that counts as good in each environment: 5 % below the best final median of its rows.
 std::map<std::string, double> good_levels(const Suite& suite, const SuiteCurves& curves) {
   std::map<std::string, double> levels;
   for (std::size_t i = 0; i < suite.rows.size(); ++i) {
@@ -123,10 +123,8 @@ std::string suite_markdown(const Suite& suite, const SuiteResults& results,
   }
   std::string text = fmt::format(
       "| run | spec | env steps | updates per step | updates, median | greedy return, median | "
-      "lowest "
-      "to highest | best evaluation, median |{} bar: seeds at it | solved after, median | within 5 "
-      "% of "
-      "the best {} after | after updates | wall time, median |\n|",
+      "lowest to highest | best evaluation, median |{} bar: seeds at it | solved after, median | "
+      "within 5 % of the best {} after | after updates | wall time, median |\n|",
       shows_score ? " greedy score, median (lowest to highest) |" : "", suite.figure_y);
   for (int column = 0; column < (shows_score ? 14 : 13); ++column) text += "---|";
   text += "\n";
@@ -139,11 +137,9 @@ std::string suite_markdown(const Suite& suite, const SuiteResults& results,
   text += fmt::format(
       "\n{} seeds (1 to {}); greedy returns are means over each spec's evaluation episodes, of the "
       "final parameters unless the spec stops when solved; the best {} is the highest final median "
-      "among "
-      "the rows of an environment, and a row gets there when its median curve does, evaluations "
-      "not "
-      "counted; wall times and \"solved after\" include them; {} run{} at a time on {}; hotloop "
-      "{}.\n",
+      "among the rows of an environment, and a row reaches it when its median curve does, "
+      "evaluation time excluded; wall times and \"solved after\" include evaluation; {} run{} at a "
+      "time on {}; hotloop {}.\n",
       suite.seeds, suite.seeds, suite.figure_y, jobs, jobs == 1 ? "" : "s", cpu_name(), version());
   return text;
 }
@@ -164,8 +160,8 @@ std::string suite_csv(const Suite& suite, const SuiteCurves& curves) {
 std::string suite_figure(const Suite& suite, const SuiteCurves& curves) {
   constexpr int kSteps = 160;
   const bool bands = curves.size() <= 4;  // more would hide each other
-  std::size_t most_seeds = 0;             // that ended
-  for (const auto& row : curves) most_seeds = std::max(most_seeds, row.size());
+  std::size_t max_seeds = 0;              // finished ones
+  for (const auto& row : curves) max_seeds = std::max(max_seeds, row.size());
   const auto panel = [&](CurveAxis axis, const std::string& x_label) {
     ChartPanel result{.x_label = x_label, .y_label = "greedy " + suite.figure_y, .log_x = true};
     for (std::size_t i = 0; i < curves.size(); ++i) {
@@ -178,7 +174,7 @@ std::string suite_figure(const Suite& suite, const SuiteCurves& curves) {
     }
     return result;
   };
-  return draw_chart({.title = fmt::format("{}: median of {} seeds{}", suite.name, most_seeds,
+  return draw_chart({.title = fmt::format("{}: median of {} seeds{}", suite.name, max_seeds,
                                           bands ? ", lowest to highest" : ""),
                      .panels = {panel(CurveAxis::seconds, "seconds of training"),
                                 panel(CurveAxis::updates, "updates")}});

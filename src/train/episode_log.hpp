@@ -1,5 +1,5 @@
-// What the episodes of a run were like: returns, lengths and measures, over the run and over its last
-// hundred episodes.
+// Statistics of the episodes of a run: returns, lengths and measures, over the whole run and over
+// the last 100 episodes.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class EpisodeLog {
     }
   }
 
-  // Over the episodes in which the column means something; NaN if there are none.
+  // Over the episodes whose value is not NaN; NaN if there are none.
   double mean(int column) const { return sums_[column] / counts_[column]; }
   double largest(int column) const {
     return counts_[column] > 0 ? largest_[column] : std::numeric_limits<double>::quiet_NaN();
@@ -48,7 +48,7 @@ class EpisodeLog {
     return sum / count;
   }
 
-  // For checkpoints: all there is, by name.
+  // The complete state by name, for checkpoints.
   template <class Visitor>
   void visit(Visitor&& v) {
     v("episodes.count", std::span<double>(count_));
@@ -60,9 +60,9 @@ class EpisodeLog {
 
  private:
   using Row = std::array<double, kColumns>;
-  std::array<double, 1> count_{};      // of all episodes
-  Row counts_{}, sums_{}, largest_{};  // of those where the column means something
-  std::array<Row, kLast> rows_{};      // a ring
+  std::array<double, 1> count_{};      // all episodes
+  Row counts_{}, sums_{}, largest_{};  // over the episodes whose value is not NaN
+  std::array<Row, kLast> rows_{};      // ring buffer
 };
 
 }  // namespace hotloop

@@ -15,14 +15,14 @@ void check_actions(const TrainSpec& spec, const EnvSpec& env) {
   const Algorithm& algorithm = *spec.algorithm;
   if (env.actions == 0 && !algorithm.facts().continuous) {
     throw UsageError(
-        fmt::format("env.name: {} takes {} continuous action{}; {} chooses among "
+        fmt::format("env.name: {} takes {} continuous action{}; {} supports only "
                     "discrete ones",
                     spec.env, env.action_size, env.action_size == 1 ? "" : "s", algorithm.name()));
   }
   if (env.actions > 0 && !algorithm.facts().discrete) {
-    throw UsageError(
-        fmt::format("env.name: {} takes one of {} discrete actions; {} is for continuous ones",
-                    spec.env, env.actions, algorithm.name()));
+    throw UsageError(fmt::format(
+        "env.name: {} takes one of {} discrete actions; {} supports only continuous ones", spec.env,
+        env.actions, algorithm.name()));
   }
 }
 
@@ -44,8 +44,8 @@ WorldFacts check_feasible(const TrainSpec& spec) {
   if (spec.evaluation.stop_when_solved &&
       std::isnan(solved_threshold(spec.evaluation, world.spec))) {
     throw UsageError(
-        fmt::format("evaluation.stop_when_solved: needs evaluation.threshold; {} does not say when "
-                    "it is solved",
+        fmt::format("evaluation.stop_when_solved: needs evaluation.threshold, because {} does not "
+                    "define when it is solved",
                     spec.env));
   }
   const double available = static_cast<double>(memory_bytes());

@@ -1,5 +1,5 @@
-// Whether a spec can be trained at all: its environment, its algorithm and the memory of this machine
-// together; and what the algorithm makes of the environment.
+// Checks whether a spec can be trained: environment and algorithm must fit together, and into
+// memory. Also builds the network of the algorithm for the environment.
 #pragma once
 
 #include <memory>
@@ -10,15 +10,15 @@
 
 namespace hotloop {
 
-// The mean return that counts as solved; NaN if neither spec nor environment says.
+// The mean return that counts as solved; NaN if neither spec nor environment defines one.
 double solved_threshold(const EvaluationOptions& options, const EnvSpec& env);
-double solved_threshold(const TrainSpec& spec);  // makes a world to ask
+double solved_threshold(const TrainSpec& spec);  // creates an environment
 
-// Throws UsageError if the environment is unknown or not for this algorithm, or if what is learnt from
-// cannot fit into memory. Returns what it asked of the environment.
+// Throws UsageError if the environment is unknown or not supported by the algorithm, or if training
+// does not fit into memory. Returns the facts of the environment.
 WorldFacts check_feasible(const TrainSpec& spec);
 
-// Of the network that acts. Each makes a world to ask.
+// The network that acts, and its head. Each call creates an environment.
 Structure network_structure(const TrainSpec& spec);
 std::shared_ptr<const ActionHead> network_head(const TrainSpec& spec);
 

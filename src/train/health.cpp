@@ -10,10 +10,10 @@
 namespace hotloop {
 namespace {
 
-// Bounds found on healthy and on failing runs of the classic worlds; docs/algorithms.md has the figures.
+// Thresholds from healthy and failing runs of the classic environments (docs/algorithms.md).
 constexpr double kMaxShareOfBound = 1.25;
-constexpr double kMinGap = 2e-5;      // of the largest |Q|
-constexpr double kMinEndings = 2e-4;  // one transition in 5,000
+constexpr double kMinGap = 2e-5;            // of the largest |Q|
+constexpr double kMinTerminalShare = 2e-4;  // one transition in 5,000
 constexpr double kMaxLag = 0.5;
 constexpr double kMaxGradient = 1e4;
 constexpr double kEdge = 0.02;  // of the support of a distribution
@@ -23,27 +23,27 @@ std::string describe(Sign sign, const Health& h, const TrainSpec& spec) {
   switch (sign) {
     case Sign::diverging:
       return fmt::format(
-          "values are diverging: {:.3g} where no policy can earn more than {:.3g} (largest reward "
+          "values are diverging: {:.3g}, but no policy can earn more than {:.3g} (largest reward "
           "/ (1 - gamma)). Try {}",
           h.largest_q, h.q_bound, advice);
     case Sign::no_gap:
       return fmt::format(
-          "the network hardly tells actions apart: best and second best differ by {:.2g} where "
-          "values reach {:.3g}. Try {}",
+          "the network hardly distinguishes actions: the best and second best differ by {:.2g}, "
+          "while values reach {:.3g}. Try {}",
           h.action_gap, h.largest_q, advice);
-    case Sign::no_endings:
+    case Sign::no_terminals:
       return fmt::format(
-          "the memory has run out of episodes that ended by themselves: {:.2g} % of its "
-          "transitions did. What leads to an end may be forgotten, and the policy with it; try {}",
+          "the replay memory has run out of terminal transitions: only {:.2g} % are left. The "
+          "values near an end, and with them the policy, may be forgotten; try {}",
           100 * h.terminal_share, advice);
     case Sign::target_lag:
       return fmt::format(
-          "the target network is {:.2g} times the online network's size away from it; try {}",
+          "the target network lags behind by {:.2g} times the norm of the online network; try {}",
           h.target_lag, advice);
-    case Sign::pressed:
+    case Sign::support_edge:
       return fmt::format(
-          "values lie at an end of what the c51 head can say ({}: {:g}), but rewards may add up to "
-          "{:.3g}: give it a wider support",
+          "values are at an end of the support of the c51 head ({}: {:g}), but returns may reach "
+          "{:.3g}; give it a wider support",
           h.beyond > 0 ? "algo.v_max" : "algo.v_min", h.end, h.beyond);
     default:
       return fmt::format("the mean gradient norm is {:.3g}; try {}", h.gradient_norm, advice);
@@ -75,10 +75,14 @@ Health examine(Trainer& trainer) {
   const double low = signs.value_min, high = signs.value_max;
   if (std::isfinite(low) && std::isfinite(high)) {
     const double margin = kEdge * (high - low), value = signs.best_value;
-    const double most = rewards.highest * scale, least = rewards.lowest * scale;
-    if (value > high - margin && most > high + margin) health.beyond = most, health.end = high;
-    if (value < low + margin && least < low - margin) health.beyond = least, health.end = low;
-    // A distribution starts around the middle of its support, and can never leave it.
+    const double max_return = rewards.highest * scale, min_return = rewards.lowest * scale;
+    if (value > high - margin && max_return > high + margin) {
+      health.beyond = max_return, health.end = high;
+    }
+    if (value < low + margin && min_return < low - margin) {
+      health.beyond = min_return, health.end = low;
+    }
+    // Values start near the middle of the support and can never leave it.
     health.q_bound = std::max({std::abs(low), std::abs(high), health.q_bound});
   }
   return health;
@@ -89,23 +93,24 @@ std::uint32_t bad_signs(const Health& h, const TrainSpec& spec) {
   const auto mark = [&](Sign sign, bool is_bad) {
     bad |= std::uint32_t{is_bad} << static_cast<int>(sign);
   };
-  if (std::isnan(h.gradient_norm)) return 0;  // nothing was learnt yet
-  // Fresh random networks may say anything while rewards are still unknown.
+  if (std::isnan(h.gradient_norm)) return 0;  // no updates yet
+  // A new network may output anything while rewards are still unknown.
   mark(Sign::diverging, h.q_bound > 0 && h.largest_q > kMaxShareOfBound * h.q_bound + 1);
   mark(Sign::no_gap, h.largest_q > 1 && h.action_gap < kMinGap * h.largest_q);
-  mark(Sign::no_endings, !spec.algorithm->facts().on_policy && h.terminal_share < kMinEndings);
+  mark(Sign::no_terminals,
+       !spec.algorithm->facts().on_policy && h.terminal_share < kMinTerminalShare);
   mark(Sign::target_lag, h.target_lag > kMaxLag);
   mark(Sign::gradient, h.gradient_norm > kMaxGradient);
-  mark(Sign::pressed, h.beyond != 0);
+  mark(Sign::support_edge, h.beyond != 0);
   return bad;
 }
 
 std::vector<std::string> watch(const Health& health, const TrainSpec& spec, std::int64_t env_steps,
                                HealthRecord& record) {
   std::uint32_t bad = bad_signs(health, spec);
-  // An environment whose episodes have never ended by themselves has none to run out of.
-  record.had_endings |= health.terminal_share >= kMinEndings;
-  if (!record.had_endings) bad &= ~(1u << static_cast<int>(Sign::no_endings));
+  // If episodes never terminate in this environment, the sign does not apply.
+  record.had_endings |= health.terminal_share >= kMinTerminalShare;
+  if (!record.had_endings) bad &= ~(1u << static_cast<int>(Sign::no_terminals));
   const std::uint32_t raised = bad & record.bad & ~record.raised;
   record.bad = bad;
   record.raised |= raised;

@@ -1,18 +1,19 @@
-// Signs that foretell how Q-learning fails, read when metrics are written, and what to say about
-// them.
+// Early signs that Q-learning is failing, checked whenever metrics are written, and the warnings
+// about them.
 //
-//   largest_q       |Q(s, a)| over a probe of stored states, against the most that any policy can
-//                   earn: largest reward / (1 - gamma). Above it, values are diverging.
-//   action_gap      mean of best minus second best Q(s, a). Near zero, the policy hangs on noise.
-//   terminal_share  share of terminal transitions in replay. When there are none left, nothing holds
-//                   their values in place, and the policy is forgotten while the loss stays quiet.
-//   target_lag      |online - target| / |online| just before the target network syncs. Large, the
-//                   targets belong to another network.
+//   largest_q       max |Q(s, a)| over a sample of stored states, compared to the largest possible
+//                   return: largest reward / (1 - gamma). Above it, values are diverging.
+//   action_gap      mean of best minus second best Q(s, a). If it is near zero, noise decides the
+//                   policy.
+//   terminal_share  share of terminal transitions in replay. Without any, nothing anchors the
+//                   values, and the policy is forgotten while the loss stays low.
+//   target_lag      |online - target| / |online| just before the target network syncs. If it is
+//                   large, the targets come from a very different network.
 //   gradient_norm   mean over the updates since the last row, before clipping.
-//   beyond          c51: the values of the probe lie, on average, at an end of the support, although
-//                   rewards may add up to this, beyond that end: returns there cannot be told apart.
+//   beyond          c51: the mean value of the sample is at an end of the support, but the possible
+//                   return is this, beyond that end. The head cannot distinguish returns beyond it.
 //
-// A sign must be bad in two rows in a row before a warning is raised, and is raised once per run.
+// A warning is raised when a sign is bad in two consecutive rows, once per sign and run.
 #pragma once
 
 #include <array>
@@ -32,16 +33,16 @@ struct Health {
   double terminal_share = kNone;
   double target_lag = kNone;
   double gradient_norm = kNone;  // NaN if there was no update
-  double beyond = 0;             // 0 if they do not
-  double end = kNone;            // the end of the support that they lie at
+  double beyond = 0;             // 0 = values are not at an end of the support
+  double end = kNone;            // that end of the support
 };
 
 Health examine(Trainer& trainer);
 
-// Which signs of `health` are bad, a bit for each kind of warning.
+// The bad signs, one bit per Sign.
 std::uint32_t bad_signs(const Health& health, const TrainSpec& spec);
 
-// Records what `health` shows; returns the warnings that are new.
+// Updates the record; returns the new warnings.
 std::vector<std::string> watch(const Health& health, const TrainSpec& spec, std::int64_t env_steps,
                                HealthRecord& record);
 

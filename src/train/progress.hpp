@@ -1,4 +1,4 @@
-// What a run has reached: the numbers that metrics, progress bar and checkpoint share.
+// Progress and results of a run, shared by metrics, progress bar and checkpoint.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -15,18 +15,18 @@
 
 namespace hotloop {
 
-// The watch over the signs of health (health.hpp).
+// The state of the health warnings (health.hpp).
 struct HealthRecord {
   std::uint32_t bad = 0;     // signs that were bad in the last row
-  std::uint32_t raised = 0;  // signs that were warned about
+  std::uint32_t raised = 0;  // signs with a warning
   bool had_endings = false;
-  std::vector<std::string> warnings;  // all of the run
+  std::vector<std::string> warnings;  // of the whole run
 };
 
-// Survives stopping and resuming.
+// Kept when a run is stopped and resumed.
 struct RunRecord {
-  double seconds = 0;  // wall time of training, all sessions together
-  // ... and how much of it each group of phases took.
+  double seconds = 0;  // wall time of training, over all sessions
+  // Of these, per group of phases.
   std::array<double, kPhaseGroups.size()> group_seconds{};
   double greedy_return = kNone;  // mean of the last evaluation
   double greedy_std = kNone;
@@ -40,11 +40,11 @@ struct RunRecord {
   bool solved = false;
   std::int64_t solved_env_steps = 0;
   double solved_seconds = kNone;
-  std::uint64_t metrics_bytes = 0;  // length of metrics.jsonl when this was saved
+  std::uint64_t metrics_bytes = 0;  // length of metrics.jsonl at this point
   std::uint64_t episode_bytes = 0;  // and of episodes.jsonl; 0 if there is none
   HealthRecord health;
 
-  // Of all sessions, as far as their checkpoints say.
+  // Over all sessions, up to their checkpoints.
   GroupShares time_shares() const {
     const double all = std::accumulate(group_seconds.begin(), group_seconds.end(), 0.0);
     GroupShares shares = group_seconds;
@@ -53,7 +53,7 @@ struct RunRecord {
   }
 };
 
-// The one list of what a checkpoint keeps of it.
+// The only list of the fields in a checkpoint.
 template <class Record, class Visitor>
 void visit_record(Record& r, Visitor&& visit) {
   visit("seconds", r.seconds);

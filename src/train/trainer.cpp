@@ -27,7 +27,7 @@ std::int64_t round_length(const TrainSpec& spec) {
 
 }  // namespace
 
-// Two threads, one that collects and one that learns, perhaps with more to help it; or one for all.
+// One thread collects and one learns, possibly with helper threads; or one thread does both.
 struct Trainer::Pipeline {
   Pipeline(const TrainSpec& spec, const EnvSpec& env, bool masks)
       : pair(std::min(2, spec.run.threads)),
@@ -38,8 +38,8 @@ struct Trainer::Pipeline {
   }
 
   ThreadTeam pair, learners, alone{1};
-  StagedSteps staged;              // the vector steps of a round
-  std::vector<Counters> counters;  // after each of them
+  StagedSteps staged;              // vector steps of the round
+  std::vector<Counters> counters;  // after each vector step
 };
 
 Trainer::~Trainer() = default;
@@ -52,7 +52,7 @@ Trainer::Trainer(const TrainSpec& spec)
       env_(make_env(spec)),
       learner_(spec.algorithm->make_learner(spec, world_, spec.run.seed)),
       actions_(env_.spec(), spec.envs) {
-  if (spec.run.episode_log) {  // at the very most, every step of a round ends an episode
+  if (spec.run.episode_log) {  // at most every step of a round ends an episode
     finished_.reserve(static_cast<std::size_t>(std::min(spec.learn.train_every, total_steps_)));
   }
   check_finite(env_.obs(), 0, "observation");
@@ -65,14 +65,14 @@ Trainer::Trainer(const TrainSpec& spec)
 }
 
 void Trainer::round() {
-  // Rounds that are split are not overlapped: a few at first, so that there is something to show, then
-  // as few as can be.
+  // Rounds that the clock splits into phases do not overlap. Split the first few, so that there are
+  // times to show, then as few as possible.
   constexpr std::int64_t kFirst = 16;
   constexpr std::uint64_t kRarely = 63;
   const bool overlaps = pipeline_ != nullptr && team_.size() > 1;
   clock_.begin_round(overlaps && counters_.train_events > kFirst ? kRarely : 0);
   finished_.clear();
-  // Rounds end where they would have, also after a run that ended in between was extended.
+  // If a run that ended within a round is extended, that round still ends where it would have.
   const std::int64_t end = round_end(spec_.learn, counters_.env_steps);
   const std::int64_t until = std::min(total_steps_, end);
   if (pipeline_ != nullptr) collect_while_learning(until);
@@ -88,16 +88,16 @@ void Trainer::round() {
   clock_.end_round();
 }
 
-// The updates that the last round is owed, and this round's steps, neither of which sees anything of the
-// other.
+// Makes the updates of the last round and collects the steps of this one; neither sees the other's
+// results.
 void Trainer::collect_while_learning(std::int64_t until) {
   Pipeline& p = *pipeline_;
   p.staged.clear();
   p.counters.clear();
-  // Not in the middle of one, where a run ended that is now extended.
+  // A run that ended within a round and was extended continues with the frozen policy.
   if (is_round_begin(spec_.learn, counters_.env_steps, spec_.envs))
     learner_->freeze_policy(counters_);
-  alignas(kCacheLine) Counters learnt = counters_;  // another core's
+  alignas(kCacheLine) Counters learnt = counters_;  // written by another core
   ThreadTeam& team = PhaseClock::splitting() == &clock_ ? p.alone : p.pair;
   team.run(2, [&](int first, int last, int) {
     if (last == 2) learner_->learn({learnt, window_, p.learners});
@@ -141,7 +141,7 @@ void Trainer::collect(ThreadTeam& team) {
   window_.episodes += static_cast<std::int64_t>(env_.finished().size());
 }
 
-// What the environments gave must be usable; the first that is not is named.
+// Throws if an observation, reward or mask of the environments is invalid; names the first one.
 void Trainer::check_step() const {
   check_finite(env_.obs(), 0, "observation");
   check_finite(env_.rewards(), 0, "reward");
@@ -160,7 +160,7 @@ void Trainer::check_step() const {
 
 void Trainer::check_finite(std::span<const float> values, int first_env,
                            std::string_view field) const {
-  constexpr std::uint32_t kExponent = 0x7f800000;  // all ones in infinities and NaNs, nowhere else
+  constexpr std::uint32_t kExponent = 0x7f800000;  // all ones only in infinities and NaNs
   bool finite = true;
   for (float value : values) {
     finite &= (std::bit_cast<std::uint32_t>(value) & kExponent) != kExponent;
@@ -181,8 +181,9 @@ void Trainer::check_masks(std::span<const std::uint8_t> masks, int first_env) co
   for (std::size_t row = 0; row * actions < masks.size(); ++row) {
     const auto mask = masks.subspan(row * actions, actions);
     if (std::any_of(mask.begin(), mask.end(), [](auto allowed) { return allowed != 0; })) continue;
-    throw RunError(fmt::format("env {} allows no action at all at vector step {} (env step {})",
-                               first_env + row, env_.steps(), env_.steps() * spec_.envs));
+    throw RunError(
+        fmt::format("the mask of env {} allows no action at vector step {} (env step {})",
+                    first_env + row, env_.steps(), env_.steps() * spec_.envs));
   }
 }
 

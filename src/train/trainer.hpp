@@ -1,13 +1,13 @@
-// Training itself, without files or screens: rounds of collecting and learning.
+// The training loop, without files or output: rounds of collecting and learning.
 //
-// A round collects `train_every` env steps and then makes the updates they are owed. The sequence
-// of rounds is a pure function of the spec and the seed. The caller may look at the trainer, evaluate, log
-// and save between rounds as often as it likes: nothing of that touches training.
+// A round collects `train_every` env steps and then makes the updates that are due. The sequence of
+// rounds is a pure function of the spec and the seed. Between rounds the caller may inspect the
+// trainer, evaluate, log and save: none of this affects training.
 //
-// Pipelined (algo.pipelined), the updates of a round are made while the next one is collected, by the
-// parameters from before them, and what is collected is remembered when both are done. So at the end of
-// a round everything is as if they had come one after the other, which they do with one thread, and in the
-// few rounds that the clock splits. The updates of the last round are those of a round that never comes.
+// If algo.pipelined, the updates of a round are made while the next round is collected with the
+// parameters from before these updates. Collected steps are stored when both are done. So the state
+// after a round is the same as if both ran one after the other; with one thread, and in the few
+// rounds that the clock splits into phases, they do. The updates of the last round are never made.
 #pragma once
 
 #include <algorithm>
@@ -27,14 +27,14 @@
 
 namespace hotloop {
 
-// The rewards so far, and 0.
+// The range of 0 and all rewards so far.
 struct RewardRange {
   double lowest = 0, highest = 0;
   double largest() const { return std::max(-lowest, highest); }
 };
 
 struct FinishedEpisode {
-  std::int64_t env_steps = 0;  // of the run when it ended
+  std::int64_t env_steps = 0;  // of the run, when the episode ended
   Episode episode;
 };
 
@@ -56,7 +56,7 @@ class Trainer {
   RewardRange rewards() const { return rewards_; }
   EpisodeLog& episodes() { return episodes_; }
   const EpisodeLog& episodes() const { return episodes_; }
-  // Those that ended in the latest round, in the order in which they did; none unless run.episode_log.
+  // The episodes that ended in the latest round, in order; empty unless run.episode_log.
   std::span<const FinishedEpisode> finished() const { return finished_; }
   Window& window() { return window_; }
   const Window& window() const { return window_; }
@@ -64,7 +64,7 @@ class Trainer {
   const PhaseClock& clock() const { return clock_; }
   Learner& learner() { return *learner_; }
   const Learner& learner() const { return *learner_; }
-  LearntNetwork& network() { return learner_->acting(); }  // the one that acts
+  LearntNetwork& network() { return learner_->acting(); }  // the network that acts
   BatchEnv& env() { return env_; }
   const BatchEnv& env() const { return env_; }
   ThreadTeam& team() { return team_; }
@@ -84,18 +84,18 @@ class Trainer {
 
   TrainSpec spec_;
   WorldFacts world_;
-  std::int64_t total_steps_;  // spec.run.steps, rounded up to whole vector steps
+  std::int64_t total_steps_;  // spec.run.steps, rounded up to complete vector steps
   PhaseClock clock_;
   ThreadTeam team_;
   BatchEnv env_;
   std::unique_ptr<Learner> learner_;
   Actions actions_;
   struct Pipeline;
-  std::unique_ptr<Pipeline> pipeline_;  // null = learning follows collecting
+  std::unique_ptr<Pipeline> pipeline_;  // null = not pipelined
   Counters counters_;
   Window window_;
   EpisodeLog episodes_;
-  std::vector<FinishedEpisode> finished_;  // of a round; never grows beyond what was reserved
+  std::vector<FinishedEpisode> finished_;  // in the latest round; never reallocates
   RewardRange rewards_;
 };
 

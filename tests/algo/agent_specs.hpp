@@ -1,4 +1,4 @@
-// Specs for Dqn, Pqn and Ppo by themselves, outside of a training run.
+// Specs for Dqn, Pqn and Ppo alone, outside of a training run.
 #pragma once
 
 #include <any>
@@ -8,7 +8,7 @@
 
 namespace hotloop {
 
-// What an agent has besides its algorithm's own options.
+// The options of an agent other than its algorithm's own.
 struct AgentParts {
   LearningOptions learn = {};
   OptimiserOptions optimiser = {};

@@ -1,7 +1,7 @@
-// Learners beside plain loops that say once more, in the spec's own words, which setting goes where. The
-// parts (memory, network, statistics) have tests of their own; here a switch that never reaches its part
-// must show. Transitions are made up: random masks, endings of both kinds. What the loops of all
-// algorithms share is here; each loop is in the folder of its algorithm.
+// Learners against plain loops that apply each setting of the spec directly. The parts (memory,
+// network, statistics) have their own tests; these tests fail if a setting does not reach its part.
+// Transitions are random, with random masks, terminations and truncations. This file has what all
+// loops share; each loop is in the folder of its algorithm.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,13 +29,13 @@ namespace hotloop::twin {
 inline constexpr int kEnvs = 3, kObs = 3, kActions = 4, kCut = 7;
 inline constexpr std::uint64_t kSeed = 5;
 
-// What its observations, actions and masks look like is all that learners know of the world.
+// Learners know only the shapes of observations, actions and masks.
 inline const WorldFacts kWorld{
     .spec = {.name = "test_twin", .obs = kObs, .actions = kActions, .max_steps = kCut},
     .masks = true,
     .steps_between_truncations = kCut};
 
-// One vector step after the other, out of thin air.
+// A stream of random vector steps.
 struct Life {
   Rng rng{9, Purpose::test, 0, 0};
   std::vector<float> obs = std::vector<float>(kEnvs * kObs), final_obs = obs;
@@ -69,7 +69,7 @@ struct Life {
   }
 };
 
-// The same for all, whatever an algorithm's own defaults are.
+// The same settings for all algorithms, regardless of their defaults.
 inline AgentSpec shared_spec(std::string_view algorithm) {
   AgentSpec s;
   use_algorithm(s, find_algorithm(algorithm));
@@ -96,7 +96,7 @@ inline Exploration exploration_of(const ExplorationOptions& o, const Counters& c
   return {o.kind, o.epsilon.at(c.progress()), o.steps, o.temperature.at(c.progress())};
 }
 
-// Rollouts of six steps, each learnt twice in three batches.
+// Rollouts of six steps, two epochs of three batches each.
 inline AgentSpec rollout_spec(std::string_view algorithm) {
   AgentSpec s = shared_spec(algorithm);
   rollout(s) = {.n_steps = 6, .n_epochs = 2, .lambda = 0.7};
@@ -109,8 +109,8 @@ inline Rollout make_rollout(const RolloutOptions& o) {
       {.steps = o.n_steps, .lanes = kEnvs, .obs = kObs, .actions = kActions, .masks = true});
 }
 
-// The lambda-returns as the recursion says it, lane by lane. `value` is that of the state that a place's
-// step led to, `last` that of an episode's final one.
+// The lambda-returns by their recursion, lane by lane. `value` is the value of the next state of a
+// place, `last` the value of an episode's final state.
 inline std::vector<float> returns_by_hand(const Rollout& rollout, const RolloutOptions& o,
                                           double gamma, double factor,
                                           const std::function<double(int place)>& value,

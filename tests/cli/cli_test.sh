@@ -1,12 +1,12 @@
 #!/bin/bash
-# cli_test.sh HOTLOOP WORK: what a user meets: exit codes, messages, and that nothing good gets lost.
+# cli_test.sh HOTLOOP WORK: the command line: exit codes, messages, and that no good file is lost.
 set -u
 hotloop=$1 work=$2
 rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
 failures=0
 small=(--steps 3000 --set evaluation.every=1000 --set evaluation.episodes=10 --quiet)
 
-# expect CODE TEXT COMMAND...: the exit code, and a text in what was printed.
+# expect CODE TEXT COMMAND...: expects the exit code, and a text in the output.
 expect() {
   local code=$1 text=$2
   shift 2
@@ -24,13 +24,13 @@ expect 0 "0." "$hotloop" --version
 expect 2 "did you mean train?" "$hotloop" trian cartpole_dqn
 expect 2 "--help" "$hotloop" train
 expect 2 "did you mean cartpole_dqn?" "$hotloop" train cartpole_dnq
-expect 2 "hotloop train WORLD --algo ppo" "$hotloop" train ppo
+expect 2 "hotloop train ENV --algo ppo" "$hotloop" train ppo
 grep -q cartpole_dqn <<<"$output" && { echo "FAILED: specs listed for an algorithm"; failures=$((failures + 1)); }
 expect 2 "did you mean algo.batch?" "$hotloop" train cartpole_dqn --set algo.bach=32
 expect 2 "algo.gamma" "$hotloop" train cartpole_dqn --set algo.gamma=1.5
 expect 2 "algo.batch" "$hotloop" train cartpole_dqn --set algo.batch=many
 expect 2 "did you mean cartpole?" "$hotloop" train cartpole_dqn --set env.name=cartpol
-expect 2 "pendulum takes 1 continuous action; dqn chooses among discrete ones" "$hotloop" train cartpole_dqn --set env.name=pendulum
+expect 2 "pendulum takes 1 continuous action; dqn supports only discrete ones" "$hotloop" train cartpole_dqn --set env.name=pendulum
 expect 2 "needs a target network" "$hotloop" train cartpole_dqn --set algo.double=true --set algo.target.every=0
 expect 2 "belongs to algo.name: dqn; algo.name is pqn here" "$hotloop" train cartpole_pqn --set algo.n_step=3
 expect 2 "belongs to algo.name: dqn; algo.name is ppo here" "$hotloop" train cartpole_ppo --set replay.capacity=5000
@@ -55,7 +55,7 @@ expect 0 "gelu" "$hotloop" list activations
 expect 2 "did you mean profile?" "$hotloop" profil cartpole_dqn
 expect 2 "did you mean cartpole_dqn?" "$hotloop" profile cartpole_dnq
 expect 2 "--seconds" "$hotloop" profile cartpole_dqn --seconds 0
-expect 2 "the page is written as .html" "$hotloop" profile cartpole_dqn --html page.txt
+expect 2 "page.txt': must end in .html" "$hotloop" profile cartpole_dqn --html page.txt
 expect 2 "missing" "$hotloop" profile cartpole_dqn --html missing/page.html
 expect 2 "missing" "$hotloop" profile cartpole_dqn --trace missing/trace.json
 expect 0 "of wall time" "$hotloop" profile cartpole_dqn --seconds 0.2 --seed 3 --trace trace.json
@@ -76,7 +76,7 @@ expect 2 "did you mean doctor?" "$hotloop" docter cartpole_dqn
 expect 2 "must end in .yaml" "$hotloop" doctor cartpole_dqn --apply out.txt
 expect 2 "there is no folder" "$hotloop" doctor cartpole_dqn --apply missing/out.yaml
 touch taken.yaml
-expect 2 "exists already" "$hotloop" doctor cartpole_dqn --apply taken.yaml
+expect 2 "already exists" "$hotloop" doctor cartpole_dqn --apply taken.yaml
 expect 0 "log 100 times less often" "$hotloop" doctor cartpole_dqn --set run.log_every=1 --minutes 0.3 --quiet --apply cured.yaml
 expect 0 "log_every: 100" cat cured.yaml
 expect 0 "greedy return" "$hotloop" train cured.yaml "${small[@]}"
@@ -102,7 +102,7 @@ expect 0 '"score_last100":' "$hotloop" train snake_dqn_flood --set run.episodes=
   --set evaluation.episodes=10 --out snake --quiet --json
 snake=snake/snake_dqn_flood-1
 expect 0 '"score":' "$hotloop" eval "$snake" --set env.options.grid=15 --episodes 5 --json
-expect 2 "the model knows 13 observations and 3 actions" "$hotloop" eval "$snake" --set env.options.obs=basic
+expect 2 "the model expects 13 observations and 3 actions" "$hotloop" eval "$snake" --set env.options.obs=basic
 expect 2 "allowed: env.options.*" "$hotloop" eval "$snake" --set algo.gamma=0.5
 expect 0 "score" "$hotloop" eval snake_dqn_basic --policy astar --episodes 5
 expect 0 "score" "$hotloop" eval "$snake" --policy random --episodes 5
@@ -124,7 +124,7 @@ for option in --seed --set --model; do expect 0 "$option" "$hotloop" compare --h
 expect 0 "| 8 | **snake_dqn_flood**, 2 runs | 10 |" "$hotloop" compare "$snake" snake/snake_dqn_flood-2 \
   --against random,astar --vary env.options.grid=8,12 --episodes 5 --csv compare.csv --markdown compare.md --figure compare.svg
 grep -qF "| 12 | astar | 5 |" <<<"$output" || { echo "FAILED: no script in $output"; failures=$((failures + 1)); }
-[ "$output" = "$(cat compare.md)" ] || { echo "FAILED: compare.md is another table"; failures=$((failures + 1)); }
+[ "$output" = "$(cat compare.md)" ] || { echo "FAILED: compare.md differs from the output"; failures=$((failures + 1)); }
 # 2 boards x (2 runs, pooled, 2 scripts) x (6 measures, return), and the heading.
 [ "$(wc -l <compare.csv)" -eq 71 ] || { echo "FAILED: compare.csv has $(wc -l <compare.csv) lines"; failures=$((failures + 1)); }
 [ "$(grep -c '<circle' compare.svg)" -eq 6 ] || { echo "FAILED: compare.svg"; failures=$((failures + 1)); }
@@ -154,7 +154,7 @@ expect 2 "a value is empty" "$hotloop" compare "$snake" --vary env.options.grid=
 expect 2 "found 80; allowed: integer" "$hotloop" compare "$snake" --vary env.options.grid=8,80
 expect 2 "allowed: options of the environment" "$hotloop" compare "$snake" --vary algo.gamma=0.5,0.9
 expect 2 "allowed: options of the environment" "$hotloop" compare "$snake" --set algo.gamma=0.5
-expect 2 "the model knows 13 observations and 3 actions" "$hotloop" compare "$snake" --vary env.options.obs=flood,basic
+expect 2 "the model expects 13 observations and 3 actions" "$hotloop" compare "$snake" --vary env.options.obs=flood,basic
 expect 2 "did you mean snake_best?" "$hotloop" compare snake_bset --against random
 expect 2 "there is no folder 'missing'" "$hotloop" suite classic --figure missing/a.svg
 
@@ -169,9 +169,9 @@ expect 0 "| 2 | heuristic | 2 |" "$hotloop" compare sfc/sfc_best-1 sfc/sfc_best-
 expect 2 "different env.options.rounds" "$hotloop" compare sfc/sfc_best-1 sfc/sfc_best-3
 expect 2 "did you mean global?" "$hotloop" train sfc_best --set "net.branches={h: {from: globel}}"
 expect 2 "'snake_best' is a spec: give run folders" "$hotloop" compare snake_best
-expect 2 "a spec stands alone" "$hotloop" compare "$snake" snake_best
+expect 2 "give a spec alone, with --against" "$hotloop" compare "$snake" snake_best
 expect 2 "is given twice" "$hotloop" compare "$snake" "$snake/"
-expect 2 "is written as .svg" "$hotloop" compare "$snake" --figure compare.png
+expect 2 "figure must end in .svg" "$hotloop" compare "$snake" --figure compare.png
 expect 2 "there is no folder 'missing'" "$hotloop" compare "$snake" --episodes 2 --csv missing/compare.csv
 
 # A suite with its curves.
@@ -183,13 +183,13 @@ rows:
 YAML
 expect 0 "greedy score, median" "$hotloop" suite suite.yaml --quiet --figure suite.svg --csv suite.csv
 grep -q '"plain, basic",2,' suite.csv && grep -q polyline suite.svg || { echo "FAILED: no curves"; failures=$((failures + 1)); }
-expect 2 "is written as .svg" "$hotloop" suite suite.yaml --figure suite.pdf
-# Games that are cut short do not run on in the next one.
+expect 2 "figure must end in .svg" "$hotloop" suite suite.yaml --figure suite.pdf
+# Games that are cut short do not continue in the next one.
 cut=(watch snake.yaml --policy direct --set evaluation.max_steps=4)
 third=$("$hotloop" "${cut[@]}" --seed 7 --episodes 3 | sed -n 's/^episode 3: //p')
 expect 0 "${third:-no third game}" "$hotloop" "${cut[@]}" --seed 9
 
-# Graphs of neurons: training, what is inside, pictures, files.
+# Graphs of neurons: training, description, pictures, files.
 expect 0 "38 neurons, 172 edges, depth 30" "$hotloop" train topology_tuned --steps 3000 --out graphs
 graph=graphs/topology_tuned-1
 expect 0 '"depth":30' "$hotloop" inspect "$graph" --json --picture graph.svg
@@ -204,7 +204,7 @@ echo "[0.1, 0.2, 0.3, 0.4]" > obs.json
 expect 0 '"activations":[0.1' "$hotloop" inspect "$graph" --activations obs.json
 echo "[0.1, 0.2]" > obs.json
 expect 2 "expected a JSON array of 4 numbers" "$hotloop" inspect "$graph" --activations obs.json
-expect 2 "ends in .svg or .png" "$hotloop" inspect "$graph" --picture graph.pdf
+expect 2 "picture must end in .svg or .png" "$hotloop" inspect "$graph" --picture graph.pdf
 expect 2 "net.graph.degree" "$hotloop" train topology_tuned --set net.graph.degree=32
 printf '# inputs 4 outputs 2\n0 4\n1 4\n2 4\n3 4\n4 5\n4 6\n' > tiny.edges
 expect 0 "7 neurons, 6 edges" "$hotloop" train topology_tuned --steps 3000 --set net.graph.file=tiny.edges --out graphs
@@ -224,7 +224,7 @@ grep -q ">gamma<" colony.svg && grep -q polyline colony.svg || { echo "FAILED: n
 expect 0 "3 charts" "$hotloop" plot "$colony" --out colony.svg --episodes --show return,ratio,gamma
 grep -q polygon colony.svg || { echo "FAILED: no band"; failures=$((failures + 1)); }
 expect 2 "did you mean gamma?" "$hotloop" plot "$colony" --out colony.svg --show gama
-expect 2 "is written as .svg" "$hotloop" plot "$colony" --out colony.png
+expect 2 "figure must end in .svg" "$hotloop" plot "$colony" --out colony.png
 expect 2 "not a run folder" "$hotloop" plot . --out colony.svg
 expect 2 "run.episode_log=true" "$hotloop" plot "$snake" --out snake.svg --episodes
 expect 0 "2 charts" "$hotloop" plot "$snake" --out snake.svg --show score,loss
@@ -240,7 +240,7 @@ expect 2 "allowed: env.options.*" "$hotloop" eval "$colony" --set env.count=3
 expect 2 "allowed: options of the environment" "$hotloop" compare "$colony" --set env.count=3
 expect 2 "did you mean env.options.substrate?" "$hotloop" train durotaxis --set env.substrat=random
 expect 0 "episode 1: return" "$hotloop" watch "$colony" --gif colony.gif --png colony.png --scale 1 --set env.max_steps=20
-# 150 x 100 of the field, 10 of the bar, 5 x 8 of the actions: the sizes in both headers.
+# 150 x 100 for the field, 10 for the bar, 5 x 8 for the actions: the sizes in both headers.
 [ "$(od -An -tu2 -j6 -N4 colony.gif | xargs)" = "150 150" ] && [ "$(od -An -tu1 -j16 -N8 colony.png | xargs)" = "0 0 0 150 0 0 0 150" ] ||
   { echo "FAILED: no strips of actions"; failures=$((failures + 1)); }
 
@@ -262,7 +262,7 @@ expect 1 "standard output" bash -c "'$hotloop' train cartpole_dqn ${small[*]@Q} 
 expect 0 "layer0.weight" "$hotloop" inspect "$run/model-best.safetensors"
 expect 2 "does not exist" "$hotloop" inspect nothing
 expect 2 "not a run folder" "$hotloop" resume .
-expect 2 "ends in .gif" "$hotloop" watch "$run" --gif game.txt
+expect 2 "must end in .gif" "$hotloop" watch "$run" --gif game.txt
 expect 2 "nowhere" "$hotloop" watch "$run" --gif nowhere/game.gif
 expect 2 "expected an integer, 0 to" "$hotloop" train cartpole_dqn --seed -1
 expect 2 "expected an integer, 0 to" "$hotloop" eval "$run" --seed 18446744073709551616
@@ -272,7 +272,7 @@ expect 2 "fewer than the" "$hotloop" resume "$run" --steps 2000
 rm beyond/cartpole_dqn-1/result.json
 expect 0 '"env_steps":3003,' "$hotloop" resume beyond/cartpole_dqn-1 --json
 "$hotloop" train cartpole_dqn "${small[@]}" --out twin >/dev/null 2>&1
-expect 2 "not one of this run's" "$hotloop" resume "$run" --checkpoint "$(ls twin/cartpole_dqn-1/checkpoints/* | tail -n 1)"
+expect 2 "not a checkpoint of this run" "$hotloop" resume "$run" --checkpoint "$(ls twin/cartpole_dqn-1/checkpoints/* | tail -n 1)"
 : >twin/cartpole_dqn-1/result.json
 expect 0 "damaged" "$hotloop" inspect twin/cartpole_dqn-1
 expect 0 "eval_return_mean" "$hotloop" train cartpole_dqn "${small[@]}" --out "$(printf 'path\xff')" --json
@@ -280,7 +280,7 @@ expect 0 "| cartpole_dqn, seed 1 | 30 |" "$hotloop" compare "$run" --model lates
 expect 2 "nothing to compare" "$hotloop" compare "$snake" "$run"
 lines=$("$hotloop" train cartpole_dqn "${small[@]}" --seeds 3 --json 2>/dev/null | grep -c '"seed":')
 [ "$lines" -eq 3 ] || { echo "FAILED: --seeds 3 printed $lines lines"; failures=$((failures + 1)); }
-# Several seeds at a time: in folders by seed, whole lines, the same bits.
+# Several seeds at a time: one folder per seed, complete lines, the same bits.
 hashes() { grep -o '"seed":[0-9]*\|"params_hash":"[0-9a-f]*"\|-[0-9]*","cpu"' | paste -sd '  \n' | sort; }
 "$hotloop" train cartpole_dqn "${small[@]}" --seeds 5 --json --out turns 2>/dev/null | hashes >turns.txt
 "$hotloop" train cartpole_dqn "${small[@]}" --seeds 5 --jobs 3 --json --out once 2>/dev/null | hashes >once.txt
@@ -302,9 +302,9 @@ kill -s INT "$pid"
 wait "$pid"
 code=$?
 [ "$code" -eq 130 ] && grep -q "hotloop resume both/cartpole_dqn-1" out && grep -q "hotloop resume both/cartpole_dqn-2" out &&
-  grep -q "not begun: seeds 3 to 4" out || { echo "FAILED: two at a time, stopped: exit $code, $(cat out)"; failures=$((failures + 1)); }
+  grep -q "not started: seeds 3 to 4" out || { echo "FAILED: two at a time, stopped: exit $code, $(cat out)"; failures=$((failures + 1)); }
 
-# Ctrl-C, SIGTERM and a closed terminal save and say how to go on.
+# Ctrl-C, SIGTERM and a closed terminal save and say how to resume.
 for signal in INT TERM HUP; do
   "$hotloop" train cartpole_dqn --steps 100000000 --set evaluation.stop_when_solved=false --quiet \
     --out stopped$signal >out 2>&1 &
@@ -326,7 +326,7 @@ for signal in INT TERM HUP; do
   expect 0 "env steps" "$hotloop" resume stopped$signal/cartpole_dqn-1 --steps $((steps + 1000)) --quiet
 done
 
-# A full disk (a limit on the size of files stands for it): one message, and the good checkpoint stays.
+# A full disk (simulated by a limit on file sizes): one message, and the good checkpoint stays.
 "$hotloop" train cartpole_dqn "${small[@]}" --out disk >/dev/null 2>&1
 good=$(ls disk/cartpole_dqn-1/checkpoints | tail -n 1)
 before=$(sha256sum "disk/cartpole_dqn-1/checkpoints/$good")
@@ -340,7 +340,7 @@ fi
   { echo "FAILED: the good checkpoint was damaged"; failures=$((failures + 1)); }
 expect 0 "env steps" "$hotloop" resume disk/cartpole_dqn-1 --steps 9000 --quiet
 
-# Damage and foreign files.
+# Damaged and foreign files.
 cp -r "$run" cut && truncate -s -1 cut/checkpoints/*3*.safetensors
 expect 1 "truncated" "$hotloop" resume cut --steps 5000
 expect 1 "DAMAGED" "$hotloop" inspect cut

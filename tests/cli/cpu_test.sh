@@ -1,10 +1,9 @@
 #!/bin/bash
-# cpu_test.sh HOTLOOP WORK NATIVE: what is trained does not depend on the vectors of the CPU. Matrix products are
-# compiled while the program runs, for the CPU at hand or, told so, for one without AVX-512: the parameters
-# must be the same, to the bit. (On a CPU without AVX-512 the two are the same road.) Two runs of a NATIVE
-# build must end as they did elsewhere, with the libraries of Debian 12: the first, by priority, on an AMD EPYC
-# with AVX-512 and on the same as if it had none; the second on an Intel with AVX-512, likewise, and on an AMD
-# Zen 3.
+# cpu_test.sh HOTLOOP WORK NATIVE: results do not depend on the vector width of the CPU. Matrix products are
+# compiled at run time, for this CPU or, on request, for one without AVX-512: the parameters must be the same,
+# to the bit. (On a CPU without AVX-512 both take the same path.) Two runs of a NATIVE build must end as they
+# did on other machines with the libraries of Debian 12: the first, with prioritised replay, on an AMD EPYC
+# with and without AVX-512; the second on an Intel with and without AVX-512, and on an AMD Zen 3.
 set -u
 hotloop=$1 work=$2 native=$3
 rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1

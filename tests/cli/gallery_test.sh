@@ -10,7 +10,7 @@ fail() {
   failures=$((failures + 1))
 }
 
-# name, the least greedy return, settings
+# name, minimum greedy return, settings
 while read -r name least settings; do
   file=$source/examples/$name.cpp
   [ "$(wc -l <"$file")" -le 60 ] || fail "$name has more than 60 lines"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # kill_resume_test.sh HOTLOOP WORK [KILLS]: SIGKILLs a training process at random moments, resumes it
-# each time, and demands the parameters of the undisturbed run, to the bit. Checkpoints are written all
-# the time, so that many kills fall into the writing of one.
+# each time, and expects the parameters of the undisturbed run, to the bit. Checkpoints are written all
+# the time, so that many kills happen during a write.
 set -u
 hotloop=$1 work=$2 wanted=${3:-50}
 rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1

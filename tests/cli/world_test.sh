@@ -1,6 +1,6 @@
 #!/bin/bash
-# world_test.sh HOTLOOP WORK SOURCE: worlds of a file as a user meets them: written, checked, trained, moved,
-# and broken in every way that has a message of its own.
+# world_test.sh HOTLOOP WORK SOURCE: worlds in files from the command line: written, checked, trained, moved,
+# and broken in every way that has its own message.
 set -u
 hotloop=$1 work=$2 source=$3
 rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
@@ -12,7 +12,7 @@ fail() {
   failures=$((failures + 1))
 }
 
-# expect CODE TEXT COMMAND...: the exit code, and a text in what was printed.
+# expect CODE TEXT COMMAND...: expects the exit code, and a text in the output.
 expect() {
   local code=$1 text=$2
   shift 2
@@ -43,7 +43,7 @@ HOTLOOP_ENV(World)
 CPP
 }
 
-# One that prints, or ends the process in the middle of training, as HOW says.
+# A world that prints or ends the process in the middle of training, depending on HOW.
 world ending.cpp "" "" 'static int n = 0; const char* how = std::getenv("HOW");
   if (how == nullptr) __builtin_puts("a step");
   else if (++n == 3000) { if (how[0] == 101) std::exit(0); std::abort(); }'
@@ -54,10 +54,10 @@ done
 for command in "check ending.cpp" "train ending.cpp --steps 2000 --quiet"; do
   # shellcheck disable=SC2086
   [ "$("$hotloop" $command --json 2>/dev/null | sed 's/^{.*}$/JSON/')" = JSON ] ||
-    fail "$command --json is not JSON where a world prints"
+    fail "$command --json is not JSON if a world prints"
 done
 
-# One that never ends.
+# A world that never ends.
 world endless.cpp "" "" 'x = 1;'
 sed -i 's/max_steps = 100/max_steps = 0/' endless.cpp
 expect 0 '"warnings":["greedy episodes did not end within 100000 steps' \
@@ -70,25 +70,25 @@ sed -i 's/max_steps = 0/max_steps = 1000000/' endless.cpp
 expect 0 "warning: no episode ended in 25600 random steps, and the time limit is 1000000" "$hotloop" check endless.cpp
 sed -i 's/max_steps = 1000000/max_steps = 1000/' endless.cpp
 expect 0 "world: passed" "$hotloop" check endless.cpp
-grep -q "no episode ended" <<<"$output" && fail "a world with a time limit is warned of: $output"
+grep -q "no episode ended" <<<"$output" && fail "a world with a time limit gets a warning: $output"
 
-# A world of the template, from nothing to a result.
+# A world from the template, from creation to a result.
 expect 0 "wrote maze.cpp" "$hotloop" new env maze
-expect 2 "exists already" "$hotloop" new env maze
-expect 2 "small letters" "$hotloop" new env "My World"
+expect 2 "already exists" "$hotloop" new env maze
+expect 2 "lower-case letters" "$hotloop" new env "My World"
 expect 2 "allowed: env" "$hotloop" new spec maze
 expect 0 "maze: passed" "$hotloop" check maze.cpp
 also "steps/s on one thread"
-grep -q warning <<<"$output" && fail "the template is warned of: $output"
+grep -q warning <<<"$output" && fail "the template gets a warning: $output"
 expect 0 '"passed":true' "$hotloop" check maze.cpp --json
 small=(--quiet --set evaluation.every=0 --set evaluation.episodes=20)
 expect 0 "greedy return" "$hotloop" train maze.cpp --steps 4000 "${small[@]}"
 [ -d runs/maze-1 ] || fail "the run is not named after the file"
 expect 0 "episode 1: return" "$hotloop" watch runs/maze-1 --gif maze.gif
-grep -q GIF89a maze.gif || fail "no film of a world of a file"
+grep -q GIF89a maze.gif || fail "no film of a world in a file"
 
-# The run folder is all it takes: moved, and the file gone.
-cmp -s maze.cpp runs/maze-1/maze.cpp || fail "the run folder does not hold the world as it was"
+# The run folder is enough: it is moved, and the file is deleted.
+cmp -s maze.cpp runs/maze-1/maze.cpp || fail "the run folder does not have a copy of the world"
 grep -q '^  name: "maze.cpp"$' runs/maze-1/spec.yaml || fail "spec.yaml: $(head -n 5 runs/maze-1/spec.yaml)"
 mkdir elsewhere && mv runs/maze-1 elsewhere/ && mv maze.cpp maze.gone
 "$hotloop" resume elsewhere/maze-1 --steps 8000 --quiet --json >moved.json 2>err || fail "resume: $(cat err)"
@@ -100,21 +100,21 @@ hash_of() { grep -o '"params_hash":"[0-9a-f]*"' "$1"; }
 expect 0 "return" "$hotloop" eval elsewhere/maze-1 --model latest --episodes 5
 expect 0 "| policy |" "$hotloop" compare elsewhere/maze-1 --model latest --against random --episodes 5
 expect 0 "2 runs" "$hotloop" compare elsewhere/maze-1 straight/maze-1 --model latest --episodes 5
-# A model and a world that was changed behind its back.
+# A model whose world was changed afterwards.
 cp -r elsewhere/maze-1 changed && sed -i 's/.obs = 2,/.obs = 3,/; s/obs\[1\] =/obs[2] = obs[1] =/' changed/maze.cpp
-expect 2 "the model knows 2 observations" "$hotloop" eval changed --model latest --episodes 5
+expect 2 "the model expects 2 observations" "$hotloop" eval changed --model latest --episodes 5
 expect 2 "nothing to compare" "$hotloop" compare elsewhere/maze-1 changed --model latest --episodes 5
-# To load a model runs no code of its world's file.
+# Loading a model runs no code of its world's file.
 echo garbage >changed/maze.cpp && echo '[0, 0]' >obs.json
 expect 2 "the network is not a graph" "$hotloop" inspect changed --activations obs.json
 expect 2 "changed/maze.cpp:1: 'garbage' does not name a type" "$hotloop" eval changed --model latest --episodes 5
-# A model alone still says what it is, but its world is not here.
+# A model alone can still be described, but its world is missing.
 cp elsewhere/maze-1/model-latest.safetensors alone.safetensors && mv maze.cpp maze.gone
 expect 0 "layer0.weight" "$hotloop" inspect alone.safetensors
-expect 2 "is not here" "$hotloop" eval alone.safetensors --episodes 5
+expect 2 "is not available" "$hotloop" eval alone.safetensors --episodes 5
 mv maze.gone maze.cpp
 
-# Settings: an algorithm, a spec that names the file beside it, a name that is no file.
+# Settings: an algorithm, a spec that names the file next to it, a name that is not a file.
 for algorithm in pqn sarsa ppo; do
   expect 0 "greedy return" "$hotloop" train maze.cpp --algo $algorithm --steps 4096 "${small[@]}"
 done
@@ -133,21 +133,21 @@ rows:
   - {title: slow, set: [optimiser.learning_rate=0.0003]}
 YAML
 expect 0 '| slow | `maze` | 4096 |' "$hotloop" suite sweep/rates.yaml --quiet --out swept
-# What is there is not trained again, unless the world has changed.
+# Existing runs are not trained again, unless the world has changed.
 rm swept/rates/slow-1/result.json
-expect 0 "runs in swept/rates already: 1 finished, taken as they are; 1 unfinished, resumed" \
+expect 0 "runs already in swept/rates: 1 finished, results reused; 1 unfinished, resumed" \
   "$hotloop" suite sweep/rates.yaml --quiet --out swept
 echo '// changed' >>sweep/maze.cpp
 expect 0 '| slow | `maze` | 4096 |' "$hotloop" suite sweep/rates.yaml --out swept
-grep -q already <<<"$output" && fail "runs of a world that has changed were taken: $output"
-expect 2 "is a spec, which says itself how it learns" "$hotloop" train cartpole_dqn --algo ppo
+grep -q already <<<"$output" && fail "runs of a changed world were reused: $output"
+expect 2 "is a spec, which already names its algorithm" "$hotloop" train cartpole_dqn --algo ppo
 expect 0 "greedy return" "$hotloop" train cartpole --algo ppo --steps 4096 "${small[@]}"
 expect 2 "no such file" "$hotloop" train mase.cpp
 expect 2 "no such file" "$hotloop" check mase.cpp
 expect 2 "did you mean cartpole?" "$hotloop" check cartpol
 expect 0 "cartpole: passed" "$hotloop" check cartpole --steps 50
 
-# The cache: nothing is compiled twice, two processes at once are no trouble, an edit counts.
+# The cache: nothing is compiled twice, two processes at once work, an edit is noticed.
 count() { ls cache/hotloop/worlds/*.so | wc -l; }
 before=$(count)
 "$hotloop" check maze.cpp >/dev/null
@@ -163,17 +163,17 @@ wait $second && [ "$code" -eq 0 ] && grep -q "world: passed" one two || fail "tw
 [ "$(count)" -eq $((before + 1)) ] || fail "two processes left $(count) plug-ins, not $((before + 1))"
 sed -i 's/3/12/' goal.hpp
 expect 0 "greedy return" "$hotloop" train edited.cpp --steps 1000 --set algo.learning_starts=500 "${small[@]}"
-[ "$(count)" -eq $((before + 2)) ] || fail "a change of an included file was not noticed"
+[ "$(count)" -eq $((before + 2)) ] || fail "a change in an included file was not noticed"
 mkdir alone && cp -r runs/edited-1 alone/
 expect 0 "return" "$hotloop" eval alone/edited-1 --model latest --episodes 5
-[ "$(count)" -eq $((before + 2)) ] || fail "the copy in the run folder is another world"
+[ "$(count)" -eq $((before + 2)) ] || fail "the copy in the run folder was compiled again"
 
-# Broken worlds. What `check` explains, `train` refuses, before there is a folder.
+# Broken worlds. What `check` explains, `train` refuses before it makes a folder.
 rm -r runs
 world lacks.cpp "" "" "" && sed -i '/hotloop::Step step/d' lacks.cpp
 expect 1 "lacks.cpp:12: the world lacks 'hotloop::Step step(int action, hotloop::Rng& rng)'" "$hotloop" check lacks.cpp
 expect 2 "lacks.cpp:12: the world lacks" "$hotloop" train lacks.cpp
-[ "$(wc -l <<<"$output")" -le 3 ] || fail "too many words: $output"
+[ "$(wc -l <<<"$output")" -le 3 ] || fail "too many lines: $output"
 world wide.cpp "" "" "" && sed -i 's/\.actions = 2/.action_size = 65/; s/step(int a,/step(std::span<const float>,/; s/x += a ? 1 : -1/++x/' wide.cpp
 expect 1 "wide.cpp:13: 'step' takes floats: spec.action_size must be 1 to 64" "$hotloop" check wide.cpp
 world typo.cpp "" "" "y += 1;"
@@ -198,7 +198,7 @@ world crash.cpp "" "" "" 'World() = default; int* nowhere = nullptr;'
 sed -i 's/int x = 0, goal = 9;/int x = std::getenv("HOME") ? *(volatile int*)nullptr : 1, goal = 9;/; s/World() = default; //' crash.cpp
 expect 1 "the constructor crashed: a read or write where there is no memory (SIGSEGV)" "$hotloop" check crash.cpp
 expect 2 "the constructor crashed" "$hotloop" train crash.cpp
-# One that fails late is accepted, and the run ends with the reason, whichever thread it was.
+# A world that fails late is accepted, and the run ends with the reason, on any thread.
 world late.cpp "" "" 'if (x == -15) throw std::runtime_error("too far");'
 sed -i 's/|| x < 0/|| x < -50/' late.cpp
 expect 1 "step failed, row" "$hotloop" check late.cpp
@@ -212,13 +212,13 @@ also "a member is probably not set in reset"
 # Accesses beyond arrays: into the next member, beyond a table, beyond the state, beyond a std::array.
 world visited.cpp "visited[0] = next = 0;" "" "if (x >= 0 && x <= 12) visited[x] = 1;" "int visited[12] = {}; int next = 0;"
 sed -i 's/below(10)/below(12)/; s/visited\[0\] = next = 0/*this = {}; goal = 5 + rng.below(12)/' visited.cpp
-expect 1 "FAILED: visited.cpp:11: index 12 of an array of 12: allowed are 0 to 11" "$hotloop" check visited.cpp
+expect 1 "FAILED: visited.cpp:11: index 12 of an array of 12; allowed: 0 to 11" "$hotloop" check visited.cpp
 mkdir -p "with blanks" && sed 's/ int next = 0;//' visited.cpp >"with blanks/last.cpp"
 expect 1 "FAILED: with blanks/last.cpp:11: index 12 of an array of 12" "$hotloop" check "with blanks/last.cpp"
 world table.cpp "" "" "static const int moves[4] = {1, -1, 2, -2}; x += moves[a];"
 sed -i 's/actions = 2/actions = 5/' table.cpp
-expect 1 "FAILED: table.cpp:11: index 4 of an array of 4: allowed are 0 to 3" "$hotloop" check table.cpp
-also "Is spec.actions larger than a table of actions?"
+expect 1 "FAILED: table.cpp:11: index 4 of an array of 4; allowed: 0 to 3" "$hotloop" check table.cpp
+also "Is spec.actions larger than an array that is indexed by the action?"
 world overrun.cpp "" "" "for (int i = 0; i < 400 && x == 3; ++i) (&x)[i + goal / 20] = 3;"
 expect 1 "FAILED: overrun.cpp:11: an access beyond the environment's own state" "$hotloop" check overrun.cpp
 cp overrun.cpp "with blanks"
@@ -229,7 +229,7 @@ expect 1 "FAILED: array.cpp:11: an index beyond the end of a std::array" "$hotlo
 world overflow.cpp "" "" "hash = hash * 31 + x;" "int hash = 7;"
 sed -i 's/x = 0; goal = 5/*this = {}; goal = 5/' overflow.cpp
 expect 0 "warning: overflow.cpp:11: signed integer overflow" "$hotloop" check overflow.cpp
-# A record that all copies share, and tables that are made once: by a function, and when they are first needed.
+# A static record that all copies share, and tables that are made once: by a function, and on first use.
 world shared.cpp "" "" 'static int best = 0; static const float pay = std::sqrt(float(goal)) > 0 ? 1.f : 2.f;
   if (x <= best) return {0, x < 0}; best = x; return {pay, false};' "inline static const float table = std::sqrt(2.f);"
 expect 0 "a static or global variable changed while the environment was played: World::step::best" "$hotloop" check shared.cpp

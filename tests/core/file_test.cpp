@@ -1,4 +1,4 @@
-// The disk is filled for real: RLIMIT_FSIZE makes the kernel refuse to grow a file any further, and
+// The disk is really full: RLIMIT_FSIZE makes the kernel refuse to grow a file any further, and
 // /dev/full refuses every byte.
 #include "core/file.hpp"
 
@@ -37,7 +37,7 @@ class FileTest : public testing::Test {
   std::string folder_;
 };
 
-// No file of this process can grow beyond `bytes` while this lives.
+// No file of this process can grow beyond `bytes` during the lifetime of this object.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {
@@ -66,7 +66,7 @@ std::string run_error(Call call) {
   return "no error";
 }
 
-TEST_F(FileTest, WritesPartsInOrderAndReplacesWhatWasThere) {
+TEST_F(FileTest, WritesPartsInOrderAndReplacesTheOldFile) {
   const std::string_view a = "one ";
   const std::string_view b;
   const std::string_view c("t\0wo", 4);
@@ -91,7 +91,7 @@ TEST_F(FileTest, FullDiskLeavesTheOldFileAndNoTemporary) {
   EXPECT_EQ(message, "cannot write " + path("x") + ": File too large");
   EXPECT_EQ(read_file(path("x")).text(), "precious");
   EXPECT_EQ(files(), 1u);
-  write_file_atomically(path("x"), large);  // and once there is room again
+  write_file_atomically(path("x"), large);  // there is room again
   EXPECT_EQ(read_file(path("x")).text(), large);
 }
 
@@ -123,13 +123,13 @@ TEST_F(FileTest, TemporaryOfAKilledProcessIsTakenOverButNotThatOfARunningOne) {
   ::close(other);
 }
 
-TEST_F(FileTest, ReadNamesWhatIsMissing) {
+TEST_F(FileTest, ReadNamesTheMissingFile) {
   EXPECT_EQ(run_error([&] { read_file(path("x")); }),
             "cannot read " + path("x") + ": No such file or directory");
   EXPECT_EQ(run_error([&] { read_file(folder_); }), "cannot read " + folder_ + ": it is a folder");
 }
 
-TEST_F(FileTest, ReadsWhatHasNoSize) {
+TEST_F(FileTest, ReadsFilesThatReportNoSize) {
   // Files under /proc report a size of zero.
   EXPECT_NE(read_file("/proc/self/status").text().find("VmRSS"), std::string_view::npos);
 }
@@ -158,7 +158,7 @@ TEST_F(FileTest, LinesAreAppendedAcrossBuffersAndReopenings) {
   EXPECT_EQ(read_file(path("m")).text(), expected + "\n");
 }
 
-TEST_F(FileTest, ResumingCutsWhatCameAfterTheOffset) {
+TEST_F(FileTest, ResumingTruncatesTheFileAtTheOffset) {
   std::uint64_t offset = 0;
   {
     LineWriter lines(path("m"));

@@ -5,14 +5,14 @@
 namespace hotloop {
 namespace {
 
-// Through memory, so that the compiler computes nothing beforehand.
+// Goes through memory, so that the compiler cannot compute it.
 float product(float a, float b) {
   volatile float left = a, right = b;
   volatile float result = left * right;
   return result;
 }
 
-TEST(FlushDenormals, TooSmallNumbersAreZeroWhileItLives) {
+TEST(FlushDenormals, DenormalsAreZeroWhileItLives) {
   EXPECT_GT(product(1e-38f, 0.1f), 0);
 #ifdef __SSE2__
   {

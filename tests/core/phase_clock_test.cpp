@@ -41,11 +41,11 @@ TEST(PhaseClock, TimeGoesToThePhaseThatRanAndAddsUp) {
   EXPECT_GE(sum, wall * 0.9);
 }
 
-// Short rounds are split now and then; the others are shared out in the same proportions.
-TEST(PhaseClock, RoundsAreSharedOutLikeThoseThatWereSplit) {
+// Some short rounds are split into phases; the others are divided in the same proportions.
+TEST(PhaseClock, OtherRoundsAreDividedLikeSplitOnes) {
   constexpr int kRounds = 800;
   double share = 0;
-  // On a busy machine a pause may fall into one part; a clock that shares wrongly does so every time.
+  // On a busy machine a pause may fall into one phase; a wrong clock fails every time.
   for (int attempt = 0; attempt < 10 && std::abs(share - 0.25) > 0.05; ++attempt) {
     PhaseClock clock;
     for (int round = 0; round < kRounds; ++round) {
@@ -72,14 +72,14 @@ TEST(PhaseClock, RoundsAreSharedOutLikeThoseThatWereSplit) {
   EXPECT_NEAR(share, 0.25, 0.05);
 }
 
-// Whether rounds are split every time or seldom, each split one stands for its like. A busy machine
-// draws rounds out, so what they took is measured here too, and what each stands for is counted.
+// However often rounds are split, each split round stands for the similar rounds around it. A busy
+// machine stretches rounds, so the test measures their time too, and adds up their weights.
 TEST(PhaseClock, LongRoundsAmongShortOnesAreNotCountedTwice) {
-  constexpr int kRounds = 200;  // of either kind
-  double error = 1;             // of the clock's share of acting, as a part of it
+  constexpr int kRounds = 200;  // of each kind
+  double error = 1;             // relative, of the clock's share of acting
   for (int attempt = 0; attempt < 3 && error > 0.05; ++attempt) {
     PhaseClock clock;
-    double act = 0, all = 0;               // ticks of split rounds, each as often as it stands for
+    double act = 0, all = 0;               // weighted ticks of split rounds
     double stands_for[2] = {}, split = 0;  // short, long
     for (int round = 0; round < 2 * kRounds; ++round) {
       const bool is_long = round >= kRounds;
@@ -100,7 +100,7 @@ TEST(PhaseClock, LongRoundsAmongShortOnesAreNotCountedTwice) {
       split += weight > 0 ? 1 : 0;
     }
     clock.enter(Phase::other);
-    EXPECT_LT(split, 1.5 * kRounds);  // or there is nothing to weigh
+    EXPECT_LT(split, 1.5 * kRounds);  // otherwise weights do not matter
     EXPECT_NEAR(stands_for[0], kRounds, 0.4 * kRounds);
     EXPECT_NEAR(stands_for[1], kRounds, 0.4 * kRounds);
     const PhaseSeconds seconds = clock.seconds();
@@ -158,7 +158,7 @@ TEST(PhaseClock, ATraceHoldsTheVisitsInOrder) {
   EXPECT_LE(visits[2].begin, visits[2].end);
 }
 
-TEST(PhaseClock, TheTableOfNamesIsWhole) {
+TEST(PhaseClock, TheTableOfNamesIsComplete) {
   std::size_t group = 0;
   for (const PhaseName& name : kPhases) {
     if (name.group != kPhaseGroups[group]) ++group;

@@ -45,8 +45,8 @@ TEST(Philox, EqualsRandom123) {
   }
 }
 
-// A stream goes on elsewhere from where its state says it stands.
-TEST(Rng, GoesOnFromItsState) {
+// A stream made from another's state continues where that one is.
+TEST(Rng, ContinuesFromItsState) {
   for (int draws = 0; draws < 11; ++draws) {
     Rng rng(~0ull, Purpose::noise, 0xfffffffe, 0x123456789abcdefull);
     for (int i = 0; i < draws; ++i) rng.bits();
@@ -68,7 +68,7 @@ TEST(Rng, FirstBlockIsThePublishedOne) {
 }
 
 // 64-bit words drawn from streams that differ in one coordinate each must all be different: among
-// 2000 of them, a chance meeting has probability 1e-13.
+// 2000 of them, the probability of a collision is 1e-13.
 TEST(Rng, StreamsDoNotCoincide) {
   std::vector<Rng> streams;
   const std::uint64_t numbers[] = {0, 1, 2, 255, 256, 1u << 24, 1ull << 32, 1ull << 63, ~0ull};
@@ -159,7 +159,7 @@ TEST(Rng, UniformLiesInItsIntervalEvenly) {
 }
 
 // Bounds of five standard errors: 1/sqrt(N) for the mean, sqrt(2/N) for the variance, and, for a
-// shape that is normal and not just standardised, the share within one standard deviation (0.6827).
+// shape that is normal and not just standardised, the share within one std (0.6827).
 TEST(Rng, NormalHasMeanZeroAndVarianceOne) {
   Rng rng(15, Purpose::test, 0, 0);
   const int draws = 200'000;

@@ -39,7 +39,7 @@ TEST(Schedule, StepCountsUpdates) {
   EXPECT_NEAR(step.at({5000, 79'744}), 4.85e-6, 1e-8);
 }
 
-// SLM-Lab's Atari runs: 1 -> 0.01 between the frames 10,000 and 1,000,000.
+// SLM-Lab's Atari runs: 1 -> 0.01 between frames 10,000 and 1,000,000.
 TEST(Schedule, BeginsLate) {
   Schedule epsilon = linear(1, 0.01, 990'000);
   epsilon.after = 10'000;
@@ -53,8 +53,8 @@ TEST(Schedule, BeginsLate) {
   EXPECT_EQ(step.at({15, 0}), 0.5);
 }
 
-// Snake's exploration falls by half a per cent with each finished episode and reaches its floor with
-// the 919th (check 9c of its specification).
+// Snake's epsilon falls by half a per cent with each finished episode and reaches its minimum after
+// 919 of them (check 9c of its specification).
 TEST(Schedule, StepsCountEpisodesAndStopAtTheirFloor) {
   const Schedule epsilon{.kind = ScheduleKind::step,
                          .from = 1,

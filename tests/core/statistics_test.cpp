@@ -10,7 +10,7 @@
 namespace hotloop {
 namespace {
 
-TEST(Summary, LeavesOutWhatMeansNothing) {
+TEST(Summary, LeavesOutUndefinedValues) {
   const std::vector<double> values = {3, kNone, 1, 2, kNone};
   const Summary s = summarise(values);
   EXPECT_EQ(s.count, 3);
@@ -20,7 +20,7 @@ TEST(Summary, LeavesOutWhatMeansNothing) {
   EXPECT_EQ(summarise(std::vector<double>{-3, -1}).largest, -1);
 }
 
-TEST(Summary, OfNothingOrOneValue) {
+TEST(Summary, NoValueOrOneValue) {
   for (const std::vector<double>& nothing : {std::vector<double>{}, std::vector<double>{kNone}}) {
     const Summary s = summarise(nothing);
     EXPECT_EQ(s.count, 0);
@@ -32,16 +32,16 @@ TEST(Summary, OfNothingOrOneValue) {
   EXPECT_EQ(one.count, 1);
   for (const double value : {one.mean, one.low, one.high, one.largest}) EXPECT_EQ(value, 0.1);
   EXPECT_EQ(one.std, 0);
-  // Equal values: seven times 0.1 is not 0.7 in floating point, and still no interval.
+  // Equal values have no interval, although seven times 0.1 is not 0.7 in floating point.
   const Summary equal = summarise(std::vector<double>(7, 0.1));
   EXPECT_EQ(equal.low, 0.1);
   EXPECT_EQ(equal.high, 0.1);
 }
 
-// By hand: means of resamples of n values that are half 0, half 1 are binomial(n, 1/2) / n. n = 2: P(0) =
-// 1/4, so the ends are 0 and 1. n = 10: P(X <= 1) = 0.011 < 0.025 < 0.055 = P(X <= 2), so 0.2 and 0.8.
-// n = 8: P(X <= 0) = 0.004 < 0.025 < 0.035 = P(X <= 1), so 1/8 and 7/8; an interval of 90 % would be
-// narrower.
+// By hand: means of resamples of n values that are half 0, half 1 are binomial(n, 1/2) / n. n = 2:
+// P(0) = 1/4, so the ends are 0 and 1. n = 10: P(X <= 1) = 0.011 < 0.025 < 0.055 = P(X <= 2), so
+// 0.2 and 0.8. n = 8: P(X <= 0) = 0.004 < 0.025 < 0.035 = P(X <= 1), so 1/8 and 7/8; a 90 %
+// interval would be narrower.
 TEST(Summary, IntervalOfHalves) {
   const Summary two = summarise(std::vector<double>{0, 1});
   EXPECT_EQ(two.low, 0);

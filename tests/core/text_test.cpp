@@ -64,7 +64,7 @@ TEST(Text, NumbersAreShort) {
   EXPECT_EQ(short_number(std::nan("")), "-");
 }
 
-TEST(Text, ReturnsHaveTheDigitsThatTellThemApart) {
+TEST(Text, ReturnsHaveEnoughDigitsToDiffer) {
   EXPECT_EQ(return_text(479.23), "479.2");
   EXPECT_EQ(return_text(-1234.5), "-1234.5");
   EXPECT_EQ(return_text(10), "10.0");

@@ -28,7 +28,7 @@ TEST(ThreadTeam, EveryIndexIsDoneOnceInContiguousChunksInWorkerOrder) {
   }
 }
 
-// Rounds follow each other at once and after pauses in which helpers fall asleep; a lost wake-up hangs.
+// Rounds follow immediately or after a pause in which helpers fall asleep. A lost wake-up hangs.
 TEST(ThreadTeam, ManyRounds) {
   ThreadTeam team(4);
   std::atomic<std::int64_t> sum{0};
@@ -39,9 +39,9 @@ TEST(ThreadTeam, ManyRounds) {
   EXPECT_EQ(sum, 4 * 20'000);
 }
 
-// More threads than cores: helpers sleep, and most of these tiny rounds are over before they wake. Whoever
-// does a chunk, each is done once, under its worker's number.
-TEST(ThreadTeam, ChunksThatNobodyHasBegunAreTheCallers) {
+// More threads than cores: helpers sleep, and most of these tiny rounds are over before they wake.
+// Each chunk is done once, under its worker's number, whichever thread does it.
+TEST(ThreadTeam, TheCallerRunsChunksThatNoHelperHasStarted) {
   constexpr int kThreads = 16, kRounds = 5'000;
   ThreadTeam team(kThreads);
   std::vector<int> done(kThreads, 0), by_caller(kThreads, 0);
@@ -59,7 +59,7 @@ TEST(ThreadTeam, ChunksThatNobodyHasBegunAreTheCallers) {
   EXPECT_GT(by_caller[kThreads - 1], 0);
 }
 
-TEST(ThreadTeam, WhatABodyThrowsReachesTheCaller) {
+TEST(ThreadTeam, ExceptionsOfABodyReachTheCaller) {
   for (int threads : {1, 2, 4}) {
     ThreadTeam team(threads);
     for (int bad = 0; bad < 4; ++bad) {
@@ -74,7 +74,7 @@ TEST(ThreadTeam, WhatABodyThrowsReachesTheCaller) {
         team.run(4, body);
         ADD_FAILURE() << "nothing was thrown";
       } catch (const std::runtime_error& error) {
-        EXPECT_EQ(error.what(), std::to_string(bad));  // of several, the first
+        EXPECT_EQ(error.what(), std::to_string(bad));  // the first of several
       }
       team.run(4, [&](int begin, int end, int) { done += end - begin; });  // it still works
       EXPECT_GE(done, 4);

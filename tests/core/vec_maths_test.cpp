@@ -40,7 +40,7 @@ TEST(VecMaths, Log2EqualsTheLibrary) {
   EXPECT_LE(worst, 1);
 }
 
-TEST(VecMaths, WhatIsBeyondIsTheEnd) {
+TEST(VecMaths, ValuesOutOfRangeAreClamped) {
   EXPECT_EQ(exp2_one(-kInfinity), std::ldexp(1.0f, -126));
   EXPECT_EQ(exp2_one(1e9f), std::ldexp(1.0f, 127));
   EXPECT_TRUE(std::isnan(exp2_one(NAN)));
@@ -48,7 +48,7 @@ TEST(VecMaths, WhatIsBeyondIsTheEnd) {
   EXPECT_EQ(log2_one(kInfinity), 128);
 }
 
-// A lane computes what it would in any other place, to the bit.
+// The result does not depend on the lane, to the bit.
 TEST(VecMaths, EveryLaneGivesTheSameBits) {
   for (int first = -2000; first < 2000; first += kVec) {
     float y[kVec], powers[kVec], logs[kVec];

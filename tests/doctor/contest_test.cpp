@@ -27,8 +27,8 @@ TrainSpec spec_with(const std::vector<std::string>& overrides) {
   return load_spec_text(kSpec, "contest.yaml", overrides);
 }
 
-// By hand: A takes 2 s and 4 s for 10 and 20 steps, B 1 s and 2 s: every draw gives 2, and what is left of
-// the interval is 1.5 % for what differs between processes.
+// By hand: A takes 2 s and 4 s for 10 and 20 steps, B 1 s and 2 s. Every resample gives 2, so the
+// interval is only the 1.5 % for differences between processes.
 TEST(Contest, EqualRatiosHaveNoSpread) {
   Speed speed;
   estimate_ratio({{{2, 1, 10, 10}, {4, 2, 20, 20}}, {{2, 1, 10, 10}}}, speed);
@@ -39,8 +39,9 @@ TEST(Contest, EqualRatiosHaveNoSpread) {
   EXPECT_DOUBLE_EQ(speed.steps_per_second_b, 10);
 }
 
-// By hand: in all (3 + 1) / 20 over (1 + 1) / 20 = 2, drawn between 1 and 3, which is 50 % to either side.
-TEST(Contest, TheIntervalSpansWhatSessionsDifferBy) {
+// By hand: overall (3 + 1) / 20 over (1 + 1) / 20 = 2, resampled between 1 and 3, which is 50 % to
+// either side.
+TEST(Contest, TheIntervalSpansTheDifferencesBetweenSessions) {
   Speed speed;
   estimate_ratio({{{3, 1, 10, 10}}, {{1, 1, 10, 10}}}, speed);
   EXPECT_DOUBLE_EQ(speed.ratio, 2);
@@ -73,8 +74,8 @@ TEST(Contest, AnotherAlgorithmIsNoticed) {
   EXPECT_NEAR(speed.updates_per_second_b / speed.steps_per_second_b, 2, 0.1);
 }
 
-// Two worlds that count their steps, and stop the contest in its second turn: the first in which B
-// comes before A.
+// Two worlds that count their steps and stop the contest in its second turn, the first turn in
+// which B comes before A.
 struct Counted {
   static inline std::atomic<bool> stop = false;
   static inline std::int64_t steps_a = 0, steps_b = 0;
@@ -99,7 +100,7 @@ struct CountedB : Counted {
 };
 HOTLOOP_ENV(CountedB)
 
-TEST(Contest, BothAdvanceOverTheSameStepsWhoeverIsFirst) {
+TEST(Contest, BothTakeTheSameStepsWhicheverIsFirst) {
   Counted::stop = false;
   Counted::steps_a = Counted::steps_b = 0;
   const auto counted = [](const std::string& name) {

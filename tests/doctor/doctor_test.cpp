@@ -54,7 +54,7 @@ TEST(Remedies, AimAtPhasesThatCostSomething) {
   ASSERT_NE(log, nullptr);
   EXPECT_TRUE(log->same_result);
   EXPECT_NEAR(amdahl(log->share), 1 / 0.6, 1e-9);
-  EXPECT_EQ(log, &remedies.front());  // before those that promise more but change training
+  EXPECT_EQ(log, &remedies.front());  // before those with larger gains that change training
   const Remedy* updates = with_override(remedies, "algo.updates_per_step=0.0625");
   ASSERT_NE(updates, nullptr);
   EXPECT_FALSE(updates->same_result);
@@ -62,8 +62,9 @@ TEST(Remedies, AimAtPhasesThatCostSomething) {
   EXPECT_EQ(with_override(remedies, "env.count=16"), nullptr);  // env, act and push cost 1 %
 }
 
-// A quarter of the updates would not be whole repeats: the spec says so, and nothing is proposed.
-TEST(Remedies, ThoseThatTheSpecCannotBearAreLeftOut) {
+// A quarter of the updates would not be an integer number of repeats: the spec refuses it, so it is
+// not proposed.
+TEST(Remedies, ThoseThatTheSpecRefusesAreLeftOut) {
   const SpecSource source = source_of({"algo.repeats=2", "algo.updates_per_step=0.25"});
   Profile profile;
   profile.spec = source({});
@@ -76,7 +77,7 @@ TEST(Remedies, ThoseThatTheSpecCannotBearAreLeftOut) {
   }
 }
 
-// Batches are divided by shards; of a large network the optimiser is divided too.
+// Batches are divided by shards; for a large network the optimiser is divided too.
 TEST(Remedies, ThreadsAreProposedWhereThereIsWorkForThem) {
   if (usable_cores() < 2) GTEST_SKIP() << "one core";
   const auto proposed = [](std::vector<std::string> overrides) {
@@ -94,7 +95,7 @@ TEST(Remedies, ThreadsAreProposedWhereThereIsWorkForThem) {
   EXPECT_EQ(proposed({"algo.batch=64", "net.hidden=[256, 256]"}), 0.3);
 }
 
-// Where the evaluation that solves a run ends it, rarer ones would change it.
+// If a run ends at the evaluation that solves it, rarer evaluations would change the run.
 TEST(Remedies, EvaluationsAreLeftAloneWhereTheyEndTheRun) {
   for (const bool stops : {false, true}) {
     const SpecSource source =
@@ -129,7 +130,7 @@ Trial trial(const char* title, bool same, double ratio, Effect effect, double le
   return t;
 }
 
-TEST(Doctor, RanksWhatIsFreeFirstAndWhatHurtsLast) {
+TEST(Doctor, RanksFreeRemediesFirstAndHarmfulOnesLast) {
   std::vector<Trial> trials = {
       trial("worse", false, 5, Effect::worse),     trial("less", false, 4, Effect::same, 4),
       trial("same", false, 2, Effect::same),       trial("no faster", true, 1, Effect::same),
@@ -144,8 +145,8 @@ TEST(Doctor, RanksWhatIsFreeFirstAndWhatHurtsLast) {
   for (std::size_t i = 2; i < trials.size(); ++i) EXPECT_FALSE(trials[i].is_good());
 }
 
-// A smaller network may learn more at first, because it is faster, and end worse.
-TEST(Doctor, WhatLearnsWorseByUpdateIsNotRecommended) {
+// A smaller network may learn more at first, because it is faster, and still end worse.
+TEST(Doctor, RemediesThatLearnWorsePerUpdateAreNotRecommended) {
   Trial t = trial("half as wide", false, 1.5, Effect::better);
   EXPECT_TRUE(t.is_good());
   t.learning->per_update = Effect::worse;
@@ -164,7 +165,7 @@ TEST(Doctor, SaysWhatItHadNoTimeToJudge) {
   EXPECT_NE(text.find("too little time for 1 of 2"), std::string::npos) << text;
 }
 
-TEST(Doctor, LessLearningIsNeverRecommendedAndAlwaysSaid) {
+TEST(Doctor, LessLearningIsNeverRecommendedAndAlwaysReported) {
   Diagnosis d;
   d.profile.wall_seconds = 1;
   d.trials = {trial("a quarter of the updates", false, 3, Effect::better, 4)};
@@ -175,22 +176,22 @@ TEST(Doctor, LessLearningIsNeverRecommendedAndAlwaysSaid) {
   EXPECT_NE(text.find("Nothing to recommend"), std::string::npos);
 }
 
-// The whole road, on a spec that logs every step: the remedy is found, tried and recommended.
-TEST(Doctor, FindsLoggingAndSeesThatTheCureIsFree) {
+// End to end, on a spec that logs every step: the remedy is found, tried and recommended.
+TEST(Doctor, FindsLoggingAndThatTheRemedyIsFree) {
   const SpecSource source = source_of({"run.log_every=1"});
-  std::vector<std::string> said;
+  std::vector<std::string> lines;
   Diagnosis d;
-  // A busy machine may hide a speed-up of one attempt.
+  // On a busy machine one attempt may not show the speed-up.
   for (int attempt = 0; attempt < 3 && d.overrides.empty(); ++attempt) {
     d = examine_spec(source, {.minutes = 0.2,
-                              .progress = [&](const std::string& text) { said.push_back(text); }});
+                              .progress = [&](const std::string& text) { lines.push_back(text); }});
   }
   ASSERT_FALSE(d.trials.empty());
   EXPECT_EQ(d.trials[0].remedy.overrides[0], "run.log_every=100");
   EXPECT_TRUE(d.trials[0].is_free());
   EXPECT_GT(d.trials[0].speed->low, 1.1);
   EXPECT_FALSE(d.interrupted);
-  EXPECT_FALSE(said.empty());
+  EXPECT_FALSE(lines.empty());
   EXPECT_NE(std::find(d.overrides.begin(), d.overrides.end(), "run.log_every=100"),
             d.overrides.end());
   EXPECT_NO_THROW(source(d.overrides));
@@ -202,7 +203,7 @@ TEST(Doctor, FindsLoggingAndSeesThatTheCureIsFree) {
   EXPECT_TRUE(learning_shown) << diagnosis_text(d);
 }
 
-// A learning rate that breaks training: the diagnosis says so and survives.
+// A learning rate that breaks training: the doctor reports it and continues.
 TEST(Doctor, ARunThatFailsIsAFinding) {
   const Diagnosis d = examine_spec(
       source_of({"optimiser.name=sgd", "optimiser.learning_rate=10", "optimiser.max_grad_norm=0",
@@ -213,12 +214,12 @@ TEST(Doctor, ARunThatFailsIsAFinding) {
   EXPECT_TRUE(d.trials.empty());
 }
 
-TEST(Doctor, StopsInTheMiddleWithWhatIsKnown) {
+TEST(Doctor, StopsInTheMiddleWithPartialResults) {
   std::atomic<bool> stop{false};
-  int said = 0;
+  int lines = 0;
   const Diagnosis d = examine_spec(source_of({"run.log_every=1"}),
                                    {.minutes = 0.5, .stop = &stop, .progress = [&](const auto&) {
-                                      if (++said == 4) stop = true;
+                                      if (++lines == 4) stop = true;
                                     }});
   EXPECT_TRUE(d.interrupted);
   EXPECT_LT(d.minutes, 0.4);
@@ -226,7 +227,7 @@ TEST(Doctor, StopsInTheMiddleWithWhatIsKnown) {
   EXPECT_NE(diagnosis_text(d).find("partial results"), std::string::npos);
 }
 
-TEST(Doctor, StopsAtOnceWithWhatIsKnown) {
+TEST(Doctor, StopsAtOnceWithPartialResults) {
   const std::atomic<bool> stop{true};
   const Diagnosis d = examine_spec(source_of({}), {.minutes = 10, .stop = &stop});
   EXPECT_TRUE(d.interrupted);

@@ -1,4 +1,4 @@
-// Each rule on profiles made by hand: where it must speak, and where it must not.
+// Each rule on profiles made by hand: where it must report, and where it must not.
 #include "doctor/findings.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ PhaseRow& row(Profile& profile, const std::string& group, const std::string& par
   return profile.phases.emplace_back(PhaseRow{.group = group, .part = part, .peak_share = kNone});
 }
 
-// Seconds of ten, and visits.
+// Sets seconds (of ten in all) and visits.
 void set(Profile& profile, const std::string& group, const std::string& part, double seconds,
          double calls) {
   for (PhaseRow* r : {&row(profile, group), &row(profile, group, part)}) {
@@ -31,7 +31,7 @@ void set(Profile& profile, const std::string& group, const std::string& part, do
   }
 }
 
-// Ten seconds of a DQN on one thread, 100,000 steps of 4 environments; no part takes half of it.
+// Ten seconds of a DQN on one thread, 100,000 steps of 4 environments; no part takes half the time.
 Profile healthy() {
   Profile p;
   p.spec.name = "x";
@@ -81,7 +81,7 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST(Findings, NothingIsWrongWithTheHealthy) { EXPECT_TRUE(find_causes(healthy()).empty()); }
+TEST(Findings, AHealthyProfileHasNoFindings) { EXPECT_TRUE(find_causes(healthy()).empty()); }
 
 TEST(Findings, AnEmptyProfileWithAFailure) {
   Profile p;
@@ -95,10 +95,10 @@ TEST(Findings, AnEmptyProfileWithAFailure) {
 TEST(Findings, Sleeping) {
   Profile p = healthy();
   p.cpu_share = 0.65;
-  EXPECT_FALSE(names(p, Cause::sleeping));  // nobody gave up the CPU: the machine is busy
+  EXPECT_FALSE(names(p, Cause::sleeping));  // no voluntary switches: the machine is busy
   p.sleeps_per_step = 1;
-  EXPECT_NEAR(share(p, Cause::sleeping), 0.34, 1e-9);  // without the hundredth in logs
-  EXPECT_TRUE(has(words(p, Cause::sleeping), "gave it up by itself 1 times per vector step"));
+  EXPECT_NEAR(share(p, Cause::sleeping), 0.34, 1e-9);  // without the 1 % in logs
+  EXPECT_TRUE(has(words(p, Cause::sleeping), "slept 1 times per vector step"));
   p.cpu_share = 0.1;
   EXPECT_NEAR(share(p, Cause::sleeping), 0.4, 1e-9);  // no more than the environment takes
   p.cpu_share = 0.95;
@@ -145,10 +145,10 @@ TEST(Findings, Slowing) {
   p.trend.because = "env/step";
   p.trend.because_first = 20;
   p.trend.because_last = 60;
-  // On average 20 of 100 us are what it grew by, of the 99 % in rounds.
+  // The growth is 20 of 100 us on average, within the 99 % in rounds.
   EXPECT_NEAR(share(p, Cause::slowing), 0.198, 1e-9);
   EXPECT_TRUE(has(words(p, Cause::slowing), "env/step took 20 us per step at first and 60"));
-  EXPECT_TRUE(has(words(p, Cause::slowing), "Episodes are no longer than they were"));
+  EXPECT_TRUE(has(words(p, Cause::slowing), "Episodes did not get longer"));
   p.trend.longer_episodes = true;
   EXPECT_TRUE(has(words(p, Cause::slowing), "Episodes got longer too"));
   p.trend.because = "memory/gather";
@@ -164,7 +164,7 @@ TEST(Findings, FewerRandomActionsAreNoFault) {
   p.trend.because_last = 60;
   EXPECT_EQ(share(p, Cause::slowing), 0);
   EXPECT_TRUE(has(words(p, Cause::slowing), "100 % at first, 5 % now"));
-  EXPECT_TRUE(has(words(p, Cause::slowing), "no fault"));
+  EXPECT_TRUE(has(words(p, Cause::slowing), "That is expected"));
   dqn(p.spec).explore.epsilon = constant(0.1);
   EXPECT_GT(share(p, Cause::slowing), 0);
 }
@@ -178,12 +178,12 @@ TEST(Findings, Allocating) {
   row(p, "env", "step").allocations_per_step = 1;
   row(p, "act", "forward").allocations_per_step = 0.05;  // too few to be named
   EXPECT_NEAR(share(p, Cause::allocating), 0.4, 1e-9);
-  EXPECT_TRUE(has(words(p, Cause::allocating), "The environment takes memory"));
+  EXPECT_TRUE(has(words(p, Cause::allocating), "The environment allocates heap memory"));
   EXPECT_TRUE(has(words(p, Cause::allocating), "by phase: env/step 1;"));
   p.env_steps = 90;
-  EXPECT_FALSE(names(p, Cause::allocating));  // a single one in a round that stands for many
+  EXPECT_FALSE(names(p, Cause::allocating));  // one allocation in a round that stands for many
   p = healthy();
-  p.allocations_per_step = kNone;  // nobody counts
+  p.allocations_per_step = kNone;  // not counted
   EXPECT_FALSE(names(p, Cause::allocating));
 }
 
@@ -217,10 +217,10 @@ TEST(Findings, Threads) {
   EXPECT_FALSE(names(p, Cause::threads));
   row(p, "wait").calls = 6'500'000;  // 1 us of work each time
   EXPECT_NEAR(share(p, Cause::threads), 0.495, 1e-9);
-  EXPECT_FALSE(has(words(p, Cause::threads), "one alone would have needed less"));
+  EXPECT_FALSE(has(words(p, Cause::threads), "one thread would have been faster"));
   row(p, "wait").calls = 100'000;
   share_work(0.5, 0.4);
-  // A fifth of half the time of rounds, which is 99 %.
+  // A fifth of half the time in rounds, which is 99 %.
   EXPECT_NEAR(share(p, Cause::threads), 0.099, 1e-9);
   EXPECT_TRUE(has(words(p, Cause::threads), "40 us of work each time"));
   EXPECT_TRUE(has(words(p, Cause::threads), "busy for 80 % of its duration"));
@@ -252,13 +252,14 @@ TEST(Findings, Evaluating) {
   Profile p = healthy();
   set(p, "evaluate", "", 4, 20);
   p.spec.evaluation.every = 5'000;
-  // 200 ms each, 300 ms between them; for 5 % there must be 3,800 ms, 12.7 times as many: 63,333 steps.
+  // 200 ms each, 300 ms between them; for 5 % there must be 3,800 ms, 12.7 times as many: 63,333
+  // steps.
   EXPECT_NEAR(share(p, Cause::evaluating), 0.4, 1e-9);
   EXPECT_TRUE(has(words(p, Cause::evaluating), "With evaluation.every: 100000 (now 5000)"));
   EXPECT_FALSE(has(words(p, Cause::evaluating), "stop_when_solved"));
   p.spec.evaluation.stop_when_solved = true;
   EXPECT_TRUE(has(words(p, Cause::evaluating), "stop_when_solved"));
-  // The same four seconds in a single evaluation of many to come.
+  // The same four seconds in one evaluation, the first of many.
   p.spec.evaluation.every = 1'000'000;
   row(p, "evaluate").calls = 1;
   EXPECT_FALSE(names(p, Cause::evaluating));
@@ -266,7 +267,7 @@ TEST(Findings, Evaluating) {
 
 TEST(Findings, Checkpointing) {
   Profile p = healthy();
-  set(p, "checkpoint", "", 2, 2);  // a single one, and the models with it
+  set(p, "checkpoint", "", 2, 2);  // one checkpoint with its models
   p.spec.run.checkpoint_seconds = 30;
   EXPECT_FALSE(names(p, Cause::checkpointing));  // 2 s in 32
   p.spec.run.checkpoint_seconds = 8;
@@ -285,7 +286,7 @@ TEST(Findings, ManyUpdates) {
   p.updates = 64 * p.env_steps;
   EXPECT_FALSE(names(p, Cause::many_updates));  // learning takes 44 %
   set(p, "learn", "backward", 30, 1e6);
-  EXPECT_TRUE(has(words(p, Cause::many_updates), "64 updates for each env step"));
+  EXPECT_TRUE(has(words(p, Cause::many_updates), "64 updates per env step"));
   EXPECT_TRUE(has(words(p, Cause::many_updates), "algo.updates_per_step"));
   p.updates = 3 * p.env_steps;
   EXPECT_FALSE(names(p, Cause::many_updates));
@@ -299,7 +300,7 @@ TEST(Findings, SlowOption) {
   p.spec.env_options = {{"flood_fill", "queue"}, {"obs", "flood"}};
   EXPECT_NE(words(p, Cause::slow_option).find("env.flood_fill=bits"), std::string::npos);
   EXPECT_DOUBLE_EQ(share(p, Cause::slow_option), 0.4);
-  row(p, "env").share = 0.01;  // not worth a word
+  row(p, "env").share = 0.01;  // not worth reporting
   EXPECT_FALSE(names(p, Cause::slow_option));
 }
 
@@ -308,10 +309,10 @@ TEST(Findings, EarlyGreed) {
   dqn(p.spec).explore.epsilon = linear(1, 0.05, 2'000);
   EXPECT_TRUE(has(words(p, Cause::early_greed), "5 % of the actions are random after 2000 steps"));
   dqn(p.spec).explore.epsilon = linear(1, 0.2, 2'000);
-  EXPECT_FALSE(names(p, Cause::early_greed));  // enough is left
+  EXPECT_FALSE(names(p, Cause::early_greed));  // enough exploration is left
   dqn(p.spec).explore.epsilon = linear(1, 0.05, 10'000);
   EXPECT_FALSE(names(p, Cause::early_greed));
-  p.spec.learn.learning_starts = 10'000;  // nothing was learnt before it was over
+  p.spec.learn.learning_starts = 10'000;  // exploration ended before learning started
   EXPECT_TRUE(names(p, Cause::early_greed));
   p.spec.net.noisy = Noisy::all;
   EXPECT_FALSE(names(p, Cause::early_greed));
@@ -334,7 +335,7 @@ TEST(Findings, EarlyGreedByEpisodes) {
   EXPECT_FALSE(names(p, Cause::early_greed));  // 0.995^30 = 0.86
   dqn(p.spec).explore.epsilon.factor = 0.9;    // 0.9^30 = 0.04
   EXPECT_TRUE(names(p, Cause::early_greed));
-  dqn(p.spec).explore.epsilon = constant(0.1);  // never over
+  dqn(p.spec).explore.epsilon = constant(0.1);  // never ends
   EXPECT_FALSE(names(p, Cause::early_greed));
   dqn(p.spec).explore.epsilon = constant(0);
   EXPECT_TRUE(names(p, Cause::early_greed));
@@ -363,7 +364,7 @@ TEST(Findings, Bounds) {
   EXPECT_TRUE(has(words(p, Cause::learner_bound), "at 50 % of the core's peak"));
 }
 
-TEST(Findings, FaultsComeBeforeTheStateOfThings) {
+TEST(Findings, FindingsAreSortedFaultsFirst) {
   Profile p = healthy();
   p.failure = "non-finite loss";
   p.warnings = {"values are diverging"};

@@ -5,7 +5,7 @@
 namespace hotloop {
 namespace {
 
-// A run whose return is 0 until `reached` seconds and 100 from then on; 10 updates a second.
+// A run whose return is 0 until `reached` seconds and 100 afterwards; 10 updates per second.
 ShortRun learns_at(double reached, double most = 100) {
   return {{0, 0, 0}, {reached, 10 * reached, most}, {10, 100, most}};
 }
@@ -18,7 +18,7 @@ TEST(LearningCheck, TheMeanHoldsEachValueUntilTheNext) {
   EXPECT_DOUBLE_EQ(mean_over_updates(run, 50), 2);  // 10 from 40 to 50
 }
 
-TEST(LearningCheck, SoonerIsBetterInTime) {
+TEST(LearningCheck, SoonerIsBetterPerSecond) {
   const LearningEffect e = compare_learning({learns_at(6), learns_at(7), learns_at(6.5)},
                                             {learns_at(2), learns_at(3), learns_at(2.4)}, 10);
   EXPECT_EQ(e.per_second, Effect::better);
@@ -52,8 +52,8 @@ TEST(LearningCheck, OneSeedOrNothingLearntShowsNothing) {
   EXPECT_EQ(compare_learning(flat, flat, 10).per_second, Effect::not_shown);
 }
 
-// Twice the updates in the same time, each worth half: better in neither, worse per update.
-TEST(LearningCheck, UpdatesAreCountedByThemselves) {
+// Twice the updates in the same time, each half as useful: equal per second, worse per update.
+TEST(LearningCheck, LearningPerUpdateIsJudgedSeparately) {
   const auto twice = [](double reached) {
     return ShortRun{{0, 0, 0}, {reached, 20 * reached, 100}, {10, 200, 100}};
   };
@@ -65,15 +65,15 @@ TEST(LearningCheck, UpdatesAreCountedByThemselves) {
   EXPECT_DOUBLE_EQ(e.updates_after, 200);
 }
 
-// Values of the usual tables.
+// Values from published tables.
 TEST(LearningCheck, StudentsT) {
   EXPECT_NEAR(t_quantile(0.95, 2), 4.3027, 1e-3);
   EXPECT_NEAR(t_quantile(0.95, 10), 2.2281, 1e-3);
   EXPECT_NEAR(t_quantile(0.99, 4), 4.6041, 1e-3);
 }
 
-// One of many comparisons must be surer.
-TEST(LearningCheck, ManyComparisonsAskForMore) {
+// With many comparisons, each needs stronger evidence.
+TEST(LearningCheck, ManyComparisonsNeedStrongerEvidence) {
   const std::vector<ShortRun> a = {learns_at(6), learns_at(7), learns_at(6.5)};
   const std::vector<ShortRun> b = {learns_at(4), learns_at(4.4), learns_at(5.1)};
   const LearningEffect one = compare_learning(a, b, 10), many = compare_learning(a, b, 10, 20);
@@ -82,8 +82,8 @@ TEST(LearningCheck, ManyComparisonsAskForMore) {
   EXPECT_LT(many.low, one.low);
 }
 
-// A run that went on for longer is taken as it was at the end of the time.
-TEST(LearningCheck, TheEndIsTheSameForAll) {
+// A run that took longer is judged by its state when the time ended.
+TEST(LearningCheck, AllRunsEndAtTheSameTime) {
   ShortRun longer = learns_at(2);
   longer.push_back({20, 200, 500});
   const LearningEffect e = compare_learning({longer, longer}, {learns_at(2), learns_at(2)}, 10);

@@ -1,5 +1,5 @@
-// Worlds and specs with one fault each, profiled as a user would: the doctor must name the fault first in
-// at least nine of ten profiles, and must not name it where it is absent.
+// Worlds and specs with one fault each, profiled as a user would. The doctor must name the fault
+// first in at least nine of ten profiles, and must not name it where it is absent.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr int kRepetitions = 10;
 constexpr int kMisses = 1;
 constexpr double kSeconds = 0.4;
 
-// A walk in which one of two actions pays, and which ends by chance after 32 steps or so.
+// A walk in which one of two actions is rewarded, and which ends at random after about 32 steps.
 struct Walk {
   float x = 0;
   void reset(Rng& rng) { x = static_cast<float>(rng.uniform()); }
@@ -50,7 +50,7 @@ HOTLOOP_ENV(Sleeping)
 
 struct Allocating : Walk {
   static constexpr auto spec = EnvSpec{.name = "test_planted_allocate", .obs = 4, .actions = 2};
-  static inline std::atomic<float*> kept = nullptr;  // or the compiler would see through it
+  static inline std::atomic<float*> kept = nullptr;  // or the compiler would remove the allocation
   Step step(int action, Rng& rng) {
     std::vector<float> history(64, x);
     kept.store(history.data(), std::memory_order_relaxed);
@@ -59,7 +59,7 @@ struct Allocating : Walk {
 };
 HOTLOOP_ENV(Allocating)
 
-// Every step takes a little longer than the one before it, whatever the episode.
+// Every step takes a little longer than the previous one, across episodes.
 struct Slowing : Walk {
   static constexpr auto spec = EnvSpec{.name = "test_planted_slow", .obs = 4, .actions = 2};
   static inline std::atomic<std::int64_t> work = 0;
@@ -72,7 +72,7 @@ struct Slowing : Walk {
 };
 HOTLOOP_ENV(Slowing)
 
-// Each episode is a step longer than the one before it.
+// Each episode is one step longer than the previous one.
 struct Lengthening : Walk {
   static constexpr auto spec = EnvSpec{.name = "test_planted_longer", .obs = 4, .actions = 2};
   int episodes = 0;
@@ -186,7 +186,7 @@ TEST(PlantedFaults, FourUnitsOnTwoThreads) {
   expect_first(planted("test_planted_none", {"net.hidden=[4]", "run.threads=2"}), Cause::threads);
 }
 
-TEST(PlantedFaults, NoneIsFoundWhereNoneIs) {
+TEST(PlantedFaults, NoFaultIsFoundWhereThereIsNone) {
   expect_absent(examine(planted("test_planted_none")));
 }
 

@@ -23,7 +23,7 @@ Picture blank(int width, int height) {
           std::vector<std::uint8_t>(static_cast<std::size_t>(width) * height * 3, 9)};
 }
 
-// The heights above the bottom of band `i` that are in its colour, in column x.
+// The heights above the bottom of band `i` that have its colour, in column x.
 std::vector<int> marks(const Picture& picture, int world_height, int i, int x) {
   std::vector<int> found;
   for (int up = 0; up < kStripHeight; ++up) {
@@ -33,8 +33,8 @@ std::vector<int> marks(const Picture& picture, int world_height, int i, int x) {
   return found;
 }
 
-// By hand: a band is 7 pixels high without its line, so -1, 0, 1 of [-1, 1] lie 0, 3, 6 above its bottom,
-// as do 0, 5, 10 of [0, 10]; each column reaches from the step before.
+// By hand: a band is 7 pixels high without its line, so -1, 0, 1 of [-1, 1] are 0, 3, 6 above its
+// bottom, and so are 0, 5, 10 of [0, 10]. Each column starts at the previous step's height.
 TEST(ActionStrips, EveryStepIsAColumnToScale) {
   const std::vector<float> actions = {-1, 10, 0, 5, 1, 0, 1, -99};
   const Picture drawn = with_action_strips(blank(6, 4), kTwoNumbers, actions);
@@ -51,7 +51,8 @@ TEST(ActionStrips, EveryStepIsAColumnToScale) {
   EXPECT_EQ(marks(drawn, 4, 0, 4), (std::vector<int>{})) << "not yet";
   EXPECT_EQ(marks(drawn, 4, 1, 0), (std::vector<int>{6}));
   EXPECT_EQ(marks(drawn, 4, 1, 1), (std::vector<int>{3, 4, 5, 6}));
-  EXPECT_EQ(marks(drawn, 4, 1, 3), (std::vector<int>{0})) << "beyond the bounds is at them";
+  EXPECT_EQ(marks(drawn, 4, 1, 3), (std::vector<int>{0}))
+      << "values beyond the bounds are drawn at the bounds";
 }
 
 // 7 steps in 3 columns are 3 to a column: 0 1 2, 3 4 5, 6.
@@ -68,7 +69,7 @@ TEST(ActionStrips, MoreStepsThanColumnsShareThem) {
   for (int x = 0; x < 3; ++x) EXPECT_EQ(marks(drawn, 2, 0, x), (std::vector<int>{0}));
 }
 
-// What a film needs: one size, and the same few colours.
+// A film needs frames of one size with the same few colours.
 TEST(ActionStrips, FramesHaveOneSizeAndFewColours) {
   EnvSpec spec{.name = "all", .obs = 1, .action_size = kMaxActionSize};
   spec.action_high.fill(1);
@@ -84,7 +85,8 @@ TEST(ActionStrips, FramesHaveOneSizeAndFewColours) {
       actions.push_back(static_cast<float>((step * 7 + i * 3) % 11) / 10);
     }
   }
-  EXPECT_EQ(colours.size(), 1u + 2u + 8u);  // the world, ground and lines, eight for the numbers
+  EXPECT_EQ(colours.size(),
+            1u + 2u + 8u);  // the world, background and lines, eight for the numbers
 }
 
 TEST(ActionStrips, NeighboursHaveDifferentColours) {
@@ -93,7 +95,7 @@ TEST(ActionStrips, NeighboursHaveDifferentColours) {
   }
 }
 
-TEST(ActionStrips, NumberedActionsHaveNone) {
+TEST(ActionStrips, DiscreteActionsHaveNone) {
   const EnvSpec numbered{.name = "numbered", .obs = 1, .actions = 3};
   const Picture drawn = with_action_strips(blank(5, 4), numbered, {});
   EXPECT_EQ(drawn.height, 4);

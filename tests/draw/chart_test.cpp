@@ -34,9 +34,9 @@ TEST(Chart, DrawsEveryPointThatIsANumber) {
                   {"b", {{0, 2, 1.5, 2.5}, {1, 2, kNaN, kNaN}, {2, 4, 3, 5}}}};
   const pugi::xml_document document = parsed({"points", {panel}});
   EXPECT_EQ(count(document, "//circle"), 5u);
-  // The bar and two caps of three intervals.
+  // Three intervals, each with a bar and two caps.
   EXPECT_EQ(count(document, "//line[@stroke-width='1.6']"), 9u);
-  // Side by side at a category, and in the legend once each.
+  // Side by side at a category, and once each in the legend.
   const auto discs = document.select_nodes("//circle");
   const double a = discs[0].node().attribute("cx").as_double();
   const double b = discs[2].node().attribute("cx").as_double();
@@ -46,7 +46,7 @@ TEST(Chart, DrawsEveryPointThatIsANumber) {
   EXPECT_EQ(count(document, "//text[text()='6']"), 1u);
 }
 
-TEST(Chart, LinesHaveBandsAndLeaveOutWhatALogarithmCannotShow) {
+TEST(Chart, LinesHaveBandsAndLeaveOutPointsThatALogAxisCannotShow) {
   ChartPanel panel{.title = "", .x_label = "seconds", .y_label = "score", .log_x = true};
   panel.series = {{"row", {{0, 1, 0, 2}, {1, 1, 0, 2}, {10, 5, 4, 6}, {100, 6, kNaN, 8}}}};
   ChartPanel plain = panel;
@@ -65,8 +65,9 @@ TEST(Chart, LinesHaveBandsAndLeaveOutWhatALogarithmCannotShow) {
   EXPECT_EQ(count(document, "//text[text()='row']"), 1u) << "one legend for both panels";
 }
 
-// Seven small panels, three to a row: their titles stand in three rows and three columns, none outside.
-TEST(Chart, PanelsStandInRows) {
+// Seven small panels, three to a row: their titles are in three rows and three columns, inside the
+// picture.
+TEST(Chart, PanelsAreInRows) {
   Chart chart{.title = "", .panels = {}, .columns = 3};
   for (int i = 0; i < 7; ++i) {
     ChartPanel panel{.title = "panel" + std::to_string(i)};
@@ -92,7 +93,7 @@ TEST(Chart, PanelsStandInRows) {
   EXPECT_GT(svg.attribute("height").as_double(), 3 * down);
 }
 
-TEST(Chart, ALineOfOnePointIsSeen) {
+TEST(Chart, ALineOfOnePointIsVisible) {
   ChartPanel panel;
   panel.series = {{"one", {{1, 2}, {3, kNaN}}}, {"two", {{1, 2}, {2, 3}}}};
   const pugi::xml_document document = parsed({"", {panel}});
@@ -100,7 +101,7 @@ TEST(Chart, ALineOfOnePointIsSeen) {
   EXPECT_EQ(count(document, "//polyline"), 1u);
 }
 
-// By hand: decades 0 to 2 over the width of the axes, so that 10 lies in the middle of 1 and 100.
+// By hand: decades 0 to 2 over the width of the axes, so that 10 is halfway between 1 and 100.
 TEST(Chart, PlacesPointsToScale) {
   ChartPanel panel{.mark = ChartMark::point, .log_x = true};
   panel.series = {{"s", {{1, 0}, {10, 5}, {100, 10}}}};
@@ -113,7 +114,7 @@ TEST(Chart, PlacesPointsToScale) {
   EXPECT_NEAR(at(1, "cx"), (at(0, "cx") + at(2, "cx")) / 2, 0.11);
   EXPECT_NEAR(at(1, "cy"), (at(0, "cy") + at(2, "cy")) / 2, 0.11);
   EXPECT_LT(at(0, "cx"), at(2, "cx"));
-  EXPECT_GT(at(0, "cy"), at(2, "cy")) << "up is more";
+  EXPECT_GT(at(0, "cy"), at(2, "cy")) << "larger values are higher up";
 }
 
 TEST(Chart, TextIsEscaped) {
@@ -129,7 +130,7 @@ TEST(Chart, TextIsEscaped) {
   EXPECT_EQ(found, 6);  // title, panel, two axes, category, legend
 }
 
-TEST(Chart, OfNothingOrOneValueIsStillAChart) {
+TEST(Chart, NoValueOrOneValueStillMakesAChart) {
   EXPECT_EQ(count(parsed({"", {ChartPanel{}}}), "//circle"), 0u);
   for (const double y : {0.0, 7.0, -7.0}) {
     ChartPanel panel{.mark = ChartMark::point, .log_x = true};

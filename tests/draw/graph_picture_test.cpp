@@ -12,15 +12,15 @@
 namespace hotloop {
 namespace {
 
-// By hand: one input, five hidden neurons in a chain, one output, as in check 2 of the topology DQN's
-// specification. The input leads to 1 and 2; 4 and 5 lead to the output.
+// By hand: one input, five hidden neurons in a chain, one output, as in check 2 of the topology
+// DQN's specification. The input leads to 1 and 2; 4 and 5 lead to the output.
 TEST(GraphPicture, FiveRows) {
   const Graph graph = generate_graph(
       {.kind = GraphKind::lattice, .hidden = {5}, .degree = 2, .rewire = 0, .seed = 1}, 1, 1);
   EXPECT_EQ(picture_rows(graph), (std::vector<int>{0, 1, 1, 2, 3, 3, 4}));
 }
 
-TEST(GraphPicture, WhoIsInTwoRowsIsInTheLower) {
+TEST(GraphPicture, ANeuronOfTwoRowsIsInTheLower) {
   const Graph graph = make_graph(1, 1, 1, {{0, 1}, {1, 2}}, "test");
   EXPECT_EQ(picture_rows(graph), (std::vector<int>{0, 3, 4}));
 }
@@ -41,7 +41,7 @@ TEST(GraphPicture, HasALineForEveryEdgeAndADiscForEveryNeuron) {
     return found;
   };
   EXPECT_EQ(count("<circle"), 5);
-  EXPECT_EQ(count("<line"), 5 + 2 * 81 * 3);  // the two scales are drawn of lines
+  EXPECT_EQ(count("<line"), 5 + 2 * 81 * 3);  // the two colour scales consist of lines
   EXPECT_GE(count("#b2182b"), 1);             // the largest weight is red
   EXPECT_GE(count("#2166ac"), 1);             // the smallest blue
   EXPECT_THROW(write_graph_picture(testing::TempDir() + "graph.pdf", graph, weights, biases),

@@ -61,7 +61,7 @@ TEST(PictureFile, GifHoldsEveryFrame) {
   EXPECT_EQ(file->SavedImages[2].ImageDesc.Width, 3) << "a pixel, three times as large";
   ASSERT_EQ(file->SWidth, 18);
   ASSERT_EQ(file->SHeight, 12);
-  std::vector<int> shown(18 * 12);  // frames after the first have what changed
+  std::vector<int> shown(18 * 12);  // frames after the first hold only changes
   for (int frame = 0; frame < frames; ++frame) {
     GraphicsControlBlock control;
     ASSERT_EQ(DGifSavedExtensionToGCB(file, frame, &control), GIF_OK);

@@ -50,7 +50,7 @@ std::vector<std::pair<double, double>> points(const ChartSeries& series) {
 using Points = std::vector<std::pair<double, double>>;
 using Names = std::vector<std::string>;
 
-// An evaluation at 200 that the third row repeats; no entropy; half a row at the end.
+// An evaluation at 200, repeated in the third row; no entropy; half a row at the end.
 constexpr const char* kMetrics =
     R"({"env_steps":100,"updates":1,"seconds":1,"exploring_return":3,"greedy_return":null,"measures":{"score":null},"greedy_measures":{"score":null},"loss":null,"entropy":null,"warnings":[],"time":{"act":1}}
 {"env_steps":200,"updates":2,"seconds":2,"exploring_return":4,"greedy_return":9,"measures":{"score":1},"greedy_measures":{"score":5},"loss":0.5,"entropy":null,"warnings":[],"time":{"act":1}}
@@ -73,7 +73,7 @@ TEST_F(RunPlotTest, MetricsShowReturnLossAndMeasures) {
   EXPECT_EQ(points(chart.panels[2].series[1]), (Points{{200, 5}}));
 }
 
-// Rows have the columns of their algorithm only.
+// Rows have only the columns of their algorithm.
 TEST_F(RunPlotTest, AColumnThatNoRowHasIsLeftOut) {
   std::string rows = kMetrics;
   const std::string entropy = ",\"entropy\":null";
@@ -100,10 +100,10 @@ TEST_F(RunPlotTest, ShowChoosesByName) {
             std::string::npos);
 }
 
-// By hand: returns 0, 1, 2, ... over 60 episodes. After 3 of them the mean is 1 and the deviation
-// sqrt(2/3); after 60 the last 50 are 10 to 59: mean 34.5, deviation sqrt((50^2 - 1) / 12). Of the score,
-// every other one means nothing: after 60 it is the mean of 10, 12, ... 58.
-TEST_F(RunPlotTest, EpisodesShowRunningMeanAndDeviation) {
+// By hand: returns 0, 1, 2, ... over 60 episodes. After 3 of them the mean is 1 and the std
+// sqrt(2/3); after 60 the last 50 are 10 to 59: mean 34.5, std sqrt((50^2 - 1) / 12). Every other
+// score is undefined: after 60 the score is the mean of 10, 12, ... 58.
+TEST_F(RunPlotTest, EpisodesShowRunningMeanAndStd) {
   std::string lines;
   for (int i = 0; i < 60; ++i) {
     lines += fmt::format("{{\"env_steps\":{},\"return\":{},\"length\":7,\"score\":{}}}\n",

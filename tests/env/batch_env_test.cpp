@@ -13,8 +13,8 @@
 namespace hotloop {
 namespace {
 
-// Walks right with action 1, stays with action 0; over at 3, out of time after 4 steps. Past the
-// start, action 0 is the only one of two that is always allowed.
+// Walks right with action 1, stays with action 0; terminates at 3, is truncated after 4 steps. Past
+// the start, only action 0 is always allowed.
 struct Walk {
   static constexpr EnvSpec spec{.name = "walk", .obs = 2, .actions = 2, .max_steps = 4};
   int x = 0;
@@ -37,7 +37,7 @@ struct Walk {
   }
 };
 
-// Shows the first 24 bits it drew in its last step and its last reset, and ends at random.
+// Observes the first 24 bits drawn in the last step and the last reset, and ends at random.
 struct Dice {
   static constexpr EnvSpec spec{.name = "dice", .obs = 2, .actions = 3, .max_steps = 6};
   std::uint32_t in_step = 0, in_reset = 0;
@@ -55,7 +55,7 @@ struct Dice {
   }
 };
 
-// Adds up the two floats of its box, as they come, and shows where it got to.
+// Adds up the two floats of the action, unclipped, and observes the sum.
 struct Slide {
   static constexpr EnvSpec spec{.name = "slide",
                                 .obs = 2,
@@ -87,7 +87,7 @@ std::vector<std::int32_t> some_actions(int count, std::uint64_t t) {
   return actions;
 }
 
-// Everything a step shows, as bytes; final rows only where an episode ended.
+// All results of a step, as bytes; final rows only where an episode ended.
 std::string shown(const BatchEnv& env) {
   std::string bytes;
   const auto add = [&bytes](auto span) {
@@ -132,7 +132,7 @@ TEST(BatchEnv, EndsAndBeginsEpisodes) {
   EXPECT_EQ(env.obs()[0], 0.0f);        // already the next episode …
   EXPECT_EQ(env.obs()[1], 1.0f);        // … the second one
   EXPECT_EQ(env.mask()[1], 1);          // with its own mask
-  EXPECT_EQ(env.final_obs()[0], 3.0f);  // and the last look of the old one
+  EXPECT_EQ(env.final_obs()[0], 3.0f);  // the last one of the old episode
   EXPECT_EQ(env.final_obs()[1], 0.0f);
   EXPECT_EQ(env.final_mask()[0], 1);
   EXPECT_EQ(env.final_mask()[1], 0);
@@ -160,9 +160,9 @@ TEST(BatchEnv, EndsAndBeginsEpisodes) {
   EXPECT_EQ(env.obs()[2], 1.0f);
 }
 
-// Row 0 stays inside its bounds and is truncated; row 1 is pushed far beyond them, which is the
-// world's business, and terminates.
-TEST(BatchEnv, BoxActionsReachTheirRowsUnclipped) {
+// Row 0 stays inside its bounds and is truncated. Row 1 gets actions far beyond them, which the
+// world must handle, and terminates.
+TEST(BatchEnv, ContinuousActionsReachTheirRowsUnclipped) {
   BatchEnv env = make_env<Slide>(2);
   ThreadTeam team(1);
   env.step(std::vector<float>{0.5f, -1, 3, 0.25f}, team);
@@ -182,7 +182,7 @@ TEST(BatchEnv, BoxActionsReachTheirRowsUnclipped) {
   EXPECT_EQ(env.finished()[0].total_return, 1.5 + 2 + 2);
 }
 
-// The streams that the header promises: t for a step, -t for the reset after it, 0 for the first.
+// The streams that the header documents: t for a step, -t for the reset after it, 0 for the first.
 TEST(BatchEnv, DrawsFromTheDeclaredStreams) {
   const std::uint64_t seed = 77;
   const int count = 5;
@@ -209,7 +209,7 @@ TEST(BatchEnv, DrawsFromTheDeclaredStreams) {
   EXPECT_GT(ended, 10);
 }
 
-// Sizes around the scan's eight rows, the block of 256 and more threads than rows.
+// Sizes around the scan's eight rows and the block of 256, and more threads than rows.
 TEST(BatchEnv, ThreadsDoNotChangeResults) {
   for (const int count : {1, 3, 8, 300, 1000}) {
     BatchEnv single = make_env<Dice>(count);
@@ -229,8 +229,8 @@ TEST(BatchEnv, ThreadsDoNotChangeResults) {
   }
 }
 
-TEST(BatchEnv, ResetStartsAllOver) {
-  BatchEnv env = make_env<Walk>(4);  // its episode number would betray what was left behind
+TEST(BatchEnv, ResetStartsFromScratch) {
+  BatchEnv env = make_env<Walk>(4);  // the episode number would show leftovers
   const std::string first = shown(env);
   ThreadTeam team(1);
   for (int t = 0; t < 9; ++t) env.step(std::vector<std::int32_t>(4, 1), team);
@@ -265,8 +265,7 @@ TEST(BatchEnv, RestoredContinuesToTheBit) {
   EXPECT_NE(straight.save(), state);
 }
 
-// Between a byte and an int lie three bytes of padding; they must not reach a
-// checkpoint.
+// Between a byte and an int are three bytes of padding, which must not reach a checkpoint.
 struct Gap {
   static constexpr EnvSpec spec{.name = "gap", .obs = 1, .actions = 1};
   std::uint8_t small = 1;
@@ -292,7 +291,7 @@ TEST(BatchEnv, StateOfAnotherSizeIsRefused) {
 }
 
 TEST(BatchEnv, StepsWithoutAllocating) {
-  if (!kCountsAllocations) GTEST_SKIP() << "a sanitizer owns malloc";
+  if (!kCountsAllocations) GTEST_SKIP() << "a sanitizer replaces malloc";
   const int count = 100;
   BatchEnv env = make_env<Dice>(count);
   const auto actions = some_actions(count, 0);
@@ -318,7 +317,7 @@ TEST(BatchEnvDeathTest, IllegalActionsAreCaughtInDebugBuilds) {
   EXPECT_DEATH(env.step(std::vector<float>{0, 0}, team), "actions_are_legal");  // the other kind
 }
 
-TEST(BatchEnvDeathTest, IllegalBoxActionsAreCaughtInDebugBuilds) {
+TEST(BatchEnvDeathTest, IllegalContinuousActionsAreCaughtInDebugBuilds) {
   BatchEnv env = make_env<Slide>(2);
   ThreadTeam team(1);
   const float nan = std::numeric_limits<float>::quiet_NaN();

@@ -10,7 +10,7 @@
 namespace hotloop {
 namespace {
 
-// Pixels of the colour, row by row: '#' where it is.
+// The pixels row by row, '#' where they have the colour.
 std::string shape_of(Canvas canvas, const Colour& colour) {
   const Picture picture = std::move(canvas).take();
   std::string text;
@@ -24,13 +24,13 @@ std::string shape_of(Canvas canvas, const Colour& colour) {
   return text;
 }
 
-TEST(Canvas, DrawsBoxesCutAtTheEdge) {
+TEST(Canvas, DrawsBoxesClippedAtTheEdge) {
   Canvas canvas(5, 3);
   canvas.box({3, 1}, {9, 9}, kInk);
   EXPECT_EQ(shape_of(canvas, kInk), ".....\n...##\n...##\n");
 }
 
-TEST(Canvas, DrawsLinesAsWideAsAsked) {
+TEST(Canvas, DrawsLinesOfTheGivenWidth) {
   Canvas canvas(8, 5);
   canvas.line({2, 2.5}, {6, 2.5}, 3, kWarm);
   EXPECT_EQ(shape_of(canvas, kWarm), "........\n.######.\n########\n.######.\n........\n");

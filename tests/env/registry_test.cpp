@@ -47,7 +47,7 @@ struct Named {
   Step step(int, Rng&) { return {}; }
 };
 
-// The sub-concepts tell the missing members apart.
+// The sub-concepts distinguish the missing members.
 struct NoStep {
   static constexpr EnvSpec spec{.name = "no step", .obs = 1, .actions = 1};
   void reset(Rng&) {}
@@ -61,7 +61,7 @@ static_assert(HasReset<NoStep> && HasObserve<NoStep> && !HasStep<NoStep> && !Wor
 static_assert(HasStep<OwnsMemory> && !TriviallyCopyable<OwnsMemory> && !World<OwnsMemory>);
 static_assert(!HasSpec<int> && !World<int>);
 
-// The two kinds of action, and the worlds that cannot decide.
+// The two kinds of action, and worlds that mix them.
 struct Boxed {
   static constexpr EnvSpec spec{
       .name = "boxed", .obs = 1, .action_size = 2, .action_low = {-1, -2}, .action_high = {1, 3}};
@@ -134,7 +134,7 @@ TEST(EnvRegistry, AnEntryIsReplacedButTheOldOneStaysValid) {
   EXPECT_NE(&first, &second);
   EXPECT_EQ(registry.look_up("x.cpp"), &second);
   EXPECT_EQ(first.spec, second.spec);
-  EXPECT_TRUE(registry.entries().empty());  // it has another name of its own
+  EXPECT_TRUE(registry.entries().empty());  // it registers another name
   EXPECT_EQ(registry.look_up("y.cpp"), nullptr);
 }
 

@@ -10,8 +10,8 @@
 namespace hotloop {
 namespace {
 
-// Each row counts to its own limit, row + 2 steps, and then begins again at once; action 1 ends an
-// episode early, as the world's own ending.
+// Each row counts to its own limit, row + 2 steps, is truncated there and restarts at once. Action
+// 1 terminates an episode early.
 class Counters final : public VectorWorlds {
  public:
   explicit Counters(int count) : counts_(count), episodes_(count) {}
@@ -81,7 +81,7 @@ TEST(VectorWorlds, EpisodesAreCountedAndTerminationOutranksTruncation) {
   const std::vector<std::int32_t> stay = {0, 0}, end_first = {1, 0};
   env.step(stay, team);
   EXPECT_TRUE(env.finished().empty());
-  env.step(end_first, team);  // row 0 is both at its own end and out of time
+  env.step(end_first, team);  // row 0 terminates and is out of time
   ASSERT_EQ(env.finished().size(), 1u);
   EXPECT_EQ(env.finished()[0].total_return, 1 + 2);
   EXPECT_EQ(env.finished()[0].length, 2);
@@ -128,7 +128,7 @@ TEST(BatchEnv, WritesItsResultsToMemoryOfTheCaller) {
   EXPECT_EQ(env.obs().data(), obs.data());
 }
 
-TEST(BatchEnv, AnotherSeedCountsFromTheNextReset) {
+TEST(BatchEnv, ANewSeedTakesEffectAtTheNextReset) {
   BatchEnv env = counters(1);
   env.set_seed(9);
   EXPECT_EQ(env.obs()[1], 7);

@@ -1,5 +1,5 @@
-// The widest box of actions that a world may ask for: every number reaches the world within its bounds,
-// in play and in training, and a resumed run ends with the same bits.
+// The largest number of continuous action dimensions: every number reaches the world within its
+// bounds, in play and in training, and a resumed run ends with the same bits.
 #include <gtest/gtest.h>
 
 #include <hotloop/env.hpp>
@@ -20,8 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Asks for `goal` in each dimension, scaled to its bounds [-1 - i, 2 + i]; a number beyond them ends
-// the episode with a punishment that would show.
+// Rewards `goal` in each dimension, scaled to its bounds [-1 - i, 2 + i]. A number beyond them ends
+// the episode with a large negative reward, which the test would notice.
 struct WideBox {
   static constexpr EnvSpec spec = [] {
     EnvSpec wide{.name = "wide_box", .obs = 2, .action_size = kMaxActionSize, .max_steps = 16};
@@ -55,7 +55,7 @@ struct WideBox {
 };
 HOTLOOP_ENV(WideBox)
 
-TEST(WideBox, HoldsTheContract) {
+TEST(WideBox, MeetsTheContract) {
   static_assert(WideBox::spec.action_size == 64);
   EXPECT_EQ(check_env(find_env("wide_box")), std::vector<std::string>{});
 }

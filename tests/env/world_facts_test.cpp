@@ -9,7 +9,7 @@
 namespace hotloop {
 namespace {
 
-TEST(WorldFacts, AreThoseOfTheOptions) {
+TEST(WorldFacts, FollowTheOptions) {
   const WorldFacts snake = world_facts({"snake", {{"actions", "absolute"}, {"max_steps", "70"}}});
   EXPECT_EQ(snake.spec.actions, 4);
   EXPECT_FALSE(snake.masks);
@@ -26,7 +26,7 @@ TEST(WorldFacts, TheTimeLimitSeparatesTruncations) {
   EXPECT_EQ(cartpole.steps_between_truncations, 500);
 }
 
-// An environment that cannot be stepped at all has facts all the same; it is made once per question.
+// An environment that cannot be stepped still has facts. It is made once per query.
 class Silent final : public Worlds {
  public:
   static inline int made = 0;

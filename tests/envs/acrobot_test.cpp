@@ -20,7 +20,7 @@ constexpr auto get = [](const auto& w) {
   return std::vector<double>{w.theta1, w.theta2, w.dtheta1, w.dtheta2};
 };
 
-TEST(Acrobot, EachStepEqualsGymnasiums) {
+TEST(Acrobot, EachStepEqualsGymnasium) {
   GoldenReplay{.drifting = false, .state_tolerance = 1e-14}.run<Acrobot>(put, get);
 }
 
@@ -29,7 +29,7 @@ TEST(Acrobot, WholeEpisodesFollowGymnasium) {
   GoldenReplay{.drifting = true, .state_tolerance = 1e-11}.run<Acrobot>(put, get);
 }
 
-// With the C library's sine there is nothing to grow, where it is the one that NumPy had.
+// With the C library's sine there is no difference, if NumPy used the same library.
 TEST(Acrobot, WholeEpisodesFollowGymnasiumWithTheLibrarysMaths) {
   GoldenReplay{.drifting = true, .state_tolerance = 1e-11}.run<LibraryAcrobot>(put, get);
 }

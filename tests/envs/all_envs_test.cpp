@@ -1,4 +1,4 @@
-// Every registered world inherits the battery.
+// Every registered world must pass the battery.
 #include <gtest/gtest.h>
 
 #include <algorithm>

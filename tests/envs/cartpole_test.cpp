@@ -21,7 +21,7 @@ Step push(CartPole& world, int action) {
 
 // Worked from the equations in double precision: at rest the sine is 0 and the cosine 1, so by hand
 // temp = 10 / 1.1, theta_acc = -temp / (0.5 (4/3 - 0.1 / 1.1)) = -14.634146, x_acc = 9.7560976. The
-// later numbers are those of Gymnasium 1.4.0, CartPole-v1 put into the same states.
+// later numbers are from Gymnasium 1.4.0, CartPole-v1 set to the same states.
 TEST(CartPole, PublishedNumbers) {
   CartPole world;
   push(world, 1);
@@ -118,7 +118,8 @@ TEST(CartPole, StartsWithinTheBox) {
   EXPECT_NEAR(sum / 20000, 0, 5 * 0.1 / std::sqrt(12.0 * 20000));
 }
 
-// A controller that balances: the episode is cut at 500 steps with return 500, not terminated.
+// A controller that balances: the episode is truncated at 500 steps with return 500, not
+// terminated.
 TEST(CartPole, BalancedPoleIsTruncatedAt500) {
   const int count = 8;
   BatchEnv env(find_env("cartpole").make(count), count, 6, Purpose::test);
@@ -141,7 +142,7 @@ TEST(CartPole, BalancedPoleIsTruncatedAt500) {
   }
 }
 
-// Random play lasts 22 steps on average, whatever the implementation.
+// Random play lasts 22 steps on average in every implementation.
 TEST(CartPole, RandomPlayLastsAboutTwentyTwoSteps) {
   const int count = 200;
   BatchEnv env(find_env("cartpole").make(count), count, 7, Purpose::test);

@@ -63,14 +63,14 @@ inline std::vector<GoldenEpisode> golden_episodes(const std::string& name) {
   return episodes;
 }
 
-// Replays all episodes of a world and expects what Gymnasium did.
+// Replays all episodes of a world and expects Gymnasium's results.
 struct GoldenReplay {
-  // Each step from the golden state before it, or (drifting) from the replay's own.
+  // Each step starts from the previous golden state, or (drifting) from the replay's own.
   bool drifting = true;
-  double state_tolerance = 0;  // as a part of the larger of 1 and the value
+  double state_tolerance = 0;  // relative to the larger of 1 and the value
 
-  // `put(W&, state, after_step)` sets a world's state as a reset leaves it or, if `after_step`, as a step does;
-  // `get(W)` returns it.
+  // `put(W&, state, after_step)` sets a world's state as after a reset or, if `after_step`, as
+  // after a step; `get(W)` returns it.
   template <class W, class Put, class Get>
   void run(const Put& put, const Get& get) const {
     int steps = 0;
@@ -102,7 +102,7 @@ struct GoldenReplay {
   }
 
  private:
-  // Equal after rounding to float32, or its neighbour where the state is a little off.
+  // Equal after rounding to float32, or an adjacent float if the state differs slightly.
   void expect_float(double expected, float found, const std::string& what) const {
     const double scale = std::max(1.0, std::abs(expected));
     EXPECT_NEAR(found, expected, 0x1p-23 * std::abs(expected) + state_tolerance * scale) << what;

@@ -8,7 +8,7 @@
 namespace hotloop {
 namespace {
 
-// Actions a good deal beyond the bounds, and one in four exactly at one.
+// Actions far beyond the bounds, and one in four exactly at a bound.
 float draw_action(Rng& rng) {
   const std::uint32_t which = rng.below(8);
   if (which < 2) return which == 0 ? -1.0f : 1.0f;
@@ -27,7 +27,8 @@ TEST(MountainCarContinuous, EqualsGymnasium) {
       });
 }
 
-// A cosine that is an ulp off rounds to the other float32 once in 2^29 steps: not here.
+// A cosine that is off by an ulp changes the float32 about once in 2^29 steps, which does not
+// happen here.
 TEST(MountainCarContinuous, EqualsTheReference) {
   int arrivals = 0;
   for (std::uint32_t episode = 0; episode < 100; ++episode) {
@@ -55,7 +56,7 @@ TEST(MountainCarContinuous, BatchEqualsOneByOne) {
   expect_batch_equals_one_by_one<MountainCarContinuous>(400, draw_action);
 }
 
-TEST(MountainCarContinuous, EffortCountsAsGiven) {
+TEST(MountainCarContinuous, EffortUsesTheUnclippedAction) {
   EXPECT_EQ(MountainCarContinuous::reward(0.5f, false), -0.025f);
   EXPECT_EQ(MountainCarContinuous::reward(-3.0f, false), -0.9f);
   EXPECT_EQ(MountainCarContinuous::reward(1.0f, true), 99.9f);

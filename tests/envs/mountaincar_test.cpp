@@ -22,7 +22,7 @@ TEST(MountainCar, FollowsGymnasium) {
       });
 }
 
-// Every other episode is rocked, which reaches walls, speed limit and goal.
+// Every other episode swings the car, which reaches walls, speed limit and goal.
 TEST(MountainCar, FollowsTheReference) {
   int arrivals = 0;
   for (std::uint32_t episode = 0; episode < 100; ++episode) {

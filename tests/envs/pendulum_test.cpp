@@ -13,7 +13,7 @@
 namespace hotloop {
 namespace {
 
-// Beyond the bounds on either side as well.
+// Also beyond the bounds on both sides.
 float draw_action(Rng& rng) { return static_cast<float>(rng.uniform(-3, 3)); }
 
 TEST(Pendulum, FollowsGymnasium) {
@@ -63,7 +63,7 @@ TEST(Pendulum, StartsAnywhereAndSlowly) {
   EXPECT_NEAR(angles / 5000, 0, 5 * 2 * std::numbers::pi / std::sqrt(12.0 * 5000));
 }
 
-// Through the engine: never terminated, cut after 200 steps.
+// Through the engine: never terminated, truncated after 200 steps.
 TEST(Pendulum, TruncatedAt200) {
   const int count = 5;
   BatchEnv env(find_env("pendulum").make(count), count, 6, Purpose::test);

@@ -44,13 +44,13 @@ TEST(SinCos, WithinTwoUlpsOverTheRange) {
   EXPECT_LE(worst.cos, 2);
 }
 
-// Where one of the two nearly vanishes, the reduction must have kept all of its digits.
-TEST(SinCos, WithinTwoUlpsBesideTheQuarterTurns) {
+// Where one of the two is nearly zero, the argument reduction must keep all digits.
+TEST(SinCos, WithinTwoUlpsNearQuarterTurns) {
   Worst worst;
   for (int turns = -2000; turns <= 2000; ++turns) {
     const double a = turns * (std::numbers::pi / 2);
-    for (const double beside : {std::nextafter(a, -1e9), a, std::nextafter(a, 1e9)}) {
-      if (beside != 0) worst.look_at(beside, sin_cos(beside));
+    for (const double angle : {std::nextafter(a, -1e9), a, std::nextafter(a, 1e9)}) {
+      if (angle != 0) worst.look_at(angle, sin_cos(angle));
     }
   }
   EXPECT_LE(worst.sin, 2);

@@ -1,4 +1,4 @@
-// What the tests of single worlds share.
+// Helpers for the tests of single worlds.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,8 +20,8 @@ Step take_step(W& world, float action) {
   }
 }
 
-// Random ranges of a batch against single worlds, to the bit; rows outside the range stay as they
-// are. `action()` draws one.
+// Random ranges of a batch against single worlds, to the bit; rows outside the range do not change.
+// `action()` draws an action.
 template <class W, class Draw>
 void expect_batch_equals_one_by_one(int vector_steps, Draw&& action) {
   const int count = 101;

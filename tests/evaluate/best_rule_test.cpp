@@ -24,8 +24,8 @@ Evaluation evaluation(double success, double progress, double mean) {
   return e;
 }
 
-// §12.3 and §18.9 of the durotaxis specification: 1000 * 0.2 + 100 * 0.5 + 120 = 370; 373 (+0.8 %) is
-// not better, 374 (+1.1 %) is.
+// §12.3 and §18.9 of the durotaxis specification: 1000 * 0.2 + 100 * 0.5 + 120 = 370; 373 (+0.8 %)
+// is not better, 374 (+1.1 %) is.
 TEST(BestRule, WorkedExample) {
   const BestRule rule(options("1000 success + 100 progress + return", 0.01), kEnv);
   EXPECT_DOUBLE_EQ(rule.score(evaluation(0.2, 0.5, 120)), 370);
@@ -47,12 +47,12 @@ TEST(BestRule, NegativeScoresMustGainTheSameShare) {
   EXPECT_TRUE(rule.is_better(-98.9, -100));
 }
 
-TEST(BestRule, WhatMeansNothingCountsAsNothing) {
+TEST(BestRule, UndefinedMeasuresCountAsZero) {
   const BestRule rule(options("5 success + -2 return"), kEnv);
   EXPECT_EQ(rule.score(evaluation(std::nan(""), 1, 3)), -6);
 }
 
-TEST(BestRule, RefusesWhatIsNoFormula) {
+TEST(BestRule, RefusesTextThatIsNotAFormula) {
   for (const char* text : {"", "5", "succes", "success progress", "success +", "1000 * success",
                            "nan return", "inf return", "100 200 return"}) {
     EXPECT_THROW(BestRule(options(text), kEnv), UsageError) << text;

@@ -48,7 +48,7 @@ TEST(Evaluation, EpisodesCutAtMaxStepsAreNotFinished) {
   }
 }
 
-TEST(Evaluation, MeasuresAreMeansOfThoseOfItsEpisodes) {
+TEST(Evaluation, MeasuresAreMeansOverEpisodes) {
   const EnvChoice snake{"snake", {}};
   const Evaluation e = play_randomly(snake, 50, 10'000, 1);
   const EnvSpec spec = env_spec(snake);
@@ -71,7 +71,7 @@ TEST(Evaluation, KeepsTheLargestOfEachMeasure) {
     EXPECT_EQ(e.largest[i], *std::max_element(values.begin(), values.end())) << spec.measures[i];
     fell_again += values.back() < e.largest[i];
   }
-  EXPECT_GT(fell_again, 0) << "the last episode has the most of nothing";
+  EXPECT_GT(fell_again, 0) << "the last episode is not the largest in everything";
 }
 
 TEST(Evaluation, UnknownPoliciesAreNamed) {
@@ -85,9 +85,9 @@ TEST(Evaluation, UnknownPoliciesAreNamed) {
       << "continuous actions can be drawn as well";
 }
 
-// A fresh policy hardly prefers anything: drawn actions are like random ones, greedy ones are not; and
-// both are the same whenever they are asked for.
-TEST(Evaluation, APolicyMayDraw) {
+// An untrained policy is nearly uniform: sampled actions are like random ones, greedy ones are not.
+// Both are repeatable.
+TEST(Evaluation, APolicyMaySample) {
   TrainSpec spec = load_spec("cartpole_ppo");
   const Structure net = network_structure(spec);
   std::vector<float> parameters(net.storage);
@@ -102,9 +102,9 @@ TEST(Evaluation, APolicyMayDraw) {
   EXPECT_EQ(returns_of(evaluator.run(parameters, nullptr, team)), returns_of(greedy));
 }
 
-// What rows of one block of lanes draw is not drawn again by those of the next, although all see the
-// same.
-TEST(Evaluation, NoTwoRowsDrawAlike) {
+// Rows of different blocks of lanes draw different random numbers, although all have the same
+// observation.
+TEST(Evaluation, NoTwoRowsShareRandomNumbers) {
   constexpr int kRows = 70;
   const TrainSpec spec = load_spec("cartpole_ppo");
   const Structure net = network_structure(spec);

@@ -1,4 +1,4 @@
-// Our measures of undirected graphs and those of igraph, over random graphs; and igraph reads the
+// Our measures of undirected graphs against igraph, over random graphs. igraph also reads the
 // GraphML that we write.
 #include <gtest/gtest.h>
 #include <igraph.h>

@@ -47,7 +47,7 @@ TEST(Generators, LatticeIsASmallWorldWithoutRewiring) {
   EXPECT_EQ(generate_graph(options, 4, 2), generate_graph(small_world(20, 6, 0), 4, 2));
 }
 
-// make_graph has checked what generate_graph returns: no cycles, no dead inputs or outputs.
+// make_graph checks the result of generate_graph: no cycles, no dead inputs or outputs.
 TEST(Generators, EveryKindGivesValidGraphsWithTheEdgesOfASmallWorld) {
   for (const GraphKind kind : kDrawn) {
     for (const int hidden : {12, 16, 33, 80}) {
@@ -145,7 +145,7 @@ TEST(Generators, OneModuleIsASmallWorld) {
 }
 
 TEST(Generators, ConnectAddsTheMissingLinkInPlaceOfASpareEdge) {
-  // 0 > 2 is reached, 4 > 6 leads on, 1 > 5 does neither.
+  // 0 > 2 starts at an input, 4 > 6 leads to an output, 1 > 5 does neither.
   std::vector<Edge> edges = {{0, 2}, {1, 5}, {4, 6}};
   connect(edges, 7, {0}, {6});
   EXPECT_EQ(edges, (std::vector<Edge>{{0, 2}, {2, 4}, {4, 6}}));
@@ -192,7 +192,7 @@ TEST(Generators, RefuseWhatTheyCannotMakeByKey) {
   EXPECT_EQ(complaint({.kind = GraphKind::dense, .hidden = {8, 0}}),
             "net.graph.hidden: 0; allowed: 1 or more");
   EXPECT_EQ(complaint({.kind = GraphKind::dense, .hidden = {100'000, 100'000}}),
-            "net.graph.hidden: makes 10000600000 edges; allowed: 2147483647");
+            "net.graph.hidden: makes 10000600000 edges; allowed: at most 2147483647");
   EXPECT_EQ(complaint({.kind = GraphKind::modular, .hidden = {32}, .modules = 11}),
             "net.graph.modules: 11; allowed for 32 hidden neurons: 1 to 10");
   EXPECT_EQ(complaint({.kind = GraphKind::modular, .hidden = {32}, .degree = 8}),

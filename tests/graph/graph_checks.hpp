@@ -1,4 +1,4 @@
-// What the tests of several kinds of graph look at.
+// Helpers for the tests of several kinds of graph.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ inline std::vector<int> predecessors(const Graph& graph, int n) {
   return {graph.sources.begin() + graph.first[n], graph.sources.begin() + graph.first[n + 1]};
 }
 
-// In edges; the obvious way, over numbers that rise along every edge.
+// The longest path in edges, the obvious way; every edge leads to a larger number.
 inline int longest_path(const Graph& graph) {
   std::vector<int> length(graph.nodes, 0);
   for (int n = 0; n < graph.nodes; ++n) {

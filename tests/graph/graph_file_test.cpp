@@ -26,7 +26,7 @@ class GraphFile : public testing::Test {
     return read_graph_file(folder_ + "/" + name);
   }
 
-  // What is said after the folder.
+  // The error message without the folder.
   std::string complaint(const std::string& name, const std::string& text) const {
     try {
       read(name, text);
@@ -50,7 +50,7 @@ TEST_F(GraphFile, EveryFormatGivesBackTheSameGraph) {
   std::vector<Graph> graphs = {
       generate_graph(small_world(32, 9, .2), 4, 2),
       generate_graph({.kind = GraphKind::dense, .hidden = {}}, 2, 3),
-      // Edges against the numbers, predecessors in no order, a neuron without any.
+      // Edges to smaller numbers, predecessors in any order, a neuron without predecessors.
       make_graph(2, 4, 1, {{5, 3}, {0, 3}, {1, 2}, {0, 5}, {2, 5}, {3, 6}, {4, 6}}, "here")};
   for (const GraphKind kind : {GraphKind::random, GraphKind::scale_free, GraphKind::modular}) {
     GraphOptions options = small_world(30, 4, .3);
@@ -82,9 +82,9 @@ TEST_F(GraphFile, EdgeListSaysWhichLineIsWrong) {
   EXPECT_EQ(complaint("a.txt", "# inputs 2\n0 2\n"), "a.txt:1: " + begins);
   EXPECT_EQ(complaint("a.txt", "# inputs 2 inputs 2 outputs 1\n"), "a.txt:1: " + begins);
   EXPECT_EQ(complaint("a.txt", "# inputs 1 outputs 1\n0 1\n0 1 2\n"),
-            "a.txt:3: \"0 1 2\" is not an edge; one reads \"source target\"");
+            "a.txt:3: \"0 1 2\" is not an edge; expected \"source target\"");
   EXPECT_EQ(complaint("a.txt", "# inputs 1 outputs 1\n0 x\n"),
-            "a.txt:2: \"0 x\" is not an edge; one reads \"source target\"");
+            "a.txt:2: \"0 x\" is not an edge; expected \"source target\"");
   EXPECT_EQ(complaint("a.txt", "# inputs 1 outputs 1\n0 1\n\n0 1\n"),
             "a.txt:4: edge 0>1: given twice");
   EXPECT_EQ(complaint("a.txt", "# inputs 1 hidden 1 outputs 1\n0 1\n1 5\n"),
@@ -116,7 +116,7 @@ TEST_F(GraphFile, JsonSaysWhatIsWrong) {
 }
 
 TEST_F(GraphFile, GraphmlByHand) {
-  // Ids in any order, a default role, attributes and comments of others.
+  // Ids in any order, a default role, foreign attributes and comments.
   const std::string inside = R"(<node id="out"><data key="d0">output</data></node>
 <node id="a"><data key="d9">7</data><data key="d0">input</data></node>
 <!-- by default hidden --><node id="middle"/>
@@ -134,12 +134,12 @@ TEST_F(GraphFile, GraphmlSaysWhichLineIsWrong) {
       "<node id=\"b\"><data key=\"d0\">output</data></node>\n";
   EXPECT_EQ(complaint("a.graphml", graphml(ends + "<edge source=\"a\" target=\"b\"/>\n")), "none");
   EXPECT_EQ(complaint("a.graphml", graphml(ends + "<edge source=\"a\" target=\"c\"/>\n")),
-            "a.graphml:6: edge: target \"c\" is no node");
+            "a.graphml:6: edge: target \"c\" is not a node");
   EXPECT_EQ(complaint("a.graphml", graphml(ends + "<edge source=\"b\" target=\"a\"/>\n")),
-            "a.graphml:6: edge 1>0: neuron 0 is an input, nothing may lead to it");
+            "a.graphml:6: edge 1>0: neuron 0 is an input, which cannot have incoming edges");
   EXPECT_EQ(complaint("a.graphml",
                       graphml(ends + "<edge source=\"a\" target=\"b\" directed=\"false\"/>\n")),
-            "a.graphml:6: edges must have a direction: directed=\"true\"");
+            "a.graphml:6: edges must be directed: directed=\"true\"");
   EXPECT_EQ(complaint("a.graphml", graphml(ends + ends)), "a.graphml:6: node a: given twice");
   EXPECT_EQ(
       complaint("a.graphml", graphml("<node id=\"a\"><data key=\"d0\">inputs</data></node>\n")),
@@ -149,7 +149,7 @@ TEST_F(GraphFile, GraphmlSaysWhichLineIsWrong) {
   EXPECT_EQ(complaint("a.graphml", "<svg/>"),
             "a.graphml:1: expected <graphml> with a <graph> inside");
   EXPECT_EQ(complaint("a.graphml", "<graphml>\n<graph edgedefault=\"undirected\"/></graphml>"),
-            "a.graphml:2: edges must have a direction: edgedefault=\"directed\"");
+            "a.graphml:2: edges must be directed: edgedefault=\"directed\"");
   EXPECT_EQ(complaint("a.graphml", "<graphml><graph edgedefault=\"directed\"/></graphml>"),
             "a.graphml:1: no <key> for nodes with attr.name=\"role\": input, hidden or output");
 }

@@ -15,7 +15,7 @@ GraphMetrics of(int hidden, int degree, double rewire) {
   return graph_metrics(generate_graph(small_world(hidden, degree, rewire), 4, 2));
 }
 
-// Values that NetworkX 2.8.8 gives for the original's graphs.
+// Values from NetworkX 2.8.8 for the original's graphs.
 TEST(GraphMetrics, ClusteringAndPathLengthOfTheOriginalsGraphs) {
   EXPECT_NEAR(of(32, 9, 0).clustering, 0.695536, 1e-6);
   EXPECT_NEAR(of(32, 9, 0).path_length, 1560. / 496, 1e-12);
@@ -37,7 +37,7 @@ TEST(GraphMetrics, PathLengthOfALatticeFollowsItsLaw) {
 }
 
 TEST(GraphMetrics, CountsAndLevelsByHand) {
-  // 0,1 > 2 > 3 > 5, 0 > 3, 4 (nothing leads to it) > 5.
+  // 0,1 > 2 > 3 > 5, 0 > 3, 4 (no predecessors) > 5.
   const Graph graph = make_graph(2, 3, 1, {{0, 2}, {1, 2}, {2, 3}, {0, 3}, {3, 5}, {4, 5}}, "here");
   const GraphMetrics metrics = graph_metrics(graph);
   EXPECT_EQ(metrics.nodes, 6);
@@ -61,7 +61,7 @@ TEST(GraphMetrics, DepthOfTheOriginalsGraphs) {
   EXPECT_EQ(dense.clustering, 0);  // layers have no triangles
 }
 
-TEST(GraphMetrics, NothingHiddenIsNoError) {
+TEST(GraphMetrics, NoHiddenNeuronIsNoError) {
   const GraphMetrics metrics = graph_metrics(make_graph(1, 0, 1, {{0, 1}}, "here"));
   EXPECT_EQ(metrics.depth, 1);
   EXPECT_EQ(metrics.communities, 0);
@@ -70,7 +70,7 @@ TEST(GraphMetrics, NothingHiddenIsNoError) {
 }
 
 // The lattice is its own reference; a fully rewired graph is close to the random one.
-TEST(GraphMetrics, SmallWorldnessTellsLatticesSmallWorldsAndRandomGraphsApart) {
+TEST(GraphMetrics, SmallWorldnessDistinguishesLatticesSmallWorldsAndRandomGraphs) {
   const GraphMetrics lattice = of(300, 10, 0), small = of(300, 10, .1);
   EXPECT_EQ(lattice.lattice_clustering, lattice.clustering);
   EXPECT_LT(lattice.omega, -.7);

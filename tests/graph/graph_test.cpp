@@ -49,9 +49,9 @@ TEST(Graph, NamesUnknownNeurons) {
 
 TEST(Graph, NamesEdgesAgainstTheStream) {
   EXPECT_EQ(complaint(2, 1, 1, {{0, 1}}),
-            "here: edge 0>1: neuron 1 is an input, nothing may lead to it");
+            "here: edge 0>1: neuron 1 is an input, which cannot have incoming edges");
   EXPECT_EQ(complaint(1, 1, 2, {{0, 1}, {2, 3}}),
-            "here: edge 2>3: neuron 2 is an output, nothing may start there");
+            "here: edge 2>3: neuron 2 is an output, which cannot have outgoing edges");
 }
 
 TEST(Graph, NamesDuplicatesAndTheLineOfTheSecond) {
@@ -61,7 +61,7 @@ TEST(Graph, NamesDuplicatesAndTheLineOfTheSecond) {
 }
 
 TEST(Graph, NamesCyclesNeuronByNeuron) {
-  // 3 and 10 hang behind the cycle, 4 before it.
+  // 3 and 10 come after the cycle, 4 before it.
   const Edges edges = {{0, 4}, {4, 7}, {7, 9}, {9, 5}, {5, 7}, {7, 3}, {3, 10}, {9, 10}};
   EXPECT_EQ(complaint(1, 9, 1, edges), "here: a cycle: 5 > 7 > 9 > 5");
   EXPECT_EQ(complaint(1, 1, 1, {{0, 1}, {1, 1}, {1, 2}}), "here: a cycle: 1 > 1");

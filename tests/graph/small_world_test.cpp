@@ -1,4 +1,4 @@
-// The small-world generator against graphs that the original (NumPy 1.24, NetworkX 2.8.8) made.
+// The small-world generator against graphs made by the original (NumPy 1.24, NetworkX 2.8.8).
 #include <gtest/gtest.h>
 
 #include <map>
@@ -104,7 +104,7 @@ TEST(SmallWorld, ChainByHand) {
   EXPECT_EQ(graph.edges(), 8);
 }
 
-// Rewiring keeps the number of edges and, for each neuron, the number of edges that leave it.
+// Rewiring keeps the number of edges and the out-degree of each neuron.
 TEST(SmallWorld, EdgeCountLawAndOutDegrees) {
   for (const int hidden : {3, 5, 10, 31, 64}) {
     for (const int degree : {2, 3, 5, 8, 16, 30}) {
@@ -130,13 +130,14 @@ TEST(SmallWorld, TheShareOfMovedEdgesApproachesItsProbability) {
   const Pairs before = hidden_pairs(generate_graph(small_world(hidden, degree, 0), 1, 1));
   for (const double rewire : {.05, .3, 1.}) {
     const Pairs after = hidden_pairs(generate_graph(small_world(hidden, degree, rewire), 1, 1));
-    // A redrawn edge rarely lands where one was: about 4 of the 1,000 targets it has on average.
+    // A redrawn edge rarely lands on an old edge: about 4 of 1,000 possible targets on average.
     const double share = static_cast<double>(minus(before, after).size()) / before.size();
     EXPECT_NEAR(share, rewire, .02);
   }
 }
 
-// With nearly every target taken, a redrawn edge may find none in 101 draws; then it is gone.
+// With nearly every target taken, a redrawn edge may find no target in 101 draws; then it is
+// dropped.
 TEST(SmallWorld, EdgesAreLostWhenNoTargetIsFound) {
   const Graph graph = generate_graph(small_world(200, 199, 1), 1, 1);
   const int all = 99 * 200 - 99 * 100 / 2;

@@ -1,4 +1,4 @@
-// Row i of a batch is this window, whole.
+// Expects row i of a batch to equal this window in every field.
 #pragma once
 
 #include <gtest/gtest.h>

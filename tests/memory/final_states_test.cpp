@@ -8,7 +8,7 @@
 namespace hotloop {
 namespace {
 
-// A rollout of one observation and two actions; `ended` says at which places the time limit struck. The
+// A rollout of one observation and two actions. `ended` lists the places that were truncated. The
 // final observation of place p is 100 + p, and its mask allows action p mod 2.
 Rollout rollout_with(const RolloutShape& shape, const std::vector<std::size_t>& ended) {
   Rollout rollout(shape);
@@ -38,7 +38,7 @@ Rollout rollout_with(const RolloutShape& shape, const std::vector<std::size_t>& 
   return rollout;
 }
 
-TEST(FinalStates, EachComesOnceInBatchesThatAreFullButTheLast) {
+TEST(FinalStates, EachComesOnceAndOnlyTheLastBatchIsNotFull) {
   const RolloutShape shape{.steps = 50, .lanes = 10, .obs = 1, .actions = 2, .masks = true};
   for (const std::size_t count : {0u, 1u, 127u, 128u, 129u, 256u, 500u}) {
     std::vector<std::size_t> ended;

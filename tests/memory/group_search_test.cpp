@@ -13,7 +13,7 @@ struct Found {
   std::int64_t number, point;
 };
 
-// The slow twin: from the beginning, one by one.
+// The slow twin: a linear search from the beginning.
 template <class T>
 Found search(const T* group, std::int64_t point) {
   std::int64_t i = 0;
@@ -22,8 +22,8 @@ Found search(const T* group, std::int64_t point) {
   return {i, point};
 }
 
-// Numbers of every size up to the limit of a leaf, many of them 0; all points at the ends of numbers, and
-// random ones.
+// Numbers of every size up to the limit of a leaf, many of them 0. Searches at both ends of each
+// number, and at random points.
 TEST(GroupSearch, EqualsItsSlowTwin) {
   Rng rng(1, Purpose::test, 0, 0);
   for (int round = 0; round < 2000; ++round) {
@@ -58,7 +58,7 @@ TEST(GroupSearch, EqualsItsSlowTwin) {
   }
 }
 
-// Integers beyond what doubles hold: sums of inner levels reach 2^62.
+// Integers that doubles cannot represent: sums of inner levels reach 2^62.
 TEST(GroupSearch, IntegersUseAllBits) {
   alignas(64) const std::array<std::int64_t, 8> group = {(std::int64_t{1} << 60) + 1, 1, 0, 2,
                                                          std::int64_t{1} << 61,       0, 1, 5};

@@ -18,14 +18,14 @@ std::vector<std::uint64_t> words(std::size_t count, std::uint64_t step) {
   return result;
 }
 
-// A tree and the memory it lies in.
+// A tree and its memory.
 struct OwnTree {
   explicit OwnTree(std::int64_t leaves) : tree(arena, leaves) {}
   Arena arena;
   PriorityTree tree;
 };
 
-// What a float keeps of an integer.
+// An integer rounded to float.
 std::int64_t rounded(std::int64_t priority) {
   return static_cast<std::int64_t>(static_cast<float>(priority));
 }
@@ -80,8 +80,8 @@ void compare_with_twin(std::int64_t count, std::int64_t largest, Rng& rng) {
   }
 }
 
-// Trees of one to six levels of sums, with the fewest leaves of each and with the most of the one below:
-// the highest level has up to 64 entries.
+// Trees of one to six levels of sums: the fewest leaves that need a level, and the most that do
+// not. The highest level has up to 64 entries.
 TEST(PriorityTree, EqualsItsSlowTwin) {
   Rng rng(1, Purpose::test, 1, 0);
   for (const std::int64_t count : {1, 2, 7, 8, 9, 63, 64, 65, 500, 512, 513, 4096, 4097, 32'768,
@@ -130,8 +130,8 @@ void expect_same_draws(const PriorityTree& a, const PriorityTree& b) {
   EXPECT_EQ(from_a, from_b);
 }
 
-// After a million changes the sums are exact: a tree made from the leaves, one by one or all at once,
-// draws the same.
+// After a million changes the sums are still exact: a tree made from the leaves, one by one or all
+// at once, draws the same.
 TEST(PriorityTree, DoesNotDrift) {
   constexpr std::int64_t kLeaves = 3000;
   OwnTree changed(kLeaves), other(kLeaves), third(kLeaves);
@@ -161,7 +161,7 @@ TEST(PriorityTree, DoesNotDrift) {
   expect_same_draws(tree, rebuilt);
 }
 
-// For sizes with one to four levels of sums; what was there before must not matter.
+// For sizes with one to four levels of sums; previous content must not matter.
 TEST(PriorityTree, IsRebuiltFromItsLeaves) {
   for (const std::int64_t count : {1, 1000, 40'000, 300'000}) {
     OwnTree own(count), other(count);
@@ -184,7 +184,8 @@ TEST(PriorityTree, IsRebuiltFromItsLeaves) {
 
 // 20 leaves of priority 1 to 20, 210,000 draws with one stratum each, so that they are independent:
 // chi-square with 19 degrees of freedom stays below 43.8 with probability 0.999. Stratified draws
-// come much closer: a leaf's count is then off by at most the two strata that it shares.
+// come much closer: a leaf's count is then off by at most the two strata that it shares with
+// others.
 TEST(PriorityTree, FrequenciesFollowPriorities) {
   OwnTree own(20);
   PriorityTree& tree = own.tree;
@@ -206,15 +207,15 @@ TEST(PriorityTree, FrequenciesFollowPriorities) {
     EXPECT_NEAR(together[i], expected, 2) << i;
   }
   EXPECT_LT(chi_square, 43.8);
-  EXPECT_GT(chi_square, 5.4);  // as improbable: too good to be random
+  EXPECT_GT(chi_square, 5.4);  // equally improbable: too good to be random
 }
 
-TEST(PriorityTree, BytesAreWhatItTakes) {
+TEST(PriorityTree, BytesEqualItsMemory) {
   for (const std::int64_t leaves : {16, 512, 528, 4096, 32'768, 32'784}) {
     const OwnTree own(leaves);
     EXPECT_EQ(own.arena.bytes(), PriorityTree::bytes_needed(leaves)) << leaves;
   }
-  // A float per leaf, and 8 bytes for each eight of them, for each 64, and so on.
+  // A float per leaf, and 8 bytes per 8 leaves, per 64 leaves, and so on.
   EXPECT_NEAR(PriorityTree::bytes_needed(1'000'000) / 1e6, 4 + 1 + 1 / 8.0 + 1 / 64.0 + 1 / 512.0,
               0.001);
 }

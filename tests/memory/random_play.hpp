@@ -1,5 +1,5 @@
-// A stream of random vector steps for tests of the memories: every number is new, episodes end often,
-// by termination or at the time limit.
+// A stream of random vector steps for tests of the memories: no number repeats, and episodes end
+// often, by termination or at the time limit.
 #pragma once
 
 #include <vector>

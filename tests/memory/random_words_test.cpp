@@ -7,7 +7,8 @@
 namespace hotloop {
 namespace {
 
-// High halves are the 32-bit draws of the stream, in order; low halves those of the next word of four.
+// High halves are the 32-bit draws of the stream, in order; low halves are the draw of the next
+// word in the group of four.
 TEST(RandomWords, AreTheDrawsOfTheStream) {
   for (const std::size_t count : {0, 1, 2, 3, 4, 5, 15, 16, 17, 32, 100}) {
     for (const std::uint64_t step : {std::uint64_t{0}, std::uint64_t{7} << 33 | 5}) {

@@ -18,7 +18,7 @@
 namespace hotloop {
 namespace {
 
-// Four transitions whose rewards name them, all of priority 1.
+// Four transitions of priority 1, identified by their rewards.
 Replay four(double alpha, int draws, double epsilon = 0) {
   Replay replay({.lanes = 4,
                  .obs = 1,
@@ -36,16 +36,16 @@ Replay four(double alpha, int draws, double epsilon = 0) {
   return replay;
 }
 
-// Equal priorities and a stratum for each: transition k is draw k, and gets error k.
+// Equal priorities and one stratum each: transition k is draw k, and gets error k.
 void give_priorities(Replay& replay, const std::vector<float>& errors) {
   replay.sample(1, static_cast<int>(errors.size()), 1, 0);
   for (std::size_t i = 0; i < errors.size(); ++i) ASSERT_EQ(replay.batch(0).rewards[i], i);
   replay.set_priorities(0, errors);
 }
 
-// Priorities 1, 2, 3, 4: P = .1, .2, .3, .4; w = (4 P)^-.5 = 1.5811, 1.1180, 0.9129, 0.7906, over the
-// largest of the batch. Ten strata of one priority each draw 0, 1, 1, 2, 2, 2, 3, 3, 3, 3; two draw
-// neither 0 nor (if it falls right) 1, and the largest weight is another.
+// Priorities 1, 2, 3, 4: P = .1, .2, .3, .4; w = (4 P)^-.5 = 1.5811, 1.1180, 0.9129, 0.7906, over
+// the largest of the batch. Ten strata of one unit of priority draw 0, 1, 1, 2, 2, 2, 3, 3, 3, 3.
+// Two strata may draw neither 0 nor 1; then another weight is the largest.
 TEST(PrioritisedReplay, WorkedWeights) {
   Replay replay = four(1, 10);
   give_priorities(replay, {1, 2, 3, 4});
@@ -84,7 +84,7 @@ TEST(PrioritisedReplay, WorkedPriorities) {
   EXPECT_NEAR(replay.priority(3), 0.125, 1e-6);
 }
 
-// A priority keeps all 24 bits of a float, and every number of actions its own bits, up to 2^30.
+// A priority keeps all 24 bits of a float, and actions keep their own bits, up to 2^30 actions.
 TEST(PrioritisedReplay, TakesAnyNumberOfActions) {
   for (const int actions : {1, 2, 3, 18, 1 << 14, (1 << 14) + 1, 1 << 20, 1 << 30}) {
     SCOPED_TRACE(actions);
@@ -132,7 +132,7 @@ TEST(PrioritisedReplay, NewTransitionsEnterWithTheLargestPriorityGiven) {
   for (int i = 8; i < 12; ++i) EXPECT_NEAR(replay.priority(i), 6, 1e-5);
 }
 
-// Any error leaves a drawable transition and a sound tree.
+// After any error the transition can still be drawn and the tree is valid.
 TEST(PrioritisedReplay, OddErrorsAreClamped) {
   Replay replay = four(1, 4);
   const double unit = 1.0 / PriorityTree::kOne;
@@ -159,8 +159,8 @@ TEST(PrioritisedReplay, TheLastOfSeveralErrorsCounts) {
   for (int i = 0; i < 4; ++i) EXPECT_NEAR(replay.priority(i), 3 * i + 3, 1e-5);
 }
 
-// The same error gives the same priority anywhere in a batch of any size, to the bit; and the same
-// priority the same weight.
+// The same error gives the same priority at any place in a batch of any size, to the bit, and the
+// same priority gives the same weight.
 TEST(PrioritisedReplay, APlaceInTheBatchDoesNotChangeTheBits) {
   for (int size = 1; size <= 40; ++size) {
     Replay replay = four(0.7, size, 1e-4);
@@ -187,14 +187,14 @@ TEST(PrioritisedReplay, APlaceInTheBatchDoesNotChangeTheBits) {
   }
 }
 
-// Random play and random errors: draws are those of the list that is searched from its beginning,
-// windows those of the queue, weights and priorities those of the formulas in double precision.
+// Random play and random errors: draws equal a linear search in a list, windows equal a queue,
+// weights and priorities equal the formulas in double precision.
 void compare_with_twins(const ReplayShape& shape, std::uint32_t lane) {
   constexpr int kSize = 13;
   RandomPlay play(shape, lane);
   Replay fast(shape, kSize);
   reference::Replay queue(shape);
-  RandomPlay earlier(shape, lane + 1000);  // of which nothing may be left
+  RandomPlay earlier(shape, lane + 1000);  // nothing of it may remain
   fast.begin(earlier.obs, earlier.mask);
   for (int t = 0; t < 15; ++t) {
     fast.push(earlier.step());
@@ -305,8 +305,8 @@ std::string everything(Replay& replay) {
   return bytes;
 }
 
-// Saved, loaded into a fresh one, both continued: before the ring is full, when it is just full, and
-// long after. Everything stays the same to the bit.
+// Saves, loads into a new replay and continues both: before the ring is full, when it is just full,
+// and long after. Everything stays the same to the bit.
 TEST(PrioritisedReplay, ContinuesFromACheckpointToTheBit) {
   for (const auto& [prioritised, action_size] :
        {std::pair{false, 0}, {true, 0}, {false, 7}, {true, 64}}) {
@@ -373,8 +373,8 @@ TEST(PrioritisedReplay, ContinuesFromACheckpointToTheBit) {
   }
 }
 
-// What a file says is checked before it is used: a priority that is none would lead draws astray.
-TEST(PrioritisedReplay, RefusesPrioritiesThatAreNone) {
+// Priorities from a file are checked before use: an invalid one would break sampling.
+TEST(PrioritisedReplay, RefusesInvalidPriorities) {
   for (const std::string field : {"priorities", "largest_priority"}) {
     for (const float wrong : {-1.0f, 0.5f, 0x1p50f, std::nanf(""), INFINITY}) {
       Replay replay = four(1, 4);

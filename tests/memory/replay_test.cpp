@@ -13,9 +13,9 @@
 namespace hotloop {
 namespace {
 
-// Random play through both memories; every draw must be the same transition, whole. Episode ends
-// are dense and the ring wraps several times, so that ends meet the head and each other in every
-// way.
+// Random play through both memories; every draw must be the same transition in every field. Episode
+// ends are dense and the ring wraps several times, so that ends meet the head and each other in all
+// combinations.
 void compare_with_twin(const ReplayShape& shape, int steps, std::uint32_t lane) {
   RandomPlay play(shape, lane);
   Replay fast(shape, 4 * 8);
@@ -85,7 +85,7 @@ TEST(Replay, WindowsOfSeveralStepsEqualTheSlowTwin) {
   }
 }
 
-// Shapes at random: actions of 1 to 64 floats, windows of 1 to 6 steps, rings that wrap several times.
+// Random shapes: actions of 1 to 64 floats, windows of 1 to 6 steps, rings that wrap several times.
 TEST(Replay, ContinuousActionsEqualTheSlowTwin) {
   Rng rng(5, Purpose::test, 0, 0);
   for (std::uint32_t round = 0; round < 40; ++round) {
@@ -135,7 +135,7 @@ struct WorkedWindow {
       replay.push({action, reward, terminated, truncated, obs, {}, final_obs, {}});
     }
   }
-  // The window of the first transition; of several, it is drawn sooner or later.
+  // The window of the first transition, which is drawn sooner or later.
   Batch first() {
     for (std::uint64_t stream = 0;; ++stream) {
       replay.sample(1, 1, 1, stream);
@@ -185,11 +185,11 @@ TEST(Replay, DrawsAreUniform) {
     EXPECT_NEAR(count[r], 5000, 5 * 70) << r;  // five standard deviations
 }
 
-TEST(Replay, BytesAreWhatTheArraysTake) {
+TEST(Replay, BytesEqualTheArrays) {
   ReplayShape shape{.lanes = 8, .obs = 4, .actions = 2, .max_steps = 500, .capacity = 100'000};
-  // s; a, r and end in a word; s' is free
+  // s; one word for a, r and end; s' needs no memory
   EXPECT_NEAR(Replay::bytes_per_transition(shape), 4 * 4 + 8, 0.1);
-  shape.prioritised = true;  // a float, and its share of the sums
+  shape.prioritised = true;  // a float, and part of the sums
   EXPECT_NEAR(Replay::bytes_per_transition(shape), 4 * 4 + 8 + 4 + 1 + 1 / 8.0, 0.1);
   shape.actions = 0;
   shape.action_size = 6;
@@ -208,7 +208,7 @@ TEST(Replay, BytesAreWhatTheArraysTake) {
     replay.visit([&](std::string_view, auto array) {
       if (array.size() > 1) bytes += array.size_bytes();  // single numbers are part of the object
     });
-    if (!continuous) {  // leaves are visited, and sums follow from them
+    if (!continuous) {  // leaves are visited, sums are computed from them
       bytes += PriorityTree::bytes_needed(1008) - 1008 * sizeof(float);
     }
     EXPECT_EQ(bytes, Replay::bytes_needed(shape, 0));

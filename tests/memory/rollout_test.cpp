@@ -30,7 +30,7 @@ std::string everything(Rollout& rollout) {
   return bytes;
 }
 
-// Three rollouts after each other, each step compared with what was pushed.
+// Three rollouts in a row; each step is compared with what was pushed.
 TEST(Rollout, HoldsWhatWasPushed) {
   RandomPlay play(kShape, 0);
   Rollout rollout(kRollout);
@@ -40,7 +40,7 @@ TEST(Rollout, HoldsWhatWasPushed) {
     for (int t = 0; t < kSteps; ++t) {
       ASSERT_FALSE(rollout.full());
       ASSERT_EQ(rollout.filled(), t);
-      ASSERT_EQ(row(rollout.obs(), t, 6), play.obs) << "what the action answers";
+      ASSERT_EQ(row(rollout.obs(), t, 6), play.obs) << "what the policy acted on";
       ASSERT_EQ(row(rollout.mask(), t, 12), play.mask);
       rollout.push(play.step());
       EXPECT_EQ(row(rollout.actions(), t, 3), play.actions);
@@ -64,7 +64,7 @@ TEST(Rollout, HoldsWhatWasPushed) {
   EXPECT_GT(truncations, 0);
 }
 
-TEST(Rollout, AHalfFullOneSurvivesACheckpoint) {
+TEST(Rollout, AHalfFullRolloutSurvivesACheckpoint) {
   RandomPlay play(kShape, 1);
   Rollout first(kRollout), second(kRollout);
   first.begin(play.obs, play.mask);
@@ -85,7 +85,7 @@ TEST(Rollout, AHalfFullOneSurvivesACheckpoint) {
   EXPECT_EQ(everything(first), everything(second));
 }
 
-TEST(Rollout, TakesItsMemoryAtOnce) {
+TEST(Rollout, AllocatesAllItsMemoryAtOnce) {
   Rollout rollout(kRollout);
   EXPECT_EQ(everything(rollout).size() - sizeof(std::int64_t), Rollout::bytes_needed(kRollout));
   if (!kCountsAllocations) GTEST_SKIP();

@@ -15,8 +15,8 @@ void expect_equal(std::span<const T> is, const std::vector<T>& expected) {
   ASSERT_TRUE(std::ranges::equal(is, expected));
 }
 
-// What comes out is what went in, for actions of either kind, round after round.
-TEST(StagedSteps, GiveBackWhatTheyWereGiven) {
+// What comes out is what went in, for both kinds of actions, over several rounds.
+TEST(StagedSteps, ReturnWhatWasPushed) {
   std::uint32_t lane = 0;
   for (const int action_size : {0, 1, 5, 64}) {
     const bool discrete = action_size == 0;
@@ -47,7 +47,7 @@ TEST(StagedSteps, GiveBackWhatTheyWereGiven) {
         expect_equal(step.truncated, given[t].truncated);
         expect_equal(step.next_obs, given[t].obs);
         expect_equal(step.next_mask, given[t].mask);
-        if (std::ranges::count(given[t].truncated, 1) == 0) continue;  // final ones are not read
+        if (std::ranges::count(given[t].truncated, 1) == 0) continue;  // final rows are not read
         expect_equal(step.final_obs, given[t].final_obs);
         expect_equal(step.final_mask, given[t].final_mask);
       }
@@ -55,7 +55,7 @@ TEST(StagedSteps, GiveBackWhatTheyWereGiven) {
   }
 }
 
-// Observations twice, an action of either kind, reward, two ends, masks twice.
+// Two observations, an action of either kind, reward, two flags, two masks.
 TEST(StagedSteps, BytesWorkedByHand) {
   EXPECT_EQ(StagedSteps::bytes_per_transition(4, 0, 0), 2 * 16 + 4 + 4 + 2);
   EXPECT_EQ(StagedSteps::bytes_per_transition(4, 6, 0), 2 * 16 + 4 + 4 + 2 + 12);

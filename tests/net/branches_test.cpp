@@ -1,6 +1,5 @@
-// Networks with several named inputs. That their passes equal those of a slow twin is shown in
-// network_test.cpp; here are their shapes, the SFC network of the specification (sections 11 and 17),
-// and what is refused.
+// Networks with several named inputs: their shapes, the SFC network of the specification (sections
+// 11 and 17), and what is refused. network_test.cpp compares their passes with a slow twin.
 #include "net/branches.hpp"
 
 #include <gtest/gtest.h>
@@ -32,14 +31,14 @@ std::string error_of(std::vector<Branch> branches) {
   return "";
 }
 
-TEST(Branches, NeighboursAreJoinedWhereTheyAre) {
+TEST(Branches, NeighboursAreJoinedInPlace) {
   const Structure net = network({{"x", {"a"}, {"dense 3"}},
                                  {"y", {"b"}, {"dense 2", "flatten", "dense 3"}},
                                  {"z", {"x", "y"}, {"stack", "attention 4"}},
                                  {"all", {"x", "y", "z"}, {}}});
   ASSERT_EQ(net.layers.size(), 6u);  // nothing is copied
   EXPECT_EQ(net.places[0], (Place{0, 15}));
-  EXPECT_EQ(net.places[1], (Place{4, 24}));  // what lies between, behind the results
+  EXPECT_EQ(net.places[1], (Place{4, 24}));  // inner activations, after the results
   EXPECT_EQ(net.places[2], (Place{24, 18}));
   EXPECT_EQ(net.places[3], (Place{15, 21}));  // attention over x and y
   EXPECT_EQ(net.places[4].from, 15);          // the hidden layer reads x, y, z
@@ -59,7 +58,7 @@ TEST(Branches, OthersAreCopiedTogether) {
   EXPECT_FALSE(net.wants_input_gradient(4));
 }
 
-// Section 11, layer by layer; the products are those of section 17.1.
+// Section 11, layer by layer; the products are from section 17.1.
 TEST(Branches, TheSfcNetworkHasItsParameters) {
   const Structure net = sfc_network();
   EXPECT_EQ(net.inputs, 152);
@@ -104,7 +103,7 @@ TEST(Branches, AttentionWithoutScoresIsTheMean) {
   }
 }
 
-// Scores (log 1, log 2, log 5) weigh rows by 1/8, 2/8, 5/8; worked on paper.
+// Scores (log 1, log 2, log 5) weigh rows by 1/8, 2/8, 5/8; worked by hand.
 TEST(Branches, AttentionWeighsByItsScores) {
   const Structure net =
       make_mlp(3, 1, {.branches = {{"all", {"rows"}, {"attention 1"}}}, .hidden = {}}, 1, {},
@@ -123,7 +122,7 @@ TEST(Branches, AttentionWeighsByItsScores) {
   EXPECT_NEAR(workspace.outputs(0)[0], middle / 4 + 10.0f / 8, 1e-6);
 }
 
-// The exponentials of such scores are too large for a float; the largest takes all.
+// The exponentials of such scores overflow a float; the largest score gets weight 1.
 TEST(Branches, AttentionWithLargeScoresStaysFinite) {
   const Structure net =
       make_mlp(3, 1, {.branches = {{"all", {"rows"}, {"attention 1"}}}, .hidden = {}}, 1, {},
@@ -143,8 +142,8 @@ TEST(Branches, AttentionWithLargeScoresStaysFinite) {
   }
 }
 
-// What "head" makes noisy lies behind the branches.
-TEST(Branches, AreNoisyOnlyWhereAllIs) {
+// "head" makes only layers after the branches noisy.
+TEST(Branches, AreNoisyOnlyIfAllLayersAre) {
   for (const Noisy noisy : {Noisy::none, Noisy::head, Noisy::all}) {
     const Structure net =
         make_mlp(15, 2,
@@ -162,7 +161,7 @@ TEST(Branches, AreNoisyOnlyWhereAllIs) {
   }
 }
 
-// Row 1 of b [3, 2] begins two features behind it; that of what a layer computes likewise.
+// Row 1 of b [3, 2] begins two features after b; the same holds for the output of a layer.
 TEST(Branches, ARowCostsNothing) {
   const Structure net = network({{"x", {"b"}, {"row 1"}},
                                  {"y", {"b"}, {"dense 5", "row 2"}},
@@ -179,7 +178,7 @@ TEST(Branches, ARowCostsNothing) {
   EXPECT_EQ(net.places[5].from, 30);
 }
 
-// "forest 24" reads [19], [4, 11], [4, 3], [4] as one stretch, where it lies.
+// "forest 24" reads [19], [4, 11], [4, 3], [4] in place, as one contiguous range.
 TEST(Branches, AForestReadsFourParts) {
   const std::vector<InputPart> parts = {{"other", 1, 2}, {"g", 1, 19}, {"n", 4, 11},
                                         {"e", 4, 3},     {"p", 1, 4},  {"q", 1, 5}};
@@ -212,8 +211,9 @@ TEST(Branches, AForestReadsFourParts) {
   const std::vector<std::string> all = {"g", "n", "e", "p"};
   expect(all, {"forest"}, "expected a width, a multiple of 8 up to 1024, as in \"forest 128\"");
   expect(all, {"forest 2048"}, "a multiple of 8 up to 1024");
-  expect(all, {"forest 12"}, "the width must be a multiple of 8 and of the heads, 4");
-  expect(all, {"forest 24 heads 5"}, "the width must be a multiple of 8 and of the heads, 5");
+  expect(all, {"forest 12"}, "the width must be a multiple of 8 and of the number of heads, 4");
+  expect(all, {"forest 24 heads 5"},
+         "the width must be a multiple of 8 and of the number of heads, 5");
   expect(all, {"forest 24 round 2"}, "did you mean rounds?");
   expect(all, {"forest 24 rounds"}, "expected a number, 1 to 32, after rounds");
   expect(all, {"forest 24 groups 25"}, "expected a number, 0 to 24, after groups");
@@ -221,17 +221,17 @@ TEST(Branches, AForestReadsFourParts) {
   expect(all, {"concat", "forest 24"}, "forest can only come first");
   expect({"g", "n", "e"}, {"forest 24"}, "forest needs four parts of the observation, graph [g]");
   expect({"g", "n", "e", "q"}, {"forest 24"}, "found [19], [4, 11], [4, 3], [5]");
-  expect({"g", "e", "n", "p"}, {"forest 24"}, "neighbours in the observation; g, e, n, p are not");
+  expect({"g", "e", "n", "p"}, {"forest 24"}, "adjacent in the observation; g, e, n, p are not");
 }
 
-TEST(Branches, WhatMakesNoSenseIsRefused) {
+TEST(Branches, InvalidBranchesAreRefused) {
   const auto expect = [](std::vector<Branch> branches, const std::string& text) {
     const std::string error = error_of(std::move(branches));
     EXPECT_NE(error.find(text), error.npos) << error;
   };
   expect({{"h", {"z"}, {}}},
-         "net.branches.h: from: there is no part of the observation and no earlier branch \"z\"");
-  expect({{"h", {"h"}, {}}}, "no earlier branch \"h\"");
+         "net.branches.h: from: \"z\" is neither a part of the observation nor an earlier branch");
+  expect({{"h", {"h"}, {}}}, "\"h\" is neither a part of the observation nor an earlier branch");
   expect({{"a", {"b"}, {}}}, "the name is taken");
   expect({{"h", {}, {}}}, "from is missing");
   expect({{"h", {"a"}, {"dens 3"}}}, "did you mean dense?");
@@ -245,9 +245,9 @@ TEST(Branches, WhatMakesNoSenseIsRefused) {
   expect({{"h", {"b"}, {"norm"}}}, "norm needs a vector; found [3, 2]");
   expect({{"h", {"a"}, {"row 1"}}}, "row needs a matrix of at least 2 rows; found [4]");
   expect({{"h", {"b"}, {"row 3"}}}, "row needs a matrix of at least 4 rows; found [3, 2]");
-  expect({{"h", {"b"}, {"row"}}}, "expected the number of a row, from 0");
-  expect({{"h", {"a"}, {"stack"}}}, "only one thing to join");
-  expect({{"h", {"a", "c"}, {"stack"}}}, "stack needs vectors of one width; found [5] beside [4]");
+  expect({{"h", {"b"}, {"row"}}}, "expected a row index, from 0");
+  expect({{"h", {"a"}, {"stack"}}}, "only one input to join");
+  expect({{"h", {"a", "c"}, {"stack"}}}, "stack needs vectors of equal width; found [5] and [4]");
   expect({{"h", {"a", "c"}, {"dense 3", "concat"}}}, "can only come first");
   expect({{"g", {"a"}, {"dense 3"}}, {"h", {"a"}, {"dense 3"}}},
          "net.branches.g: nothing reads it");

@@ -61,7 +61,7 @@ TEST(Initialise, GlorotIsUniformWithItsBoundAndZeroBias) {
 TEST(Initialise, HeIsNormalWithVarianceTwoOverIn) {
   const Values layer = first_layer(Initialiser::he, 100, 200);
   EXPECT_NEAR(variance(layer.weight), 0.02, 1e-3);
-  EXPECT_GT(largest(layer.weight), 3 * std::sqrt(0.02));  // uniform numbers would never get there
+  EXPECT_GT(largest(layer.weight), 3 * std::sqrt(0.02));  // beyond the bound of a uniform
   EXPECT_EQ(largest(layer.bias), 0);
 }
 
@@ -84,15 +84,15 @@ void expect_orthogonal(int in, int out, Activation activation, double square) {
 
 TEST(Initialise, OrthogonalHasOrthonormalRowsOrColumnsTimesGain) {
   for (const auto& [in, out] : {std::pair{20, 50}, std::pair{50, 20}, std::pair{16, 16}}) {
-    expect_orthogonal(in, out, Activation::relu, 2);  // gain sqrt(2) behind rectifiers
+    expect_orthogonal(in, out, Activation::relu, 2);  // gain sqrt(2) for rectifiers
     expect_orthogonal(in, out, Activation::leaky_relu, 2);
     expect_orthogonal(in, out, Activation::tanh, 1);
   }
 }
 
-// Uniform over all orthogonal matrices: no sign is likelier than the other. The standard deviation of one element
-// is sqrt(2 / 6), that of the mean over 200 seeds 0.04.
-TEST(Initialise, OrthogonalHasNoFavouriteSign) {
+// Uniform over all orthogonal matrices: both signs are equally likely. The std of one element is
+// sqrt(2 / 6), that of the mean over 200 seeds 0.04.
+TEST(Initialise, OrthogonalHasBothSignsEquallyOften) {
   std::vector<double> mean(36);
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Values layer = first_layer(Initialiser::orthogonal, 6, 6, seed);
@@ -136,7 +136,7 @@ TEST(Initialise, NormsAreTheIdentityAndNoisyLayersFollowTheirPaper) {
 }
 
 // The fan of a convolution counts all nine places of the filter.
-TEST(Initialise, ConvolutionsKnowTheirFan) {
+TEST(Initialise, ConvolutionsUseTheirFan) {
   const Structure net = make_mlp(3 * 3 * 10, 3, {.channels = {200}, .hidden = {}}, 1, {3, 3, 10});
   const auto weights = [&](Initialiser init) {
     std::vector<float> p(net.storage, 99.0f);
@@ -169,7 +169,7 @@ TEST(Initialise, ConvolutionsKnowTheirFan) {
   EXPECT_NEAR(across, 0, 1e-5);
 }
 
-// Every row has a stream of its own, those of the second behind those of the first.
+// Every row has its own stream; those of the advantages come after those of the value.
 TEST(Initialise, StreamsDoNotStartEqual) {
   for (const Initialiser init : {Initialiser::pytorch, Initialiser::orthogonal}) {
     const Structure net = make_mlp(12, 2, {.hidden = {}, .dueling = true, .dueling_hidden = {9}});
@@ -188,7 +188,7 @@ TEST(Initialise, StreamsDoNotStartEqual) {
   }
 }
 
-// The scores of an attention layer follow what they score.
+// The stream of attention scores comes after those of the hidden layer.
 TEST(Initialise, AttentionScoresHaveAStreamOfTheirOwn) {
   const std::vector<InputPart> parts = {{"rows", 3, 6}};
   const Structure net = make_mlp(

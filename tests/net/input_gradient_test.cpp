@@ -1,5 +1,5 @@
-// dL/dX, the gradient with respect to the inputs: fast against slow twin, twin against finite differences,
-// over networks of every kind of layer.
+// dL/dX, the gradient with respect to the inputs: fast against slow twin, twin against finite
+// differences, over networks of every kind of layer.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ namespace {
 
 using Doubles = std::vector<double>;
 
-// A network with parameters, and a batch on its way through it.
+// A network with parameters, and a batch that passes through it.
 struct Pass {
   const Structure& net;
   Floats parameters;
@@ -50,7 +50,7 @@ struct Pass {
     mean = random_floats(net.inputs, rng), factor = random_floats(net.inputs, rng);
   }
 
-  // Rows [first, last) of the batch go forward, and their gradients are set.
+  // Forward pass of rows [first, last) of the batch; sets their output gradients.
   void forward_rows(int first, int last, Workspace& workspace) const {
     const InputScale scale{mean.data(), factor.data()};
     const int count = last - first;
@@ -81,7 +81,7 @@ struct Pass {
     return input_gradient(0, batch(), workspace);
   }
 
-  // By the slow twin in double precision, of one row.
+  // One row, by the slow twin in double precision.
   Doubles twin(int i) const {
     const Doubles p(parameters.begin(), parameters.end());
     const Doubles x = reference::scale_input<double>(row(i), mean, factor);
@@ -92,7 +92,7 @@ struct Pass {
   }
 };
 
-// `x` [batch, inputs] of a network with parameters drawn at random.
+// `x` [batch, inputs] through a network with random parameters.
 Pass random_pass(const Structure& net, Floats x, Rng& rng) {
   return Pass(net, random_parameters(net, rng), std::move(x), rng);
 }
@@ -100,7 +100,7 @@ Floats random_rows(const Structure& net, int batch, Rng& rng) {
   return random_floats(static_cast<std::size_t>(batch) * net.inputs, rng);
 }
 
-// Within 1e-4 of the largest gradient of a row, or of `floor`: what is added up cancels.
+// Within 1e-4 of the largest gradient of a row, or of `floor`: the terms of the sums cancel.
 void expect_twin(const Pass& pass, double floor = 1) {
   SCOPED_TRACE(pass.net.describe());
   const Floats found = pass.input_gradient();
@@ -115,7 +115,7 @@ void expect_twin(const Pass& pass, double floor = 1) {
   }
 }
 
-// L of one row by the twin, `x` being what its layers read.
+// L of one row by the twin; `x` is what its layers read.
 double loss_of(const Pass& pass, const Doubles& x, int i) {
   const Doubles p(pass.parameters.begin(), pass.parameters.end()), dy = pass.row_dy(i);
   const Doubles features = reference::forward<double>(pass.net, p, x).features;
@@ -201,7 +201,7 @@ const std::vector<InputPart> kForestParts = {
     {"graph", 1, 5}, {"nodes", 7, 4}, {"edges", 7, 3}, {"parents", 1, 7}};
 const std::vector<std::string> kForestNames = {"graph", "nodes", "edges", "parents"};
 
-// A forest that is not alone: another branch reads its graph features too.
+// A forest and another branch that also reads its graph features.
 Structure forest_network() {
   const NetOptions options{
       .branches = {{"tokens", kForestNames, {"forest 16 rounds 2 heads 2 groups 4", "flatten"}},
@@ -252,7 +252,7 @@ TEST(InputGradient, OfForests) {
   EXPECT_GT(edges, 0.1);
 }
 
-// Indices cannot be moved by a little, so only the other inputs are.
+// Indices cannot change by a small amount, so only the other inputs do.
 TEST(InputGradient, OfForestsEqualsFiniteDifferences) {
   Rng rng(45, Purpose::test, 0, 0);
   const Structure net = forest_network();
@@ -275,7 +275,7 @@ TEST(InputGradient, OfForestsEqualsFiniteDifferences) {
   }
 }
 
-TEST(InputGradient, IsZeroWhereAForestTakesZeroForWhatIsNotFinite) {
+TEST(InputGradient, IsZeroWhereAForestReplacesNonFiniteInputs) {
   Rng rng(46, Purpose::test, 0, 0);
   const Structure net = forest_network();
   const ForestLayer& layer = forest_of(net);
@@ -319,16 +319,16 @@ TEST(InputGradient, IsZeroForInputsThatNoLayerReads) {
   const Pass pass = random_pass(net, random_rows(net, 33, rng), rng);
   expect_twin(pass);
   Workspace workspace(net, 33, Use::input_gradients);
-  std::fill_n(workspace.delta(0), 7 * kLanes, 99.0f);  // as if other things had been there
+  std::fill_n(workspace.delta(0), 7 * kLanes, 99.0f);  // leftovers
   const Floats dx = pass.input_gradient(0, 33, workspace);
   for (int i = 0; i < 33; ++i) {
     for (int f = 2; f < 5; ++f) EXPECT_EQ(dx[i * 7 + f], 0);
   }
 }
 
-// The gradient of the parameters has the bits of `backward`, and that of the inputs the same bits with
-// it and without it.
-TEST(InputGradient, ChangesNothingOfTheParametersGradient) {
+// The gradient of the parameters has the bits of `backward`; the gradient of the inputs has the
+// same bits with and without it.
+TEST(InputGradient, DoesNotChangeTheParameterGradient) {
   Rng rng(48, Purpose::test, 0, 0);
   const auto check = [&](const Pass& pass) {
     SCOPED_TRACE(pass.net.describe());
@@ -341,7 +341,7 @@ TEST(InputGradient, ChangesNothingOfTheParametersGradient) {
     EXPECT_EQ(found, expected);
     EXPECT_EQ(pass.input_gradient(0, batch, both), dx);
     EXPECT_EQ(pass.input_gradient(), dx);
-    // The same workspace for the parameters alone, as a critic has it.
+    // The same workspace for the parameters alone, as in a critic.
     pass.forward_rows(0, batch, both);
     backward(pass.plan, pass.parameters, batch, both, untouched);
     EXPECT_EQ(untouched, expected);
@@ -362,7 +362,7 @@ TEST(InputGradient, ChangesNothingOfTheParametersGradient) {
   check(random_pass(net, rows, rng));
 }
 
-// In every batch, full blocks or not, a row has the gradient that it has alone.
+// In every batch, with full blocks or not, a row has the same gradient as alone.
 TEST(InputGradient, OfARowDoesNotDependOnTheBatchAroundIt) {
   Rng rng(49, Purpose::test, 0, 0);
   for (int round = 0; round < 30; ++round) {

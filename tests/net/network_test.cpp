@@ -60,7 +60,7 @@ TEST_P(NetworkTest, EqualsItsSlowTwin) {
     }
     std::vector<float> gradient(net.storage);
     backward(plan, random.parameters, batch, workspace, gradient);
-    double size = 1;  // of the largest gradient: sums of a batch cancel
+    double size = 1;  // largest gradient: sums over a batch cancel
     for (double g : expected) size = std::max(size, std::abs(g));
     for (std::size_t i = 0; i < gradient.size(); ++i) {
       ASSERT_NEAR(gradient[i], expected[i], 1e-4 * (size + std::abs(expected[i])))
@@ -130,8 +130,8 @@ INSTANTIATE_TEST_SUITE_P(Activations, NetworkTest,
                            return std::string(kActivationNames[static_cast<int>(test.param)]);
                          });
 
-// A row's result must not depend on which batch it is in: this is what lets threads share a batch.
-// The path for a single sample adds in another order, and may differ by rounding.
+// A row's result must not depend on its batch, so that threads can share a batch. The path for a
+// single sample adds in another order, and may differ by rounding.
 TEST(Network, ARowsOutputDoesNotDependOnTheBatchAroundIt) {
   Rng rng(1, Purpose::test, 0, 0);
   for (int round = 0; round < 60; ++round) {
@@ -159,8 +159,8 @@ TEST(Network, ARowsOutputDoesNotDependOnTheBatchAroundIt) {
   }
 }
 
-// Other parameters for the same rows: as if the rows had been passed again.
-TEST(Network, ForwardAgainIsAnotherForwardOfTheSameRows) {
+// Other parameters for the same rows: as if the rows had been passed in again.
+TEST(Network, ForwardAgainEqualsForwardOfTheSameRows) {
   Rng rng(1, Purpose::test, 0, 1);
   for (int round = 0; round < 60; ++round) {
     const RandomNet random(static_cast<Activation>(round % kActivationNames.size()), 70, rng);
@@ -209,7 +209,7 @@ TEST(Network, InputsAreScaledAndBounded) {
   }
 }
 
-// The padding of tensors, and the standard deviations of noisy layers whatever stood there.
+// The padding of tensors and the stds of noisy layers are zero, whatever was there before.
 void expect_zeros_in_padding_and_in_sigmas(const Structure& net) {
   SCOPED_TRACE(net.describe());
   std::vector<float> parameters(net.storage);

@@ -67,7 +67,7 @@ TEST(Noise, DrawingPerturbingAndGradientEqualTheirSlowTwins) {
     draw_noise(net, 7, 2, ++step, noise);
     const std::vector<double> drawn = reference::draw_noise<double>(noise.size(), 7, 2, step);
     for (std::size_t i = 0; i < noise.size(); ++i)
-      ASSERT_NEAR(noise[i], drawn[i], 1e-3);  // steep where a root begins: checked below
+      ASSERT_NEAR(noise[i], drawn[i], 1e-3);  // the root is steep near zero: checked below
     for (std::size_t i = 0; i < noise.size(); ++i) {
       ASSERT_NEAR(noise[i] * std::abs(noise[i]), drawn[i] * std::abs(drawn[i]), 3e-6);
     }
@@ -86,7 +86,7 @@ TEST(Noise, DrawingPerturbingAndGradientEqualTheirSlowTwins) {
   }
 }
 
-// With respect to all parameters, standard deviations included, through the effective ones.
+// With respect to all parameters, including stds, through the effective ones.
 TEST(Noise, GradientEqualsFiniteDifferences) {
   for (const Structure& net : noisy_structures()) {
     std::vector<float> start(net.storage);
@@ -144,7 +144,7 @@ TEST(Noise, MomentsAreThoseOfTheRootOfANormal) {
       const double x = noise[i] * std::abs(noise[i]);
       const double next = noise[(i + 1) % 144] * std::abs(noise[(i + 1) % 144]);
       const double pair =
-          noise[i ^ 8] * std::abs(noise[i ^ 8]);  // the other of its Box-Muller pair
+          noise[i ^ 8] * std::abs(noise[i ^ 8]);  // its partner in the Box-Muller pair
       mean += x / n;
       square += x * x / n;
       fourth += x * x * x * x / n;
@@ -184,9 +184,9 @@ TEST(Noise, IsAFunctionOfItsStream) {
   EXPECT_EQ(noise_size(make_mlp(4, 2, {.hidden = {64}})), 0u);
 }
 
-// Each stream has its own e_in and e_out. Of weights with mean 0 and standard deviation 1, rows that shared
-// their e_in would be proportional.
-TEST(Noise, StreamsShareNone) {
+// Each stream has its own e_in and e_out. For weights with mean 0 and std 1, rows that share e_in
+// are proportional.
+TEST(Noise, StreamsShareNoNoise) {
   const Structure net = make_mlp(
       16, 8, {.hidden = {}, .dueling = true, .dueling_hidden = {24}, .noisy = Noisy::all}, 16);
   EXPECT_EQ(noise_size(net), (16u + 24) + (16 + 24) + (24 + 16) + (24 + 128));
@@ -198,7 +198,7 @@ TEST(Noise, StreamsShareNone) {
   perturb(net, parameters, noise, effective);
   const float* value = &effective[streams.value.weight];
   const float* advantage = &effective[streams.advantage.weight];
-  EXPECT_NEAR(value[0] * value[17], value[1] * value[16], 1e-6);  // within one they are
+  EXPECT_NEAR(value[0] * value[17], value[1] * value[16], 1e-6);  // they are within one stream
   EXPECT_GT(std::abs(value[0] * advantage[1] - value[1] * advantage[0]), 1e-3);
 }
 

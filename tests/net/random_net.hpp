@@ -1,4 +1,4 @@
-// Random networks, for tests that hold for all of them.
+// Random networks, for tests of properties that hold for all networks.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +24,8 @@ std::vector<To> convert(std::span<const float> values) {
   return {values.begin(), values.end()};
 }
 
-// Branches of parts a [n], b [m, n] and c [3, 5], joined in several ways: neighbours and others, things
-// read once or several times, in and out of order.
+// Branches of parts a [n], b [m, n] and c [3, 5], joined in several ways: neighbours and others,
+// inputs read once or several times, in and out of order.
 inline std::vector<Branch> random_branches(Rng& rng) {
   const std::string width = " " + std::to_string(1 + rng.below(12));
   std::vector<Branch> branches = {
@@ -52,8 +52,8 @@ inline std::vector<Branch> random_branches(Rng& rng) {
   return branches;
 }
 
-// Any combination of the switches of NetOptions, with parameters that are all drawn at random (so
-// that scales are not one and shifts not zero); the padding is zero.
+// A random combination of the switches of NetOptions. All parameters are random, so that scales are
+// not one and shifts not zero; the padding is zero.
 struct RandomNet {
   NetOptions options;
   int actions, atoms;
@@ -65,7 +65,7 @@ struct RandomNet {
     for (std::uint32_t l = rng.below(4); l > 0; --l)
       options.hidden.push_back(1 + static_cast<int>(rng.below(widest)));
     options.layer_norm = rng.below(2) != 0;
-    if (options.layer_norm) {  // one feature has no variance: dx would be rounding, times 300
+    if (options.layer_norm) {  // one feature has no variance: dx would be rounding times 300
       for (int& width : options.hidden) width = std::max(width, 2);
     }
     options.dueling = rng.below(2) != 0;

@@ -1,5 +1,5 @@
-// The SFC network (its specification, sections 11 and 17.8): its gradient, and one learning step against
-// numbers from automatic differentiation (golden/make_sfc_step.py).
+// The SFC network (its specification, sections 11 and 17.8): its gradient, and one learning step
+// against numbers from automatic differentiation (golden/make_sfc_step.py).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -80,7 +80,7 @@ TEST(SfcNetwork, ALearningStepIsThatOfAutomaticDifferentiation) {
   LearningStep before({}), plain({.kind = OptimiserKind::sgd}), adam({.epsilon = 1e-7f});
   Workspace workspace(before.net, kBatch, Use::training);
   forward(Plan(before.net), before.dqn.online(), before.obs.data(), kBatch, workspace);
-  const double loss = plain.run(1).loss;  // a step of size one shows the gradient
+  const double loss = plain.run(1).loss;  // a step of size 1 is the gradient
   adam.run(1e-4);
   std::ifstream file(HOTLOOP_NET_GOLDEN_DIR "/sfc_step.txt");
   int lines = 0;
@@ -108,7 +108,8 @@ TEST(SfcNetwork, ALearningStepIsThatOfAutomaticDifferentiation) {
   EXPECT_EQ(lines, 2 * 13 + 1 + 24 * 5 * 2);
 }
 
-// Section 17.8: r = -1 and the best next value 2 give -1 + 0.99 * 2 = 0.98; the end of an episode -1.
+// Section 17.8: r = -1 and the best next value 2 give -1 + 0.99 * 2 = 0.98; the end of an episode
+// -1.
 TEST(SfcNetwork, TargetsAreTheWorkedOnes) {
   LearningStep step({.kind = OptimiserKind::sgd});
   for (const auto parameters : {step.dqn.online(), step.dqn.target()})
@@ -126,8 +127,8 @@ TEST(SfcNetwork, TargetsAreTheWorkedOnes) {
   }
 }
 
-// The whole network: all of the fast gradient against the slow twin's, and some of that, from every
-// tensor, against central differences.
+// The whole network: the full fast gradient against the slow twin's, and a sample of the twin's
+// from every tensor against central differences.
 TEST(SfcNetwork, TheGradientOfTheWholeNetworkIsRight) {
   const Structure net = sfc_network();
   Rng rng(3, Purpose::test, 0, 0);
@@ -181,7 +182,7 @@ TEST(SfcNetwork, TheGradientOfTheWholeNetworkIsRight) {
       EXPECT_NEAR(expected[i], (up - down) / (2 * h), 1e-6) << tensor.name;
       size = std::max(size, std::abs(expected[i]));
     }
-    // The bias of the scores moves them all alike: attention does not feel it.
+    // The bias of the scores shifts them all equally, so attention does not depend on it.
     if (tensor.name.ends_with("score.bias")) {
       EXPECT_LT(size, 1e-12);
     } else {

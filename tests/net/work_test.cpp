@@ -9,7 +9,7 @@ namespace {
 TEST(Work, DenseLayers) {
   const NetworkWork work = work_of(make_mlp(4, 2, {.hidden = {64}}));
   EXPECT_EQ(work.forward, 2 * (4 * 64 + 64 * 2));  // 768
-  // The gradient of both matrices, and of the hidden layer; that of the observation is not computed.
+  // The gradients of both matrices and the hidden layer; the input gradient is not computed.
   EXPECT_EQ(work.backward, 2 * (4 * 64) + 2 * 2 * (64 * 2));  // 1024
 }
 

@@ -1,5 +1,5 @@
-// Brings a world of its own, registers it with the installed library, steps a batch of it and trains
-// an agent on it, through the installed headers alone.
+// Registers its own world with the installed library, steps a batch of it and trains an agent on
+// it, using only the installed headers.
 #include <hotloop/env.hpp>
 #include <hotloop/train.hpp>
 
@@ -27,15 +27,15 @@ struct Corridor {
 };
 HOTLOOP_ENV(Corridor)
 
-// Bears the name of a world that the library brings along.
+// Has the name of a built-in world.
 struct Impostor : Corridor {
   static constexpr auto spec = hotloop::EnvSpec{.name = "cartpole", .obs = 2, .actions = 2};
 };
 
 namespace {
 
-// Walking right, a row reaches its goal after exactly as many steps as the goal is away: nobody
-// before step 5, everybody by step 14.
+// Walking right, a row reaches its goal after exactly as many steps as the distance: none before
+// step 5, all by step 14.
 int steps_until_all_arrive(int count) {
   const std::unique_ptr<hotloop::WorldArray> worlds = hotloop::env_entry<Corridor>().make(count);
   for (int row = 0; row < count; ++row) {
@@ -69,7 +69,7 @@ int check(bool passed, const char* what) {
 int main() {
   // 256 draws miss the farthest goal with probability 0.9^256, about 2e-12.
   int failures = check(steps_until_all_arrive(256) == 14, "256 rows arrive, the last at step 14");
-  // Walking right is worth 1 at the goal less 0.01 for each step before: 0.86 at the least.
+  // Walking right returns 1 at the goal minus 0.01 for each step before: at least 0.86.
   const hotloop::TrainResult result = hotloop::train(
       "cartpole_dqn", {"name=corridor", "env.name=corridor", "run.steps=20000",
                        "evaluation.threshold=0.86", "evaluation.stop_when_solved=true"});

@@ -1,8 +1,8 @@
-# Installs BUILD into a prefix of its own, then configures, builds and runs the consumer against it.
+# Installs BUILD into its own prefix, then configures, builds and runs the consumer against it.
 # Called by CTest with -D BUILD, SOURCE, WORK, COMPILER, FLAGS and TYPE.
 file(REMOVE_RECURSE ${WORK})
 set(prefix ${WORK}/prefix)
-# What a first-time user sees must come from the prefix, never from the build tree.
+# Everything must come from the prefix, never from the build tree.
 set(step COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix} OUTPUT_QUIET ${step})
 execute_process(COMMAND ${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${WORK}/build
@@ -11,7 +11,7 @@ execute_process(COMMAND ${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${WORK}/build
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${WORK}/build ${step})
 execute_process(COMMAND ${WORK}/build/consumer WORKING_DIRECTORY ${WORK} ${step})
 
-# The installed program brings its own specs, wherever it is called.
+# The installed program finds its own specs from any folder.
 execute_process(COMMAND ${prefix}/bin/hotloop list specs OUTPUT_VARIABLE specs ${step})
 if(NOT specs MATCHES "cartpole_dqn ")
   message(FATAL_ERROR "the installed program lists no cartpole_dqn: ${specs}")

@@ -1,6 +1,6 @@
 #!/bin/bash
-# html_test.sh HOTLOOP WORK: the page of a profile as a browser sees it: the script runs without an
-# error, the chart has a rectangle for each phase, and there is something to see.
+# html_test.sh HOTLOOP WORK: the page of a profile in a browser: the script runs without an error,
+# the chart has a rectangle for each phase, and the picture is not empty.
 set -u
 hotloop=$1 work=$2
 rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
@@ -9,7 +9,7 @@ browser=$(command -v chromium || command -v chromium-browser || command -v googl
 failures=0
 fail() { printf 'FAILED: %s\n' "$*"; failures=$((failures + 1)); }
 
-# browse FILE OPTION...: what the page wrote to its console goes to the file console.
+# browse FILE OPTION...: opens a page; its console output goes to the file console.
 browse() {
   local page=$1
   shift
@@ -25,7 +25,7 @@ browse "$work/page.html" --dump-dom >dom.html || fail "the browser ended with $?
 complaints && fail "the page wrote to the console"
 grep -q 'data-ready="yes"' dom.html || fail "the script did not run to its end"
 
-# A rectangle for the run and each phase, whose names are those of the profile.
+# A rectangle for the run and each phase, with the names of the profile.
 names=$(grep -o '"name":"[a-z/]*"' profile.json | cut -d'"' -f4)
 rectangles=$(grep -c '<svg class="cell' dom.html)
 [ "$rectangles" -eq $(($(wc -w <<<"$names") + 1)) ] && [ "$rectangles" -gt 10 ] ||
@@ -33,14 +33,14 @@ rectangles=$(grep -c '<svg class="cell' dom.html)
 for name in $names; do
   grep -q "<svg class=\"cell.*data-phase=\"$name\"" dom.html || fail "$name has no rectangle"
 done
-# Written by the script: a label of what is wide enough.
+# The script labels rectangles that are wide enough.
 grep -qE '<text[^>]*>learn  [0-9.]+ %</text>' dom.html || fail "the largest group has no label"
 grep -q '<polyline' dom.html || fail "there is no curve"
 
 browse "$work/page.html" --window-size=1200,900 --screenshot="$work/page.png" >/dev/null
 [ "$(stat -c %s page.png 2>/dev/null || echo 0)" -gt 20000 ] || fail "the picture is empty"
 
-# What finds errors must find one.
+# The error check must be able to fail.
 sed 's/^zoom(cells\[0\]);$/zoom(missing);/' page.html >broken.html
 browse "$work/broken.html" --dump-dom >broken_dom.html
 complaints >/dev/null || fail "an error went unnoticed"

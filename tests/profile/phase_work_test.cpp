@@ -53,7 +53,7 @@ TEST(PhaseWork, LargeBatchesAreForwardedByShardAndSharedByThreads) {
   EXPECT_EQ(work(Phase::learn_backward, spec).flop, 10 * 128 * 1024.0);
 }
 
-// What does not divide is counted as it is, not as if all parts were full.
+// Parts that are not full are counted with their real size.
 TEST(PhaseWork, AShortLastPartCountsAsItIs) {
   TrainSpec spec = spec_4_64_2();
   spec.learn.batch = 129;  // shards of 128 and 1
@@ -64,7 +64,7 @@ TEST(PhaseWork, AShortLastPartCountsAsItIs) {
   EXPECT_EQ(work(Phase::learn_backward, spec).flop, 10 * 129 * 1024.0);
 }
 
-// PPO acts with as much of the network as its actions need.
+// PPO acts with only the part of the network that its actions need.
 TEST(PhaseWork, ActingLeavesOutValuesThatShareNothing) {
   TrainSpec spec = spec_4_64_2();
   const NetOptions net = spec.net;
@@ -87,7 +87,8 @@ TEST(PhaseWork, BytesAreThoseOfParametersAndTransitions) {
   EXPECT_EQ(work(Phase::learn_optimiser, spec).bytes, 100 * 3 * parameters);
   EXPECT_EQ(work(Phase::learn_sync, spec).bytes, 3 * 2 * parameters);
 
-  // An observation of four floats and eight bytes for what became of it; endings are kept aside.
+  // An observation of four floats, and eight bytes for action, reward and end; final observations
+  // are stored separately.
   const double transition = learning_work(spec).bytes_per_transition;
   EXPECT_GE(transition, 24);
   EXPECT_LE(transition, 24.1);

@@ -22,7 +22,7 @@ const Profile& profile() {
   return taken;
 }
 
-// The sum over groups, or over the parts of one.
+// The sum over groups, or over the parts of one group.
 double sum_of(const Profile& p, double PhaseRow::*what, const std::string& group = "") {
   double sum = 0;
   for (const PhaseRow& row : p.phases) {
@@ -55,7 +55,7 @@ TEST(Profile, GroupsAreTheSumOfTheirParts) {
   EXPECT_EQ(with_parts, 4);  // act, env, memory, learn
 }
 
-// On a busy machine a pause may fall between phases; a hole in the marks shows every time.
+// On a busy machine a pause may fall between phases; a missing mark shows every time.
 TEST(Profile, LittleIsUnaccountedFor) {
   double least = 1;
   for (int attempt = 0; attempt < 3 && least >= 0.03; ++attempt) {
@@ -76,7 +76,7 @@ TEST(Profile, StepsAndUpdatesAreCounted) {
   EXPECT_GE(p.warm_up_steps, 1000);  // algo.learning_starts
   EXPECT_EQ(p.spec.run.steps, 100'000);
   EXPECT_GT(p.peak_gflops, 1);
-  // The clock sees as many updates as the trainer counts, as far as split rounds stand for all.
+  // The clock counts as many updates as the trainer, up to the error of sampling rounds.
   for (const PhaseRow& row : p.phases) {
     if (row.name() != "learn/optimiser") continue;
     EXPECT_NEAR(row.calls / static_cast<double>(p.updates), 1, 0.25);

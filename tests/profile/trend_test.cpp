@@ -8,10 +8,10 @@
 namespace hotloop {
 namespace {
 
-// 64 windows of 1,000 steps, 20 episodes and what `us_per_step` says of each phase.
+// 64 windows of 1,000 steps and 20 episodes; `us_per_step` gives the time of each phase.
 struct Course {
   int windows = 64;
-  std::function<double(Phase, double)> us_per_step;  // share of the course passed -> us
+  std::function<double(Phase, double)> us_per_step;  // share of the run so far -> us
   std::function<double(double)> episode_length = [](double) { return 50.0; };
   std::function<std::int64_t(int)> resident = [](int) { return std::int64_t{100} << 20; };
 
@@ -57,7 +57,7 @@ double usual(Phase phase) {
 }
 
 TEST(RobustSlope, OneOutlierChangesNothing) {
-  // Of the ten slopes between pairs, six are 1, the four with the last point larger.
+  // Of the ten slopes between pairs, six are 1; the four with the last point are larger.
   const Slope s = robust_slope({1, 2, 3, 4, 5}, {1, 2, 3, 4, 100});
   EXPECT_DOUBLE_EQ(s.per_x, 1);
   EXPECT_DOUBLE_EQ(s.first, 1);
@@ -67,8 +67,8 @@ TEST(RobustSlope, OneOutlierChangesNothing) {
 }
 
 TEST(RobustSlope, WorkedByHand) {
-  // Slopes -2 -1 -1/2 1/4 2/3 | 1 1 1 2 3: the median is 5/6. The levels y - 5/6 x are 3, 1/6, 1/3, 5/2,
-  // 2/3: the median is 2/3. Seven pairs rise, three fall: 4 / sqrt(50 / 3).
+  // Slopes -2 -1 -1/2 1/4 2/3 | 1 1 1 2 3: the median is 5/6. The levels y - 5/6 x are 3, 1/6, 1/3,
+  // 5/2, 2/3: the median is 2/3. Seven pairs rise, three fall: 4 / sqrt(50 / 3).
   const Slope s = robust_slope({0, 1, 2, 3, 4}, {3, 1, 2, 5, 4});
   EXPECT_NEAR(s.per_x, 5.0 / 6, 1e-12);
   EXPECT_NEAR(s.first, 2.0 / 3, 1e-12);
@@ -77,7 +77,8 @@ TEST(RobustSlope, WorkedByHand) {
 }
 
 TEST(RobustSlope, UnevenStepsAndTies) {
-  // Slopes 0, 1/2, 2/3 (0 to 4, 1 to 4, 0 to 1): two pairs rise, one is level: 2 / sqrt(3 * 2 * 11 / 18).
+  // Slopes 0, 1/2, 2/3 (0 to 4, 1 to 4, 0 to 1): two pairs rise, one is level: 2 / sqrt(3 * 2 * 11
+  // / 18).
   const Slope s = robust_slope({0, 1, 4}, {1, 1, 3});
   EXPECT_NEAR(s.per_x, 0.5, 1e-12);
   EXPECT_NEAR(s.z, 1.044466, 1e-6);
@@ -119,7 +120,7 @@ TEST(Trend, FallsBecauseOfOnePhase) {
   EXPECT_NEAR(trend.us_per_step.first, 10, 0.5);
   EXPECT_NEAR(trend.us_per_step.last, 14, 0.7);
   // 64,000 steps say nothing about a million.
-  EXPECT_NE(trend.text.find("in this time because env/step grew from "), std::string::npos)
+  EXPECT_NE(trend.text.find("during the profile because env/step grew from "), std::string::npos)
       << trend.text;
 }
 
@@ -140,8 +141,8 @@ TEST(Trend, ManyPartsOfAGroup) {
   EXPECT_EQ(find_trend(course.samples()).because, "env");
 }
 
-TEST(Trend, AllPhasesAlikeIsTheMachine) {
-  // Backward alone takes 62 % here, and so as much of the change, without being its cause.
+TEST(Trend, ASlowdownOfAllPhasesIsTheMachine) {
+  // Backward alone takes 62 % here, and so 62 % of the change, without being its cause.
   const Course course{.us_per_step = [&](Phase p, double share) {
     return (p == Phase::learn_backward ? 12 : usual(p)) * (1 + 0.5 * share);
   }};
@@ -157,7 +158,7 @@ TEST(Trend, WaitingForACpuIsTheMachine) {
   }};
   std::vector<Sample> samples = course.samples();
   EXPECT_EQ(find_trend(samples).because, "env/step");
-  // All that it grew by was time without a CPU.
+  // All of the growth was time without a CPU.
   for (Sample& sample : samples) {
     sample.queue_seconds = sample.seconds - 1e-5 * static_cast<double>(sample.env_steps);
   }
@@ -208,13 +209,14 @@ TEST(Trend, MemoryThatGrows) {
   };
   EXPECT_TRUE(grows([](int i) { return 5000 + 100 * i; }));
   EXPECT_TRUE(grows([](int i) { return 5000 + 512 * (i / 4); }));    // in chunks
-  EXPECT_FALSE(grows([](int i) { return i < 50 ? 5000 : 90000; }));  // once and for all
+  EXPECT_FALSE(grows([](int i) { return i < 50 ? 5000 : 90000; }));  // one jump
   EXPECT_FALSE(grows([](int i) { return i < 30 ? 5000 + 1000 * i : 35000; }));
   EXPECT_FALSE(grows([](int i) { return 5000 + 2000 * (i % 2); }));  // up and down
   EXPECT_FALSE(grows([](int i) { return 5000 + i; }));               // too little to matter
 }
 
-// The clock's estimate for all rounds may be off by a factor that changes; what it saw is not.
+// The clock's estimate for all rounds may be off by a varying factor; the rounds that it split are
+// exact.
 TEST(Trend, LooksAtTheRoundsThatWereSplit) {
   const Course course{.us_per_step = [](Phase p, double) { return usual(p); }};
   std::vector<Sample> samples = course.samples();
@@ -242,7 +244,7 @@ TEST(Trend, TooShortToTell) {
   const Course course{.windows = 5, .us_per_step = [](Phase p, double) { return usual(p); }};
   const Trend trend = find_trend(course.samples());
   EXPECT_FALSE(trend.known || trend.slower || trend.longer_episodes || trend.growing_memory);
-  EXPECT_EQ(trend.text, "not known: too short");
+  EXPECT_EQ(trend.text, "unknown: the profile is too short");
   EXPECT_FALSE(find_trend({}).known);
 }
 

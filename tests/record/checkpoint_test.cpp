@@ -38,7 +38,7 @@ TrainSpec small_spec_of(std::string_view algorithm) {
   return spec;
 }
 
-// No two numbers are the same, so one in another's place shows.
+// All numbers differ, so a swap of two fields shows.
 RunRecord distinct_record() {
   RunRecord r;
   r.seconds = 101.5;
@@ -82,7 +82,7 @@ void expect_equal(const RunRecord& found, const RunRecord& wanted) {
   EXPECT_EQ(found.health.warnings, wanted.health.warnings);
 }
 
-// Of an algorithm that reports three numbers, and of one that reports three more.
+// For an algorithm that reports three numbers, and for one that reports three more.
 class EveryReport : public CheckpointTest, public testing::WithParamInterface<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Checkpoint, EveryReport, testing::Values("dqn", "ppo"));
 
@@ -123,8 +123,8 @@ TEST_P(EveryReport, EveryNumberComesBackInItsPlace) {
   EXPECT_EQ(loaded.window().updates, window.updates);
 }
 
-// Before the first evaluation there is nothing to say, and no zeros are made of that.
-TEST_P(EveryReport, WhatIsNotKnownStaysUnknown) {
+// Before the first evaluation the values are unknown, and are not written as zeros.
+TEST_P(EveryReport, UnknownValuesStayUnknown) {
   const TrainSpec spec = small_spec_of(GetParam());
   Trainer saved(spec);
   const std::size_t columns = saved.learner().columns().size();
@@ -145,7 +145,7 @@ TEST_P(EveryReport, WhatIsNotKnownStaysUnknown) {
   EXPECT_TRUE(record.health.warnings.empty());
 }
 
-// What stands in it would be understood: only its format is older.
+// Its content could be read; only its format version is older.
 TEST_F(CheckpointTest, AnOlderFormatIsRefusedByName) {
   Trainer saved(small_spec());
   saved.restore({.env_steps = 8}, {}, {});

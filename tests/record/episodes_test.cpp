@@ -1,4 +1,4 @@
-// Budgets of episodes, and what is remembered of them.
+// Budgets of episodes, and the episode log.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 namespace hotloop {
 namespace {
 
-TEST(EpisodeLog, KnowsTheRunAndItsLastHundred) {
+TEST(EpisodeLog, KnowsTheRunAndItsLastHundredEpisodes) {
   EpisodeLog log;
   EXPECT_TRUE(std::isnan(log.mean(EpisodeLog::kReturn)));
   EXPECT_TRUE(std::isnan(log.largest(EpisodeLog::kReturn)));
@@ -32,8 +32,8 @@ TEST(EpisodeLog, KnowsTheRunAndItsLastHundred) {
   EXPECT_EQ(log.mean_of_last(EpisodeLog::kMeasures), (10 * 34.5 + 80 * 19.5 + 10 * 4.5) / 100);
 }
 
-// What means nothing in an episode is left out of means.
-TEST(EpisodeLog, LeavesOutWhatMeansNothing) {
+// Measures that are undefined in an episode are left out of means.
+TEST(EpisodeLog, LeavesOutUndefinedMeasures) {
   EpisodeLog log;
   const float nothing = std::nanf("");
   log.add({.total_return = 1, .length = 1, .measures = {nothing, nothing}});

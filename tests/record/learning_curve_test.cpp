@@ -27,8 +27,8 @@ class LearningCurveTest : public testing::Test {
                       testing::UnitTest::GetInstance()->current_test_info()->name();
 };
 
-// Evaluations after 200 and 400 env steps; the second has the score of the first, and the third means
-// nothing.
+// Evaluations after 200 and 400 env steps; the second has the score of the first, and the third is
+// undefined.
 constexpr const char* kRows =
     R"({"env_steps":100,"updates":0,"seconds":0.5,"greedy_return":null,"greedy_measures":{"score":null}}
 {"env_steps":200,"updates":10,"seconds":1.0,"greedy_return":5,"greedy_measures":{"score":2}}
@@ -55,7 +55,7 @@ TEST_F(LearningCurveTest, HasEachEvaluationOnce) {
 }
 
 // The second session spends nearly all of its time on evaluations.
-TEST_F(LearningCurveTest, TrainingTimeGoesOnWhereARunWasStopped) {
+TEST_F(LearningCurveTest, TrainingTimeContinuesAfterAResume) {
   const std::string folder = path_ + "_runs";
   std::filesystem::create_directories(folder);
   TrainSpec spec = small_spec();
@@ -101,7 +101,7 @@ std::vector<LearningCurve> three_runs() {
   return curves;
 }
 
-TEST(MedianCurve, FromWhereAllRunsHaveAValue) {
+TEST(MedianCurve, StartsWhereAllRunsHaveAValue) {
   const std::vector<LearningCurve> curves = three_runs();
   const std::vector<double> grid = every_x(curves, CurveAxis::updates);
   EXPECT_EQ(grid, (std::vector<double>{20, 30, 40, 60}));
@@ -127,7 +127,7 @@ TEST(MedianCurve, EvenStepsEndWhereTheLastRunDoes) {
   EXPECT_EQ(median_curve(curves, CurveAxis::updates, grid).back().median, 5);
 }
 
-TEST(MedianCurve, OfRunsWithoutPointsIsEmpty) {
+TEST(MedianCurve, IsEmptyForRunsWithoutPoints) {
   std::vector<LearningCurve> curves = three_runs();
   curves[1].points.clear();
   EXPECT_TRUE(every_x(curves, CurveAxis::seconds).empty());

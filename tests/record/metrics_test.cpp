@@ -19,11 +19,11 @@ using Json = nlohmann::json;
 class MetricsTest : public testing::Test {
  protected:
   explicit MetricsTest(const TrainSpec& spec = small_spec()) : trainer_(spec) {
-    while (trainer_.counters().env_steps < 400) trainer_.round();  // states to look at
+    while (trainer_.counters().env_steps < 400) trainer_.round();  // states to examine
   }
   ~MetricsTest() override { fs::remove(path_); }
 
-  // A window with these sums of what updates report, by name.
+  // A window with these sums of the values that updates report, by name.
   Window with_sums(Window window, const std::map<std::string_view, double>& sums) const {
     const std::vector<std::string_view> columns = trainer_.learner().columns();
     EXPECT_EQ(sums.size(), columns.size());
@@ -31,7 +31,7 @@ class MetricsTest : public testing::Test {
     return window;
   }
 
-  // The row written when the run has come so far and its window holds these sums.
+  // The row written at these counters when the window has these sums.
   Json row(const Counters& counters, const Window& window, double seconds) {
     trainer_.restore(counters, window, {0, 1});
     record_.seconds = seconds;
@@ -111,7 +111,7 @@ TEST_F(PpoMetricsTest, ColumnsAreThoseOfTheAlgorithm) {
   }
 }
 
-// What one row has told, the next does not tell again.
+// A row reports only what happened since the previous row.
 TEST_F(MetricsTest, ARowClearsTheWindow) {
   row({.env_steps = 400},
       with_sums({.returns = 30, .episodes = 3, .updates = 4},
@@ -128,7 +128,7 @@ TEST_F(MetricsTest, ARowClearsTheWindow) {
   EXPECT_TRUE(next.at("loss").is_null());
 }
 
-TEST_F(MetricsTest, SpeedsAreSinceTheRowBefore) {
+TEST_F(MetricsTest, SpeedsAreSinceThePreviousRow) {
   const Json first = row({.env_steps = 400, .updates = 100}, {}, 10);
   EXPECT_TRUE(first.at("env_steps_per_second").is_null());
   EXPECT_TRUE(first.at("updates_per_second").is_null());

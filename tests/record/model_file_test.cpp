@@ -65,7 +65,7 @@ TEST(ModelFile, TheNormaliserComesBack) {
   EXPECT_EQ(loaded.parameters, model.parameters);
 }
 
-// A model whose environment is not here can still be asked, but not played.
+// A model whose environment is missing can still be queried, but not played.
 TEST(ModelFile, CarriesTheFactsOfItsEnvironment) {
   const std::string path = testing::TempDir() + "model_file_facts_test.safetensors";
   const Model model = small_model();
@@ -81,12 +81,12 @@ TEST(ModelFile, CarriesTheFactsOfItsEnvironment) {
   spec.env = "left_behind";
   EXPECT_EQ(network_structure(spec).describe(), model.structure.describe());
   EXPECT_THROW(BatchEnv(make_worlds(spec.world(), 2), 2, 1, Purpose::test), UsageError);
-  remember_env(model.spec.env, R"({"obs": 99})");  // known: what a file says of it is not asked
+  remember_env(model.spec.env, R"({"obs": 99})");  // known environments ignore the file's facts
   EXPECT_EQ(env_spec(model.spec.world()).obs, known.obs);
   EXPECT_THROW(remember_env("nonsense", R"({"obs": "many"})"), RunError);
 }
 
-// Worlds with nothing but a spec and a note.
+// Worlds with only a spec and a note.
 class Boxes final : public VectorWorlds {
  public:
   explicit Boxes(const EnvSpec& spec) : spec_(spec) {}
@@ -120,7 +120,7 @@ TEST(ModelFile, FactsKeepBoundsPartsAndNotes) {
   EXPECT_TRUE(std::isnan(back.solved_return));
 }
 
-TEST(ModelFile, FactsOfTooWideABoxAreRefused) {
+TEST(ModelFile, FactsWithTooManyActionDimensionsAreRefused) {
   EnvSpec spec{.name = "box", .obs = 1, .action_size = kMaxActionSize};
   std::string facts = env_facts(Boxes(spec));
   const std::string size = R"("action_size":64)";
@@ -130,7 +130,7 @@ TEST(ModelFile, FactsOfTooWideABoxAreRefused) {
     FAIL() << "nothing was thrown";
   } catch (const RunError& error) {
     EXPECT_STREQ(error.what(),
-                 "the model's facts about too_wide make no sense: action_size is 65; allowed: 0 to "
+                 "the model's facts about too_wide are invalid: action_size is 65; allowed: 0 to "
                  "64");
   }
 }

@@ -22,7 +22,7 @@ FileContents contents_of(std::string_view text) {
   return {std::move(data), text.size()};
 }
 
-// What the reader says about a file; nothing if it accepts it. Anything but a RunError escapes.
+// The reader's error message for a file; nothing if it is accepted. Only RunError is caught.
 std::optional<std::string> complaint(std::string_view text) {
   try {
     const Safetensors file(contents_of(text), "x");
@@ -32,7 +32,7 @@ std::optional<std::string> complaint(std::string_view text) {
   }
 }
 
-// A file with this header and data whose checksum is right, so that only the header can be wrong.
+// A file with this header and data and a correct checksum, so that only the header can be wrong.
 std::string forge(std::string header, std::string_view data,
                   std::optional<std::uint64_t> length = {}) {
   constexpr std::string_view kPrefix = R"({"__metadata__":{"xxh3":"0000000000000000")";
@@ -122,7 +122,7 @@ TEST_F(SafetensorsTest, AnEmptyFileOfNoTensorsIsValid) {
   EXPECT_TRUE(Safetensors(path_).names().empty());
 }
 
-// The layout as the format's description demands it, checked without our reader.
+// The layout that the format's specification demands, checked without our reader.
 TEST_F(SafetensorsTest, LayoutIsThatOfTheFormat) {
   const std::string text = small_file();
   std::uint64_t length = 0;
@@ -167,19 +167,19 @@ TEST_F(SafetensorsTest, EveryTruncationAndAppendedByteIsFound) {
   const std::string total = std::to_string(good.size());
   EXPECT_EQ(complaint(std::string_view(good).substr(0, good.size() - 1)),
             "x: truncated: expected " + total + " bytes, found " + std::to_string(good.size() - 1));
-  EXPECT_EQ(complaint(""), "x: not a safetensors file: 0 bytes, shorter than the shortest");
+  EXPECT_EQ(complaint(""), "x: not a safetensors file: only 0 bytes long");
   for (const char extra : {'\0', ' ', 'x'}) {
     EXPECT_EQ(complaint(good + extra),
               "x: damaged: expected " + total + " bytes, found " + std::to_string(good.size() + 1));
   }
 }
 
-TEST_F(SafetensorsTest, OtherFilesAreCalledWhatTheyAre) {
+TEST_F(SafetensorsTest, OtherFilesAreRefusedWithTheReason) {
   EXPECT_THROW(Safetensors(folder_ + "/none"), RunError);
   EXPECT_EQ(complaint("env: {name: cartpole, count: 1}\n"),
-            "x: not a safetensors file: it does not begin with the length of a header");
+            "x: not a safetensors file: it does not start with a header length");
   EXPECT_EQ(complaint(std::string("\x02\0\0\0\0\0\0\0{}", 10)),
-            "x: no checksum (metadata \"xxh3\") at the beginning of its header");
+            "x: no checksum (metadata \"xxh3\") at the start of its header");
   EXPECT_EQ(complaint(std::string("\x02\0\0\0\0\0\0\0[]", 10)),
             "x: not a safetensors file: its header is not a JSON object");
 }
@@ -241,8 +241,8 @@ TEST_F(SafetensorsTest, HostileHeadersAreRefused) {
   }
 }
 
-// Random edits of the header under a right checksum: refused or read, never anything else (the
-// sanitizer build watches), and what is accepted can be copied.
+// Random edits of the header with a correct checksum: the file is refused or read, nothing else
+// (the sanitizer build checks), and what is accepted can be copied.
 TEST_F(SafetensorsTest, FuzzedHeadersNeverCrash) {
   const std::string good = R"({"__metadata__":{"xxh3":"0000000000000000","s":"1"},)"
                            R"("a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)"

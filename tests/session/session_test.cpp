@@ -40,13 +40,13 @@ class SessionTest : public testing::Test {
 
   std::string run_dir() { return make_run_folder(folder_.string(), "run"); }
 
-  // A run that is stopped after every round, and one that is not; returns the result.
+  // Compares a run that is stopped after every round with one that is not; returns the result.
   TrainResult expect_stopping_changes_nothing(const TrainSpec& spec);
 
   fs::path folder_;
 };
 
-// Every tensor and every number of a checkpoint, but for wall time.
+// Every tensor and every number of a checkpoint except wall time.
 std::map<std::string, std::vector<std::byte>> contents(const std::string& path) {
   const Safetensors file(path);
   std::map<std::string, std::vector<std::byte>> all;
@@ -80,7 +80,7 @@ std::map<std::string, std::vector<std::byte>> contents(const std::string& path) 
   return all;
 }
 
-// The rows of metrics.jsonl without what depends on the clock or the machine.
+// The rows of metrics.jsonl without the columns that depend on the clock or the machine.
 std::vector<Json> metrics(const std::string& run_dir) {
   std::vector<Json> rows;
   std::ifstream file(run_dir + "/metrics.jsonl");
@@ -132,8 +132,8 @@ TrainResult SessionTest::expect_stopping_changes_nothing(const TrainSpec& spec) 
   return result;
 }
 
-// Stopped after every single round, through the filling and wrapping of the ring, evaluations, a solved
-// threshold, terminations and truncations, target updates; with masks and without.
+// Stopped after every round, while the ring fills and wraps, with evaluations, a solved threshold,
+// terminations, truncations and target updates; with and without masks.
 TEST_F(SessionTest, StoppedAfterEveryRoundEqualsStraightInEverything) {
   for (const char* env : {"cartpole", "test_masked"}) {
     TrainSpec spec = small_spec();
@@ -142,7 +142,7 @@ TEST_F(SessionTest, StoppedAfterEveryRoundEqualsStraightInEverything) {
     spec.learn.train_every = 24;
     spec.evaluation.every = 200;
     spec.evaluation.threshold = 5;
-    spec.run.steps = 1212;  // not a whole number of rounds
+    spec.run.steps = 1212;  // not a multiple of a round
     spec.run.log_every = 100;
     const std::string straight = run_dir();
     const TrainResult expected = start_run(spec, straight, {});
@@ -155,7 +155,7 @@ TEST_F(SessionTest, StoppedAfterEveryRoundEqualsStraightInEverything) {
     int sessions = 1;
     for (; result.interrupted; ++sessions) result = resume_run(spec, split, std::nullopt, hooks);
 
-    EXPECT_EQ(sessions, 51);  // 50 whole rounds and the rest
+    EXPECT_EQ(sessions, 51);  // 50 full rounds and the rest
     EXPECT_EQ(result.params_hash, expected.params_hash);
     EXPECT_EQ(result.env_steps, expected.env_steps);
     EXPECT_EQ(result.updates, expected.updates);
@@ -170,7 +170,7 @@ TEST_F(SessionTest, StoppedAfterEveryRoundEqualsStraightInEverything) {
   }
 }
 
-// Options, measures and a budget of episodes; boards with truncations, drawn from in the middle.
+// Options, measures and a budget of episodes, on boards with truncations.
 TEST_F(SessionTest, StoppedAfterEveryRoundEqualsStraightWithMeasures) {
   TrainSpec spec = small_spec();
   spec.env = "snake";
@@ -183,7 +183,7 @@ TEST_F(SessionTest, StoppedAfterEveryRoundEqualsStraightWithMeasures) {
   EXPECT_GE(result.episodes, 60);
 }
 
-// An option that a world marks as one of speed is nothing to learning.
+// An option that a world marks as affecting only speed does not change learning.
 TEST_F(SessionTest, AnotherFloodFillLearnsTheSame) {
   TrainSpec spec = small_spec();
   spec.env = "snake";
@@ -191,12 +191,12 @@ TEST_F(SessionTest, AnotherFloodFillLearnsTheSame) {
   const std::string hash = start_run(spec, run_dir(), {}).params_hash;
   spec.env_options.emplace_back("flood_fill", "queue");
   EXPECT_EQ(start_run(spec, run_dir(), {}).params_hash, hash);
-  spec.env_options.emplace_back("lethal_tail", "true");  // what is no matter of speed
+  spec.env_options.emplace_back("lethal_tail", "true");  // affects more than speed
   EXPECT_NE(start_run(spec, run_dir(), {}).params_hash, hash);
 }
 
-// Branches and masks, evaluations, and measures that mean nothing in many episodes (nobody can serve
-// MIoT, and hardly anything is served within 30 actions).
+// Branches, masks, evaluations, and measures that are undefined in many episodes (MIoT cannot be
+// served, and hardly anything is served within 30 actions).
 TEST_F(SessionTest, StoppedAfterEveryRoundEqualsStraightWithBranches) {
   TrainSpec spec = small_spec();
   spec.env = "sfc";
@@ -215,8 +215,8 @@ TEST_F(SessionTest, StoppedAfterEveryRoundEqualsStraightWithBranches) {
   EXPECT_TRUE(row.at("measures").at("score").is_number());
 }
 
-// A line for each episode with all that is known of it; what a killed run wrote after its checkpoint is
-// written once; and the log may begin later.
+// One line per episode with all that is known about it. Lines that a killed run wrote after its
+// checkpoint appear only once. The log may start later.
 TEST_F(SessionTest, EveryEpisodeIsALine) {
   TrainSpec spec = small_spec();
   spec.env = "snake";
@@ -289,7 +289,7 @@ TEST_P(ExtendedSession, EqualsTheLongerRun) {
   const TrainResult result = resume_run(load_run_spec(extended, more), extended, std::nullopt, {});
   EXPECT_EQ(result.params_hash, longer.params_hash);
   EXPECT_EQ(result.updates, longer.updates);
-  EXPECT_EQ(load_run_spec(extended, {}).run.steps, 4000);  // a later resume knows
+  EXPECT_EQ(load_run_spec(extended, {}).run.steps, 4000);  // a later resume uses it
 }
 
 TEST_F(SessionTest, OneProcessAtATime) {
@@ -299,7 +299,7 @@ TEST_F(SessionTest, OneProcessAtATime) {
   EXPECT_THROW(resume_run(small_spec(), dir, std::nullopt, {}), RunError);
 }
 
-TEST_F(SessionTest, ResumingFromAnEarlierCheckpointGivesUpTheLaterOnes) {
+TEST_F(SessionTest, ResumingFromAnEarlierCheckpointDiscardsTheLaterOnes) {
   TrainSpec spec = small_spec();
   spec.run.checkpoint_seconds = 0;
   const std::string dir = run_dir();
@@ -309,7 +309,7 @@ TEST_F(SessionTest, ResumingFromAnEarlierCheckpointGivesUpTheLaterOnes) {
   const std::atomic<bool> stop{true};
   spec.run.steps = 4000;  // so that there is something to stop
   EXPECT_TRUE(resume_run(spec, dir, before[0], {.progress = nullptr, .stop = &stop}).interrupted);
-  EXPECT_EQ(list_checkpoints(dir), before);  // one round after before[0] is where before[1] stood
+  EXPECT_EQ(list_checkpoints(dir), before);  // before[1] is one round after before[0]
   spec.run.steps = 2800;
   EXPECT_EQ(resume_run(spec, dir, std::nullopt, {}).params_hash, hash);
 }
@@ -352,9 +352,9 @@ TEST_F(SessionTest, ADamagedCheckpointIsNamedAndTheEarlierOneStillWorks) {
   EXPECT_EQ(resume_run(spec, dir, kept[0], {}).params_hash, hash);
 }
 
-// The number that stands with a model can be measured again from its file alone, with what
-// normalises its observations frozen as it was.
-TEST_F(SessionTest, TheModelFileGivesTheEvaluationAgain) {
+// The score saved with a model can be reproduced from its file alone, with the observation
+// normalisation frozen.
+TEST_F(SessionTest, TheModelFileReproducesItsEvaluation) {
   for (const char* variant : {"target", "normalised", "rainbow", "pqn_normalised"}) {
     SCOPED_TRACE(variant);
     const std::vector<Variant> all = variants();
@@ -382,8 +382,8 @@ TEST_F(SessionTest, TheModelFileGivesTheEvaluationAgain) {
   }
 }
 
-// Rounds are of 24 steps: the one that passes step 200 ends at 216 with an evaluation.
-TEST_F(SessionTest, AModelNobodyHasEvaluatedSaysSo) {
+// Rounds have 24 steps: the one that passes step 200 ends at 216 with an evaluation.
+TEST_F(SessionTest, AModelThatWasNeverEvaluatedSaysSo) {
   TrainSpec spec = small_spec();
   spec.learn.train_every = 24;
   spec.evaluation.every = 200;
@@ -398,7 +398,7 @@ TEST_F(SessionTest, AModelNobodyHasEvaluatedSaysSo) {
 
   result = resume_run(spec, dir, std::nullopt, hooks);
   EXPECT_EQ(result.env_steps, 240);
-  EXPECT_EQ(result.eval_return_mean, reached) << "the last there was";
+  EXPECT_EQ(result.eval_return_mean, reached) << "the last evaluation";
   const Model latest = load_model(dir + "/model-latest.safetensors");
   EXPECT_EQ(latest.env_steps, 240);
   EXPECT_TRUE(std::isnan(latest.greedy_return));
@@ -416,7 +416,7 @@ TEST_F(SessionTest, TheThresholdItselfIsSolved) {
   EXPECT_FALSE(start_run(spec, run_dir(), {}).solved);
 }
 
-// Who resumes by other rules is not held to what the old ones said.
+// A run resumed with other rules is judged by the new ones.
 TEST_F(SessionTest, AResumedRunIsJudgedByItsNewThreshold) {
   TrainSpec spec = small_spec();
   spec.evaluation.threshold = 0;
@@ -447,7 +447,7 @@ TEST_F(SessionTest, AResumedRunFindsItsBestByTheNewRule) {
   EXPECT_GT(load_model(dir + "/model-best.safetensors").env_steps, before);
 }
 
-// A learning rate that grows until nothing is left of what was learnt.
+// A learning rate that grows until the learnt policy is lost.
 TEST_F(SessionTest, ARunThatEndsFarBelowItsBestSaysSo) {
   const auto warnings = [&](const std::string& to) {
     const TrainSpec spec = load_spec(
@@ -475,8 +475,8 @@ TEST_F(SessionTest, AnUnwritableFolderIsAnErrorThatNamesIt) {
   }
 }
 
-// Whoever names a world and nothing else gets an agent that has learnt it, and still knows it at the end:
-// two seeds of three, because now and then one falls back (docs/results.md, over many seeds).
+// With only the name of a world, the general settings learn it and still know it at the end: two
+// seeds of three, because a seed sometimes falls back (docs/results.md, over many seeds).
 TEST_F(SessionTest, GeneralSettingsLearn) {
   for (const auto& [world, algorithm, bar] :
        {std::tuple{"cartpole", "dqn", 400.0}, std::tuple{"cartpole", "ppo", 475.0},
@@ -494,8 +494,8 @@ TEST_F(SessionTest, GeneralSettingsLearn) {
   }
 }
 
-// Learning as learning: these ready-made specs must solve CartPole on each of three seeds. The figures
-// over many seeds are in docs/results.md.
+// Learning as learning: these ready-made specs must solve CartPole on each of three seeds. The
+// figures over many seeds are in docs/results.md.
 TEST_F(SessionTest, CartPoleIsLearnt) {
   for (const char* name : {"cartpole_dqn", "cartpole_ddqn_per", "cartpole_dueling", "cartpole_c51",
                            "cartpole_rainbow", "cartpole_pqn", "cartpole_sarsa"}) {

@@ -1,7 +1,7 @@
 #!/bin/bash
-# hashes.sh [PROGRAM]: params_hash of every ready-made spec and of each algorithm's general settings, short
-# runs of three seeds, one line each. hashes.txt holds what version 0.8.0 gives on an AMD Zen 3; a change that
-# must not touch what is learnt leaves the output as it is:
+# hashes.sh [PROGRAM]: params_hash of every ready-made spec and of each algorithm's general settings, from
+# short runs of three seeds, one line each. hashes.txt has the output of version 0.8.0 on an AMD Zen 3. A
+# change that must not affect results leaves the output unchanged:
 #
 #   tests/soak/hashes.sh | diff tests/soak/hashes.txt -
 root=$(cd "$(dirname "$0")/../.." && pwd)

@@ -1,4 +1,4 @@
-// What must hold for the keys of every algorithm that is registered, whichever there are.
+// What must hold for the keys of every registered algorithm.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -17,12 +17,12 @@ namespace {
 
 using Paths = std::vector<std::string>;
 
-// An environment that the algorithm can learn in.
+// An environment that the algorithm can be trained on.
 std::string env_for(const Algorithm& algorithm) {
   return algorithm.facts().discrete ? "cartpole" : "pendulum";
 }
 
-// A spec that says nothing but its environment and its algorithm.
+// A spec with only an environment and an algorithm.
 std::string bare(const Algorithm& algorithm) {
   return "env: {name: " + env_for(algorithm) + "}\nalgo: {name: " + std::string(algorithm.name()) +
          "}\n";
@@ -36,7 +36,7 @@ Paths paths_of(const Algorithm& algorithm) {
   return paths;
 }
 
-// The keys of a written spec in their order with their values, from its lines alone.
+// The keys and values of a written spec in order, parsed from its lines.
 std::vector<std::pair<std::string, std::string>> lines_of(const std::string& yaml) {
   std::vector<std::pair<std::string, std::string>> lines;
   Paths open;  // headings above a line
@@ -74,7 +74,7 @@ TEST_P(EveryRegistered, AResolvedSpecHoldsTheKeysOfItsAlgorithmOnly) {
       const bool own = std::find(written.begin(), written.end(), path) != written.end();
       const std::string owners = ", " + algorithms_with(path) + ",";
       EXPECT_EQ(owners.find(", " + std::string(algorithm().name()) + ",") != std::string::npos, own)
-          << path << " is of" << owners;
+          << path << " belongs to" << owners;
     }
   }
 }
@@ -84,7 +84,7 @@ TEST_P(EveryRegistered, AResolvedSpecReadsBackToTheSameText) {
   EXPECT_EQ(to_yaml(read(text)), text);
 }
 
-// Resolved or not: what a spec leaves out has values that make sense together.
+// Resolved or not, the defaults are consistent with each other.
 TEST_P(EveryRegistered, DefaultsCanBeTrained) {
   TrainSpec spec = read(bare(algorithm()));
   EXPECT_EQ(spec.algorithm, &algorithm());
@@ -98,23 +98,23 @@ TEST_P(EveryRegistered, DefaultsCanBeTrained) {
   }
 }
 
-// Each key with the value that it has anyway. Those that make a difference are accepted and change
-// nothing; those that make none are refused for the reason that the key states.
-TEST_P(EveryRegistered, DefaultsMayBeGivenUnlessTheyAreIdle) {
+// Each key is set to its default. Keys that have an effect are accepted and change nothing; keys
+// without effect are refused with the reason that the key states.
+TEST_P(EveryRegistered, DefaultsMayBeGivenUnlessTheyHaveNoEffect) {
   TrainSpec spec = read(bare(algorithm()));
   const std::string text = to_yaml(spec);
   std::map<std::string, std::string> idle;
   for (const Key& key : spec_keys(spec)) {
-    if (!key.idle_because().empty()) idle[std::string(key.path)] = key.idle_because();
+    if (!key.idle_reason().empty()) idle[std::string(key.path)] = key.idle_reason();
   }
   for (const auto& [path, value] : lines_of(text)) {
     const std::string given = path + "=" + value;
     const std::string found = complaint(bare(algorithm()), {given});
     if (idle.contains(path)) {
-      // Of a schedule, a part is named.
+      // The message names a part of a schedule.
       EXPECT_NE(found.find(": " + path), std::string::npos) << found;
       EXPECT_TRUE(found.ends_with(": has no effect: " + idle[path])) << found;
-      // A file may have it, so that a switch can be turned off alone.
+      // A file may have it, so that a switch can be turned off without other edits.
       EXPECT_EQ(to_yaml(read(text)), text) << path;
     } else {
       EXPECT_EQ(found, "accepted") << given;
@@ -125,7 +125,7 @@ TEST_P(EveryRegistered, DefaultsMayBeGivenUnlessTheyAreIdle) {
   }
 }
 
-// The shortest part of a path that is neither a key nor a group of these.
+// The shortest prefix of a path that is neither a key nor a group of these keys.
 std::string first_unknown(const Paths& known, const std::string& path) {
   for (std::size_t dot = 0; dot != std::string::npos;) {
     dot = path.find('.', dot + 1);
@@ -138,7 +138,7 @@ std::string first_unknown(const Paths& known, const std::string& path) {
   return "";
 }
 
-// "a.b.c" as "a: {b: {c: 1}}"; in the group algo beside its name.
+// "a.b.c" as "a: {b: {c: 1}}"; the group algo also has its name.
 std::string nested(const Algorithm& algorithm, const std::string& path) {
   std::string text, closing;
   std::size_t begin = 0;
@@ -177,14 +177,14 @@ TEST_P(EveryRegistered, KeysOfOthersAreRefusedByName) {
                                std::string(algorithm().name()) + " here";
     const std::string set = "--set " + path + "=1: " + wanted;
     EXPECT_TRUE(complaint(bare(algorithm()), {path + "=1"}).starts_with(set))
-        << complaint(bare(algorithm()), {path + "=1"}) << "\nand not " << set;
+        << complaint(bare(algorithm()), {path + "=1"}) << "\ninstead of " << set;
     EXPECT_TRUE(complaint(nested(algorithm(), path)).starts_with("2: " + wanted))
-        << complaint(nested(algorithm(), path)) << "\nand not 2: " << wanted;
+        << complaint(nested(algorithm(), path)) << "\ninstead of 2: " << wanted;
   }
 }
 
-// The same for a few of them, word by word.
-TEST(AlgorithmKeys, AreRefusedInWords) {
+// The same for a few of them, with the full message.
+TEST(AlgorithmKeys, RefusalsSayWhy) {
   const auto refused = [](const std::string& algorithm, const std::string& override) {
     const std::string text =
         complaint("env: {name: cartpole}", {"algo.name=" + algorithm, override});
@@ -216,8 +216,8 @@ TEST(AlgorithmKeys, AreRefusedInWords) {
             "3: replay: belongs to algo.name: dqn; algo.name is ppo here");
 }
 
-// Whatever way it is named in, the last one counts; its defaults are there, and its keys.
-TEST(AlgorithmKeys, AreThoseOfTheAlgorithmThatIsNamedLast) {
+// However the algorithm is named, the last one counts, with its defaults and its keys.
+TEST(AlgorithmKeys, TheAlgorithmNamedLastCounts) {
   const std::string cartpole = "env: {name: cartpole}\n";
   const auto name = [](const TrainSpec& spec) { return std::string(spec.algorithm->name()); };
   EXPECT_EQ(name(read(cartpole)), default_algorithm().name());
@@ -237,10 +237,11 @@ TEST(AlgorithmKeys, AreThoseOfTheAlgorithmThatIsNamedLast) {
   EXPECT_TRUE(second_line("algo: {name: [ppo]}").starts_with("2: algo.name: expected one of "));
 }
 
-// docs/specs.md: whose a key is, and the defaults that differ.
+// docs/specs.md says which algorithms have a key, and which defaults differ.
 TEST(AlgorithmKeys, TheReferenceNamesTheirAlgorithms) {
   const std::string table = spec_reference();
-  EXPECT_TRUE(table.starts_with("| key | of | type | default | allowed | meaning |\n")) << table;
+  EXPECT_TRUE(table.starts_with("| key | algorithms | type | default | allowed | meaning |\n"))
+      << table;
   for (const char* row :
        {"| `algo.name` | all | word | `dqn` |", "| `env.count` | all | integer | `1` |",
         "| `algo.target.tau` | dqn | number | `1` |",

@@ -1,4 +1,4 @@
-// net.branches as it is written and read. What branches mean is checked in tests/net/branches_test.cpp.
+// Reading and writing net.branches. tests/net/branches_test.cpp tests what branches do.
 #include <gtest/gtest.h>
 
 #include "tests/spec/spec_text.hpp"
@@ -53,7 +53,7 @@ TEST(SpecBranches, MistakesAreNamed) {
             "2: net.branches: cannot be combined with net.graph: a graph has no layers");
 }
 
-// Whether parts exist is known when the environment is.
+// Whether parts exist can be checked once the environment is known.
 TEST(SpecBranches, PartsAreThoseOfTheEnvironment) {
   const auto error = [](const std::string& text) {
     try {
@@ -64,8 +64,8 @@ TEST(SpecBranches, PartsAreThoseOfTheEnvironment) {
     return std::string();
   };
   EXPECT_EQ(error("env: {name: sfc}\nnet: {branches: {h: {from: globel}}}"),
-            "net.branches.h: from: there is no part of the observation and no earlier branch "
-            "\"globel\"; did you mean global? (allowed: dc, dc_sfc, global)");
+            "net.branches.h: from: \"globel\" is neither a part of the observation nor an earlier "
+            "branch; did you mean global? (allowed: dc, dc_sfc, global)");
 }
 
 }  // namespace

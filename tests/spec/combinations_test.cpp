@@ -1,4 +1,4 @@
-// What keys make of each other: schedules, derived defaults, and combinations that are refused.
+// How keys depend on each other: schedules, derived defaults, and combinations that are refused.
 #include <fstream>
 
 #include "graph/generators.hpp"
@@ -25,14 +25,14 @@ TEST(Spec, EveryKindOfScheduleHasItsOwnParts) {
   EXPECT_EQ(second_line("optimiser: {learning_rate: {kind: step, from: 1, factor: 0.5}}"),
             "2: optimiser.learning_rate.every: missing; a schedule of kind step has kind, from, "
             "to, factor, every, after, count");
-  // Epsilon's default is linear: going to zero keeps its start and its length.
+  // Epsilon's default is linear: a new end value of zero keeps the start and the length.
   const Schedule epsilon =
       dqn(read("env: {name: cartpole}\nalgo: {epsilon: {kind: linear_to_zero}}")).explore.epsilon;
   EXPECT_EQ(epsilon.from, 1);
   EXPECT_EQ(epsilon.over, 10'000);
 }
 
-// On-policy algorithms follow their rollout; what they have no use for is refused.
+// On-policy algorithms derive values from their rollout; keys without effect are refused.
 TEST(Spec, RolloutLearnersDeriveTheirRatios) {
   const std::string text =
       "env: {name: cartpole, count: 8}\nalgo: {name: pqn, n_steps: 16, batch: 32}";
@@ -58,7 +58,7 @@ TEST(Spec, RolloutLearnersDeriveTheirRatios) {
   }
 }
 
-// What pqn has instead of a target network, where the network can have it.
+// pqn has layer norms instead of a target network, if the network can have them.
 TEST(Spec, PqnNormalisesItsLayersUnlessItCannot) {
   const auto normalises = [](const std::string& algorithm, std::vector<std::string> overrides) {
     overrides.push_back("algo.name=" + algorithm);
@@ -120,7 +120,7 @@ TEST(Spec, CombinationsThatMakeNoSenseAreRefused) {
   EXPECT_NE(refused({"algo.double=true", "algo.target.every=0"}).find("needs a target network"),
             std::string::npos);
   EXPECT_NE(refused({"replay.capacity=64", "algo.batch=8", "algo.n_step=65"})
-                .find("more than replay.capacity keeps"),
+                .find("more than the steps per environment in replay.capacity"),
             std::string::npos);
   EXPECT_NE(refused({"algo.learning_starts=1000", "run.steps=1000"}).find("would never learn"),
             std::string::npos);
@@ -151,7 +151,7 @@ TEST(Spec, CombinationsThatMakeNoSenseAreRefused) {
             std::string::npos);
   EXPECT_EQ(refused({"algo.repeats=2", "algo.train_every=50", "algo.updates_per_step=0.28"}),
             "accepted")
-      << "14 updates, whatever the rounding says";
+      << "14 updates, despite rounding";
   EXPECT_NE(
       refused({"algo.head=c51", "algo.v_min=100", "algo.v_max=100.0000001"}).find("too close"),
       std::string::npos);
@@ -159,7 +159,7 @@ TEST(Spec, CombinationsThatMakeNoSenseAreRefused) {
                 .find("cannot be combined with net.layer_norm"),
             std::string::npos);
   EXPECT_EQ(refused({"net.dueling=true", "net.dueling_hidden=[8]"}), "accepted");
-  EXPECT_NE(refused({"net.hidden=[]", "net.layer_norm=true"}).find("net.hidden has none"),
+  EXPECT_NE(refused({"net.hidden=[]", "net.layer_norm=true"}).find("net.hidden is empty"),
             std::string::npos);
   EXPECT_NE(refused({"algo.n_step=3", "algo.gamma=0"}).find("only the reward of the first"),
             std::string::npos);
@@ -216,10 +216,10 @@ TEST(SpecCombinations, GraphsHaveNoLayers) {
   EXPECT_EQ(second_line("net: {init: small_world}"),
             "2: net.init: small_world is for graphs; give net.graph.kind, or choose another");
   EXPECT_EQ(second_line("net: {graph: {kind: edges}}"),
-            " net.graph.edges: missing; kind edges needs it, or net.graph.file");
+            " net.graph.edges: missing; kind edges needs it or net.graph.file");
 }
 
-// A resolved spec holds the graph itself: a run does not need the file again.
+// A resolved spec contains the graph itself, so a run does not need the file again.
 TEST(SpecCombinations, GraphFilesBecomeEdges) {
   const std::string path = testing::TempDir() + "tiny.edges";
   std::ofstream(path) << "# inputs 1 outputs 1\n0 1\n1 2\n";

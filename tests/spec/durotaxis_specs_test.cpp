@@ -1,4 +1,4 @@
-// The durotaxis specs keep the numbers of the original: its specification, sections 10, 11 and 18.
+// The durotaxis specs have the original's numbers (its specification, sections 10, 11 and 18).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace hotloop {
 namespace {
 
-// 368,896 of the encoder, 198,794 of the actor, 132,742 of the critic; the backbones are left out.
+// 368,896 in the encoder, 198,794 in the actor, 132,742 in the critic; the backbones are left out.
 TEST(DurotaxisSpecs, TheNetworkHasTheParametersOfTheOriginal) {
   for (const char* name : {"durotaxis", "durotaxis_seed_bounds", "durotaxis_stage1"}) {
     const Structure net = network_structure(load_spec(name));
@@ -35,7 +35,7 @@ TEST(DurotaxisSpecs, EntropyWeightAndLearningRate) {
   EXPECT_NEAR(at(spec.optimiser.learning_rate, 1000), 3e-4, 1e-12);
 }
 
-// What the reference network says of permuted nodes: the same policy and the same values.
+// The reference network gives the same policy and the same values for permuted nodes.
 TEST(DurotaxisSpecs, PolicyAndValuesDoNotDependOnTheOrderOfCells) {
   const TrainSpec spec = load_spec("durotaxis");
   Trainer trainer(spec);
@@ -45,9 +45,9 @@ TEST(DurotaxisSpecs, PolicyAndValuesDoNotDependOnTheOrderOfCells) {
   const std::vector<float> action = {0.3f, 8, 2, 0.2f, 0.1f};
   for (int t = 0; t < 4; ++t) env.step(action, team);
   const std::vector<float> obs(env.obs().begin(), env.obs().end());
-  constexpr int kGraph = 19, kMost = 100;
-  const float* parents = obs.data() + kGraph + kMost * 14;
-  const auto count = static_cast<int>(std::find(parents, parents + kMost, -2.0f) - parents);
+  constexpr int kGraph = 19, kMaxCells = 100;
+  const float* parents = obs.data() + kGraph + kMaxCells * 14;
+  const auto count = static_cast<int>(std::find(parents, parents + kMaxCells, -2.0f) - parents);
   ASSERT_GT(count, 8);
   // Node i becomes node order[i]: the list backwards.
   std::vector<float> permuted = obs;
@@ -57,9 +57,9 @@ TEST(DurotaxisSpecs, PolicyAndValuesDoNotDependOnTheOrderOfCells) {
       std::copy_n(&obs[first + i * width], width, &permuted[first + to * width]);
     };
     move(kGraph, 11);
-    move(kGraph + kMost * 11, 3);
+    move(kGraph + kMaxCells * 11, 3);
     const float parent = parents[i];
-    permuted[kGraph + kMost * 14 + to] = parent < 0 ? parent : count - 1 - parent;
+    permuted[kGraph + kMaxCells * 14 + to] = parent < 0 ? parent : count - 1 - parent;
   }
   Workspace a(net, 1, Use::inference), b(net, 1, Use::inference);
   forward(trainer.network().plan(), trainer.network().online(), obs.data(), 1, a);

@@ -10,11 +10,11 @@ namespace {
 
 struct OtherName {
   const char* name;
-  const char* dqn;  // our key in a spec of dqn; null if it has none, or has one of that very name
+  const char* dqn;  // our key in a spec of dqn; null if there is none, or one of the same name
   const char* ppo;
 };
 
-// By the documentation of Stable-Baselines3 2.x (DQN, PPO, policies, callbacks, RL Zoo).
+// From the documentation of Stable-Baselines3 2.x (DQN, PPO, policies, callbacks, RL Zoo).
 constexpr OtherName kStableBaselines3[] = {
     {"learning_rate", "optimiser.learning_rate", "optimiser.learning_rate"},
     {"buffer_size", "replay.capacity", nullptr},
@@ -44,7 +44,7 @@ constexpr OtherName kStableBaselines3[] = {
     {"norm_reward", "algo.normalise.rewards", "algo.normalise.rewards"},
 };
 
-// By the arguments of cleanrl/dqn.py, c51.py, ppo.py and ppo_continuous_action.py.
+// From the arguments of cleanrl/dqn.py, c51.py, ppo.py and ppo_continuous_action.py.
 constexpr OtherName kCleanRl[] = {
     {"env_id", "env.name", "env.name"},
     {"num_envs", "env.count", "env.count"},
@@ -61,7 +61,7 @@ constexpr OtherName kCleanRl[] = {
     {"clip_vloss", nullptr, "algo.clip_range_vf"},
 };
 
-// By the configurations of RLlib's DQN and PPO.
+// From the configurations of RLlib's DQN and PPO.
 constexpr OtherName kRllib[] = {
     {"lr", "optimiser.learning_rate", "optimiser.learning_rate"},
     {"lr_schedule", "optimiser.learning_rate", "optimiser.learning_rate"},
@@ -106,24 +106,25 @@ void for_each_name(Visit&& visit) {
   for (const OtherName& other : kRllib) visit(other);
 }
 
-// The key that a message proposes, or all of it.
-std::string meant(const std::string& message) {
+// The key that a message suggests, or the whole message.
+std::string suggested(const std::string& message) {
   const std::string before = "did you mean ";
   const std::size_t at = message.find(before);
   if (at == std::string::npos) return message;
   return message.substr(at + before.size(), message.find('?', at) - at - before.size());
 }
 
-// Among the keys of the algorithm, or beside the groups; in a file and on the command line.
+// Among the keys of the algorithm or at the top level; in a file and on the command line.
 TEST(OtherNames, AreAnsweredWithOurKey) {
   std::set<std::string> answered;
   const auto expect = [&](const std::string& algorithm, const std::string& name, const char* key) {
     if (key == nullptr) return;
     const std::string line = "env: {name: cartpole}\nalgo: {name: " + algorithm;
-    EXPECT_EQ(meant(complaint(line + ", " + name + ": 1}")), key) << algorithm << ", in a file";
-    EXPECT_EQ(meant(complaint(line + "}\n" + name + ": 1")), key) << algorithm << ", in a file";
-    EXPECT_EQ(meant(complaint(line + "}", {"algo." + name + "=1"})), key) << algorithm << ", set";
-    EXPECT_EQ(meant(complaint(line + "}", {name + "=1"})), key) << algorithm << ", set";
+    EXPECT_EQ(suggested(complaint(line + ", " + name + ": 1}")), key) << algorithm << ", in a file";
+    EXPECT_EQ(suggested(complaint(line + "}\n" + name + ": 1")), key) << algorithm << ", in a file";
+    EXPECT_EQ(suggested(complaint(line + "}", {"algo." + name + "=1"})), key)
+        << algorithm << ", set";
+    EXPECT_EQ(suggested(complaint(line + "}", {name + "=1"})), key) << algorithm << ", set";
     answered.insert(name);
   };
   for_each_name([&](const OtherName& other) {
@@ -134,8 +135,8 @@ TEST(OtherNames, AreAnsweredWithOurKey) {
   EXPECT_GE(answered.size(), 70u);
 }
 
-// The whole message: where, what, and what else there is.
-TEST(OtherNames, StandInMessagesLikeOthers) {
+// The whole message: where, what, and what is allowed.
+TEST(OtherNames, GetTheSameMessagesAsMisspellings) {
   EXPECT_TRUE(second_line("algo: {lr: 0.1}")
                   .starts_with("2: algo.lr: unknown key; did you mean optimiser.learning_rate? "
                                "(allowed: name, gamma, loss, batch, "));
@@ -144,10 +145,11 @@ TEST(OtherNames, StandInMessagesLikeOthers) {
                                "mean algo.clip_range? (allowed: name, gamma, batch, n_steps, "));
 }
 
-// What this program called its keys before.
-TEST(OtherNames, OurFormerNamesAreAnsweredToo) {
+// Previous names of our own keys.
+TEST(OtherNames, OurPreviousNamesAreAnsweredToo) {
   const auto answer = [](const std::string& algorithm, const std::string& key) {
-    return meant(complaint("env: {name: cartpole}\nalgo: {name: " + algorithm + "}", {key + "=1"}));
+    return suggested(
+        complaint("env: {name: cartpole}\nalgo: {name: " + algorithm + "}", {key + "=1"}));
   };
   EXPECT_EQ(answer("dqn", "algo.target.blend"), "algo.target.tau");
   EXPECT_EQ(answer("dqn", "optimiser.clip_norm"), "optimiser.max_grad_norm");

@@ -1,4 +1,4 @@
-// Specs that are written and read back, with random values of every key.
+// Specs with random values of every key, written and read back.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -67,12 +67,12 @@ void expect_same(TrainSpec a, TrainSpec b) {
     EXPECT_EQ(std::visit(Bits{}, left[i].field), std::visit(Bits{}, right[i].field))
         << left[i].path;
   }
-  // What follows from them.
+  // What is derived from them.
   EXPECT_EQ(a.learn.train_every, b.learn.train_every);
   EXPECT_EQ(a.learn.updates_per_step, b.learn.updates_per_step);
 }
 
-// Any allowed value, with awkward bits.
+// A random allowed value, with awkward bits.
 struct Randomise {
   const Key& key;
   Rng& rng;
@@ -82,14 +82,14 @@ struct Randomise {
         std::max(low, -1e3) + (std::min(high, 1e3) - std::max(low, -1e3)) * rng.uniform();
     return key.range.contains(x) ? x : low + (high - low) / 3;
   }
-  std::int64_t whole() const {
+  std::int64_t integer() const {
     const double most = std::min(key.range.high, 1e9);
     return static_cast<std::int64_t>(key.range.low +
                                      std::floor((most - key.range.low) * rng.uniform()));
   }
   void operator()(bool* x) const { *x = rng.below(2) == 1; }
-  void operator()(int* x) const { *x = static_cast<int>(whole()); }
-  void operator()(std::int64_t* x) const { *x = whole(); }
+  void operator()(int* x) const { *x = static_cast<int>(integer()); }
+  void operator()(std::int64_t* x) const { *x = integer(); }
   void operator()(std::uint64_t* x) const { *x = std::uint64_t{rng.bits()} << 32 | rng.bits(); }
   void operator()(float* x) const {
     *x = static_cast<float>(0.999 * real(key.range.low, key.range.high));
@@ -102,7 +102,7 @@ struct Randomise {
   }
   void operator()(std::vector<int>* x) const {
     x->assign(rng.below(5), 0);
-    for (int& item : *x) item = static_cast<int>(whole());
+    for (int& item : *x) item = static_cast<int>(integer());
   }
   void operator()(std::vector<double>* x) const {
     x->assign(rng.below(5), 0);
@@ -140,7 +140,7 @@ struct Randomise {
   }
 };
 
-TEST(Spec, DefaultsAreThoseOfTheStructs) {
+TEST(Spec, DefaultsEqualTheStructs) {
   TrainSpec expected;
   expected.name = "x";
   expected.env = "cartpole";
@@ -158,7 +158,7 @@ void mend_network(NetOptions& net, int i) {
   if (net.layer_norm) net.dueling_hidden.clear();
   if (!net.branches.empty()) net.channels.clear();
   if (net.branches.empty()) net.value_from.clear();
-  net.graph.file.clear();  // would be read, and become edges
+  net.graph.file.clear();  // a file would be read and become edges
   if (i % 2 == 0) net.graph.kind = GraphKind::none;
   if (net.graph.kind == GraphKind::none) {
     if (net.init == Initialiser::small_world) net.init = Initialiser::he;
@@ -229,7 +229,7 @@ TEST_P(EveryAlgorithm, WrittenSpecsAreReadBackToTheBit) {
       step_downwards(o->clip_range);
       step_downwards(o->ent_coef);
     }
-    spec.run.steps += 10'000'000 * std::int64_t{spec.envs};  // so that something is learnt
+    spec.run.steps += 10'000'000 * std::int64_t{spec.envs};  // so that there are updates
     step_downwards(spec.optimiser.learning_rate);
     mend_network(spec.net, i);
     spec.algorithm->derive(spec);

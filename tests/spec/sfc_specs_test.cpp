@@ -1,4 +1,4 @@
-// The SFC specs keep the books of the original: its specification, sections 12 and 17.9.
+// The SFC specs have the original's counts (its specification, sections 12 and 17.9).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kFullEpisode = 10'050;
 
-// The spec with a small network in place of its own: counts do not depend on it.
+// The spec with a small network instead of its own; counts do not depend on it.
 TrainSpec with_small_network(const std::string& name, std::vector<std::string> overrides = {}) {
   overrides.insert(overrides.end(),
                    {"net.branches={}", "net.hidden=[8]",
@@ -26,7 +26,7 @@ Counters counters_after(const TrainSpec& spec) {
   Trainer trainer(spec);
   while (!trainer.done()) trainer.round();
   EXPECT_EQ(trainer.counters().env_steps, kFullEpisode);
-  EXPECT_EQ(learner_of(trainer).replay().size(), 10'000);  // the newest; the others are gone
+  EXPECT_EQ(learner_of(trainer).replay().size(), 10'000);  // older ones were overwritten
   return trainer.counters();
 }
 
@@ -39,7 +39,7 @@ TEST(SfcSpecs, AFullEpisodeHasTheUpdatesOfTheOriginal) {
 
 TEST(SfcSpecs, ExplorationFallsEveryTwentyEpisodes) {
   const Schedule epsilon = options_of<DqnOptions>(load_spec("sfc_seed")).explore.epsilon;
-  const auto after = [&](std::int64_t updates) {  // the original's word for twenty episodes
+  const auto after = [&](std::int64_t updates) {  // the original's term for twenty episodes
     return epsilon.at({.env_steps = 0, .updates = 0, .episodes = 20 * updates});
   };
   EXPECT_DOUBLE_EQ(after(0), 1);
@@ -66,7 +66,7 @@ TEST(SfcSpecs, TheTargetEqualsTheOnlineNetworkAtEveryFiftiethUpdateOnly) {
   EXPECT_EQ(equal, 4);  // at 50, 100, 150, 200
 }
 
-TEST(SfcSpecs, TheirNetworkIsTheOneOfTheSpecification) {
+TEST(SfcSpecs, TheNetworkEqualsTheSpecification) {
   for (const std::string name : {"sfc_seed", "sfc_before", "sfc_best"})
     EXPECT_EQ(network_structure(load_spec(name)).parameters, 177'294u) << name;
 }

@@ -44,7 +44,7 @@ TEST(SpecOverride, MistakesAreNamed) {
 }
 
 TEST(SpecOverride, KeysAreFoundInOtherPlacesAndByOtherNames) {
-  const auto meant = [](const std::string& key) {
+  const auto suggested = [](const std::string& key) {
     const std::string text = complaint("env: {name: cartpole}", {key + "=1"});
     const std::string before = "did you mean ";
     const std::size_t at = text.find(before);
@@ -52,16 +52,17 @@ TEST(SpecOverride, KeysAreFoundInOtherPlacesAndByOtherNames) {
                ? text
                : text.substr(at + before.size(), text.find('?', at) - at - before.size());
   };
-  EXPECT_EQ(meant("algo.learning_rate"), "optimiser.learning_rate");  // not algo.learning_starts
-  EXPECT_EQ(meant("algo.target_every"), "algo.target.every");         // not algo.train_every
-  EXPECT_EQ(meant("algo.lr"), "optimiser.learning_rate");
-  EXPECT_EQ(meant("algo.tau"), "algo.target.tau");
-  EXPECT_EQ(meant("algo.buffer_size"), "replay.capacity");
-  EXPECT_EQ(meant("algo.learning_start"), "algo.learning_starts");
-  EXPECT_EQ(meant("run.step"), "run.steps");
+  // Not algo.learning_starts or algo.train_every.
+  EXPECT_EQ(suggested("algo.learning_rate"), "optimiser.learning_rate");
+  EXPECT_EQ(suggested("algo.target_every"), "algo.target.every");
+  EXPECT_EQ(suggested("algo.lr"), "optimiser.learning_rate");
+  EXPECT_EQ(suggested("algo.tau"), "algo.target.tau");
+  EXPECT_EQ(suggested("algo.buffer_size"), "replay.capacity");
+  EXPECT_EQ(suggested("algo.learning_start"), "algo.learning_starts");
+  EXPECT_EQ(suggested("run.step"), "run.steps");
 }
 
-// What follows from other keys is not written: it would stand in the way of changing them.
+// Derived values are not written: they would prevent changes of the keys that they depend on.
 TEST(SpecOverride, AResolvedSpecCanBeVaried) {
   const TrainSpec resolved = read("env: {name: cartpole, count: 8}\nalgo: {name: pqn, batch: 64}");
   const TrainSpec varied =
@@ -70,7 +71,7 @@ TEST(SpecOverride, AResolvedSpecCanBeVaried) {
   EXPECT_EQ(varied.learn.train_every, 16 * rollout(varied).n_steps);
 }
 
-TEST(SpecOverride, UnknownEnvironmentsAreNamedWhereTheyStand) {
+TEST(SpecOverride, UnknownEnvironmentsAreNamedWithTheirPlace) {
   EXPECT_TRUE(complaint("run: {seed: 3}\nenv:\n  name: carpole")
                   .starts_with("3: env.name: unknown environment carpole; did you mean cartpole?"));
   EXPECT_TRUE(complaint("env: {name: cartpole}", {"env.name=snak"})
@@ -78,8 +79,8 @@ TEST(SpecOverride, UnknownEnvironmentsAreNamedWhereTheyStand) {
   EXPECT_EQ(complaint("env: {name: \"gymnasium:CartPole-v1\"}"), "accepted");
 }
 
-// In a file such keys may stay, so that a switch can be turned off alone.
-TEST(SpecOverride, WhatHasNoEffectIsRefused) {
+// A file may have such keys, so that a switch can be turned off without other edits.
+TEST(SpecOverride, KeysWithoutEffectAreRefused) {
   const std::string cartpole = "env: {name: cartpole}\n";
   const auto because = [&](const std::string& override, const std::string& algo = "dqn") {
     const std::string text = complaint(cartpole, {"algo.name=" + algo, override});
@@ -98,8 +99,8 @@ TEST(SpecOverride, WhatHasNoEffectIsRefused) {
   EXPECT_EQ(because("net.noisy_sigma=1"), "net.noisy is none");
   EXPECT_EQ(because("algo.entropy_floor_coef=3", "ppo"), "algo.entropy_floor is none");
   EXPECT_EQ(because("net.dueling_hidden=[8]"), "net.dueling is false");
-  EXPECT_EQ(because("optimiser.momentum=0.9"), "adam and adamw have beta1 instead");
-  EXPECT_EQ(because("optimiser.decay=0.9"), "only rmsprop has it");
+  EXPECT_EQ(because("optimiser.momentum=0.9"), "adam and adamw use beta1 instead");
+  EXPECT_EQ(because("optimiser.decay=0.9"), "only rmsprop uses it");
   const auto both = [&](const std::string& other, const std::string& override) {
     return complaint(cartpole, {override, other});
   };

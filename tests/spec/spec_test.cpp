@@ -204,14 +204,14 @@ TEST(Spec, BrokenFilesAreNamed) {
   EXPECT_EQ(complaint("env: &a {name: *a}"), "1: env.name: expected text, found a mapping");
 }
 
-TEST(Spec, SchedulesTakeWhatIsLeftOutFromTheirDefault) {
+TEST(Spec, SchedulesTakeMissingPartsFromTheirDefault) {
   const Schedule epsilon =
       dqn(read("env: {name: cartpole}\nalgo: {epsilon: {to: 0.5}}")).explore.epsilon;
   EXPECT_EQ(epsilon.kind, ScheduleKind::linear);
   EXPECT_EQ(epsilon.from, 1);
   EXPECT_EQ(epsilon.to, 0.5);
   EXPECT_EQ(epsilon.over, 10'000);
-  // The learning rate is constant by default: there is nothing to take.
+  // The learning rate is constant by default: there are no parts to take over.
   EXPECT_EQ(
       second_line("optimiser: {learning_rate: {kind: cosine, from: 1, to: 0}}"),
       "2: optimiser.learning_rate.over: missing; a schedule of kind cosine has kind, from, to, "
@@ -288,8 +288,8 @@ TEST(Spec, BadOverridesNameThemselves) {
             "--set net.hidden=[1: not valid YAML: end of sequence flow not found");
   EXPECT_EQ(
       complaint(text, {"algo.epsilon.to=0.1"}),
-      "--set algo.epsilon.to=0.1: algo.epsilon.to: algo.epsilon is the constant 0.5 here; give it "
-      "whole: algo.epsilon={kind: linear, from: ..., to: ..., over: ...}");
+      "--set algo.epsilon.to=0.1: algo.epsilon.to: algo.epsilon is the constant 0.5 here; give the "
+      "complete schedule: algo.epsilon={kind: linear, from: ..., to: ..., over: ...}");
   EXPECT_EQ(complaint(text, {"algo=5"}),
             "--set algo=5: algo: expected a mapping with keys such as name, found 5");
   for (const char* bad : {"algo.=5", ".algo=5", "algo..batch=5", ".=5", "env.count=7"}) {
@@ -308,7 +308,7 @@ TEST(Spec, ReadyMadeSpecsAreFoundListedAndRight) {
   for (const char* name : {"cartpole_dqn", "cartpole_dqn_cleanrl", "cartpole_dqn_zoo"}) {
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
   }
-  // 50,000 steps, of which 1,000 only collect: what the tuned settings amount to.
+  // 50,000 steps, the first 1,000 without learning: as in the tuned settings.
   const TrainSpec zoo = load_spec("cartpole_dqn_zoo");
   EXPECT_EQ(zoo.learn.updates_per_step * static_cast<double>(zoo.learn.train_every), 128);
   EXPECT_EQ(static_cast<double>(dqn(zoo).explore.epsilon.over),
@@ -355,7 +355,7 @@ TEST(Spec, FilesAreFoundByPathAndMissingOnesNamed) {
   std::filesystem::remove_all(folder);
 }
 
-// docs/specs.md holds the table of keys as this build has it.
+// docs/specs.md has this build's table of keys.
 TEST(Spec, TheReferenceIsUpToDate) {
   const std::string path = default_spec_folder() + "/../docs/specs.md";
   const FileContents contents = read_file(path);

@@ -1,4 +1,4 @@
-// Specs as text, for tests of what the reader makes of them.
+// Specs as text, for tests of the reader.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ inline TrainSpec read(const std::string& text, const std::vector<std::string>& o
   return load_spec_text(text, "dir/x.yaml", overrides);
 }
 
-// What the reader says about a spec, without the name of the file.
+// The reader's error message for a spec, without the name of the file.
 inline std::string complaint(const std::string& text,
                              const std::vector<std::string>& overrides = {}) {
   try {

@@ -9,7 +9,7 @@
 #include "train/feasible.hpp"
 #include "train/trainer.hpp"
 
-// More actions than 16 bits can tell apart; the reward says which was taken.
+// More actions than 16 bits can hold; the reward is the action taken.
 struct ManyActions {
   static constexpr hotloop::EnvSpec spec{
       .name = "test_many_actions", .obs = 1, .actions = 70'000, .max_steps = 10};
@@ -73,11 +73,11 @@ TEST(WorldSpec, ItsAlgorithmIsNotAnOverride) {
     load_world_spec("cartpole", nullptr, overrides);
     FAIL() << "accepted";
   } catch (const UsageError& error) {
-    EXPECT_NE(std::string(error.what()).find("choose one by --algo"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("choose it with --algo"), std::string::npos);
   }
 }
 
-TEST(WorldSpec, WhatNoMachineHasRoomForIsRefusedBeforehand) {
+TEST(WorldSpec, SpecsThatFitNoMachineAreRefused) {
   const auto refused = [](const std::vector<std::string>& overrides) -> std::string {
     try {
       check_feasible(spec_by("dqn", "cartpole", overrides));
@@ -92,7 +92,7 @@ TEST(WorldSpec, WhatNoMachineHasRoomForIsRefusedBeforehand) {
   EXPECT_TRUE(refused({"replay.capacity=4000000000"}).starts_with("replay.capacity: 4000000000"));
 }
 
-// Prioritised replay takes any number of actions: trained with 70,000, it gives back what was done.
+// Prioritised replay takes any number of actions: with 70,000, it returns the actions taken.
 TEST(WorldSpec, PrioritisedReplayTakesManyActions) {
   Trainer trainer(spec_by("dqn", "test_many_actions",
                           {"replay.prioritised=true", "replay.capacity=500", "run.steps=400",
@@ -130,7 +130,7 @@ TEST(WorldSpec, AnAlgorithmIsForWorldsOnly) {
   EXPECT_NE(refusal("missing.cpp", "").find("no such file"), std::string::npos);
 }
 
-// What is written beside a world's file names the file alone; other environments stay as they are.
+// The spec in a run folder names a world's file without its path; other environments do not change.
 TEST(WorldSpec, RunFoldersNameTheFileOnly) {
   TrainSpec spec;
   spec.env = "some/where/maze.cpp";

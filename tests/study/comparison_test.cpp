@@ -16,7 +16,7 @@ namespace {
 
 constexpr EnvSpec kEnv{.name = "maze", .measures = {"delay", "score", "a", "b", "c"}};
 
-// Episodes with these scores; the delay means something in the first only.
+// Episodes with these scores; the delay is defined only in the first.
 Evaluation with_scores(const std::vector<float>& scores) {
   Evaluation e;
   for (const float score : scores) {
@@ -59,8 +59,8 @@ TEST(Comparison, HasARowPerRunAndOneForTheirGroup) {
   EXPECT_EQ(c.rows[4].who.value, "4");
 }
 
-// Playing the same starts twice tells nothing new about them.
-TEST(Comparison, ASecondRunThatDoesTheSameDoesNotNarrowTheInterval) {
+// Playing the same starts twice adds no information.
+TEST(Comparison, AnIdenticalSecondRunDoesNotNarrowTheInterval) {
   const Evaluation e = with_scores({1, 5, 2, 8, 3, 3, 7});
   const Comparison c = compare(kEnv, "", 9, {{{"", "spec", "a", 1}, e}, {{"", "spec", "b", 2}, e}});
   ASSERT_EQ(c.rows.size(), 3u);
@@ -69,8 +69,8 @@ TEST(Comparison, ASecondRunThatDoesTheSameDoesNotNarrowTheInterval) {
   EXPECT_LT(c.rows[2].measures[0].low, c.rows[2].measures[0].high);
 }
 
-// Only runs that differ by nothing but their seeds are pooled, and no two rows read the same.
-TEST(Comparison, RunsOfOneNameAndAnotherRecipeAreToldApart) {
+// Only runs that differ just by their seeds are pooled, and no two rows have the same name.
+TEST(Comparison, RunsOfTheSameNameWithDifferentSpecsAreDistinguished) {
   const Evaluation e = with_scores({1, 2});
   const auto table = [&](const std::vector<Contestant>& all) {
     std::vector<Played> played;

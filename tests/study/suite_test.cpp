@@ -49,7 +49,7 @@ TEST_F(SuiteTest, ReadyMadeSuitesAreRight) {
     EXPECT_GE(suite.rows.size(), 5u) << info.name;
     std::set<std::string> names;
     for (const SuiteRow& row : suite.rows) {
-      // Without a bar the rows are judged against each other, by their scores.
+      // Without a threshold, rows are compared with each other by their scores.
       EXPECT_TRUE(!std::isnan(row.bar) || suite.figure_y == "score") << row.title;
       EXPECT_TRUE(names.insert(row.run_name()).second) << row.title;
     }
@@ -82,7 +82,7 @@ TEST_F(SuiteTest, BadSuitesAreNamed) {
   EXPECT_NE(complaint(rows + "figure: {}").find("figure.y: found \"\"; allowed: score, return"),
             std::string::npos);
   EXPECT_NE(
-      complaint(rows + "figure: {y: score}").find("cartpole keeps no score (row \"cartpole_dqn\")"),
+      complaint(rows + "figure: {y: score}").find("cartpole has no score (row \"cartpole_dqn\")"),
       std::string::npos);
   EXPECT_EQ(complaint(rows + "figure: {y: return}"), "accepted");
   EXPECT_THROW(load_suite("clasic"), UsageError);
@@ -100,7 +100,7 @@ TEST_F(SuiteTest, CurvesShowTheScoreIfEveryRowKeepsOne) {
   EXPECT_EQ(figure_y("rows: [{spec: snake_dqn_basic}, {spec: cartpole_dqn}]"), "return");
 }
 
-// `algo` does what `train --algo` does: the general settings are those of the algorithm from the start.
+// `algo` works like `train --algo`: it selects the algorithm's general settings.
 TEST_F(SuiteTest, AWorldMayBeGivenAnAlgorithm) {
   const std::string path = folder_ + "/s.yaml";
   write_file_atomically(path,
@@ -114,17 +114,18 @@ TEST_F(SuiteTest, AWorldMayBeGivenAnAlgorithm) {
             to_yaml(load_world_spec("cartpole", &find_algorithm("sarsa"))));
   EXPECT_NE(complaint("rows: [{spec: cartpole, algo: pqo}]").find("s.yaml:1: --algo pqo: unknown"),
             std::string::npos);
-  EXPECT_NE(
-      complaint("rows: [{spec: cartpole_dqn, algo: ppo}]").find("is a spec, which says itself"),
-      std::string::npos);
-  // A file is looked for beside the suite.
+  EXPECT_NE(complaint("rows: [{spec: cartpole_dqn, algo: ppo}]")
+                .find("is a spec, which already names its algorithm"),
+            std::string::npos);
+  // A file is searched for next to the suite.
   write_file_atomically(folder_ + "/mine.yaml", "env: {name: cartpole}\nalgo: {batch: 48}\n");
   write_file_atomically(path, "rows: [{spec: mine.yaml}]");
   EXPECT_EQ(load_suite(path).rows[0].spec.learn.batch, 48);
 }
 
-// Two rows of two seeds on hand-written metrics. The medians of the final scores are 19.5 and 10, so good
-// is 18.525: the slow row gets there when its median passes from 5 to 19.5, the other never.
+// Two rows of two seeds on hand-written metrics. The medians of the final scores are 19.5 and 10,
+// so "good" is 18.525: the slow row reaches it when its median goes from 5 to 19.5, the other
+// never.
 TEST_F(SuiteTest, ReportsScoresAndWhenTheyWereGood) {
   Suite suite{.name = "s", .about = "", .seeds = 2, .figure_y = "score", .rows = {}};
   TrainSpec spec = load_spec("snake_dqn_basic");
@@ -154,7 +155,7 @@ TEST_F(SuiteTest, ReportsScoresAndWhenTheyWereGood) {
   }
   const SuiteCurves curves = suite_curves(suite, results);
   const std::string table = suite_markdown(suite, results, curves, 1);
-  // Bar, solved, good after seconds (the third row of the second seed) and updates.
+  // Threshold, solved, good after seconds (the third row of the second seed) and updates.
   EXPECT_NE(table.find("| slow, good | `snake_dqn_basic` | 400 | "), std::string::npos) << table;
   EXPECT_NE(
       table.find(
@@ -174,7 +175,7 @@ TEST_F(SuiteTest, ReportsScoresAndWhenTheyWereGood) {
   EXPECT_EQ(figure.select_nodes("//polygon").size(), 4u);
 }
 
-// Runs every row and seed once, the same results one at a time or two, and reports the medians.
+// Runs every row and seed once, with the same results for one or two jobs, and reports the medians.
 TEST_F(SuiteTest, RunsEverySeedAndReportsMedians) {
   Suite suite{.name = "tiny", .about = "", .seeds = 3, .rows = {}};
   TrainSpec spec = small_spec();
@@ -198,7 +199,7 @@ TEST_F(SuiteTest, RunsEverySeedAndReportsMedians) {
     }
   }
   EXPECT_NE(one[0][0].params_hash, one[1][0].params_hash);
-  // A run that fails is named and does not take the others with it.
+  // A failing run is named and does not stop the others.
   suite.rows[0].spec.optimiser.learning_rate = constant(1e6);
   dqn(suite.rows[0].spec).loss = Loss::mse;
   suite.rows[0].spec.optimiser.kind = OptimiserKind::sgd;
@@ -220,8 +221,9 @@ TEST_F(SuiteTest, RunsEverySeedAndReportsMedians) {
   EXPECT_NE(table.find("| 1e+09: 0 of 3 |"), std::string::npos) << table;
 }
 
-// What is finished is taken as it is, what is not is resumed, what is of another spec is neither.
-TEST_F(SuiteTest, GoesOnWithWhatIsThere) {
+// Finished runs are used as they are, unfinished ones are resumed, and runs of another spec are
+// ignored.
+TEST_F(SuiteTest, ContinuesFromExistingRuns) {
   Suite suite{.name = "tiny", .about = "", .seeds = 2, .rows = {}};
   suite.rows.push_back({.title = "row", .spec = small_spec(), .bar = 5});
   SuiteOptions options;
@@ -234,7 +236,7 @@ TEST_F(SuiteTest, GoesOnWithWhatIsThere) {
   options.on_result = [&](const SuiteRow&, const TrainResult&) { ++reported; };
   const SuiteResults first = run_suite(suite, options);
   EXPECT_TRUE(earlier.empty());
-  // The second run as it would be had it been killed at its end; a third seed is new.
+  // The second run looks as if it was killed at its end; a third seed is new.
   fs::remove(first[0][1].run_dir + "/result.json");
   suite.seeds = 3;
   const SuiteResults second = run_suite(suite, options);
@@ -244,9 +246,9 @@ TEST_F(SuiteTest, GoesOnWithWhatIsThere) {
     EXPECT_EQ(second[0][seed].run_dir, first[0][seed].run_dir);
     EXPECT_EQ(second[0][seed].params_hash, first[0][seed].params_hash);
   }
-  EXPECT_EQ(to_json(second[0][0]), to_json(first[0][0])) << "read back whole";
+  EXPECT_EQ(to_json(second[0][0]), to_json(first[0][0])) << "read back completely";
   EXPECT_EQ(second[0][2].run_dir, folder_ + "/tiny/row-3");
-  // Another spec under the same title.
+  // Another spec with the same title.
   dqn(suite.rows[0].spec).double_q = true;
   const SuiteResults third = run_suite(suite, options);
   EXPECT_EQ(earlier.size(), 1u);

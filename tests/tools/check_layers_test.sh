@@ -1,7 +1,7 @@
 #!/bin/sh
 # check_layers_test.sh ROOT WORK: the layer check accepts a tree that keeps the rules, and names
-# each kind of offence in one that does not. A violation is planted in every room, and in every folder
-# that ROOT has.
+# each kind of violation in one that does not. A violation is planted in every room, and in every
+# folder of ROOT.
 
 root=$1
 check=$root/tools/check_layers.sh
@@ -19,7 +19,7 @@ fresh() {
   mkdir -p "$tree/include/hotloop" "$tree/src/core" "$tree/tests" "$tree/$(dirname -- "${1:-src/core/a}")"
 }
 
-# accepts FILE INCLUDE / rejects FILE INCLUDE: a tree whose only file includes just that.
+# accepts FILE INCLUDE / rejects FILE INCLUDE: a tree whose only file has this include.
 accepts() {
   fresh "$1"
   printf '#include %s\n' "$2" >"$tree/$1"
@@ -28,14 +28,14 @@ accepts() {
 rejects() {
   fresh "$1"
   printf '#include <span>\n#include %s\n' "$2" >"$tree/$1"
-  if said=$("$check" "$tree" 2>&1); then
+  if output=$("$check" "$tree" 2>&1); then
     fail "accepted although forbidden: $1 includes $2"
-  elif ! printf '%s\n' "$said" | grep -qF "$1:2:"; then
-    fail "the offence of $1 is not named: $said"
+  elif ! printf '%s\n' "$output" | grep -qF "$1:2:"; then
+    fail "the violation in $1 is not named: $output"
   fi
 }
 
-# Each room: what it needs, and the nearest thing that it must not have.
+# Each room: an include that it needs, and the nearest one that is forbidden.
 accepts src/core/a.hpp '<hotloop/rng.hpp>'
 rejects src/core/a.hpp '"env/registry.hpp"'
 accepts src/env/a.hpp '"core/arena.hpp"'
@@ -95,7 +95,7 @@ rejects src/cli/a.cpp '"algo/dqn/dqn.hpp"'
 rejects src/cli/a.cpp '"tests/a.hpp"'
 rejects include/hotloop/a.hpp '"core/arena.hpp"'
 
-# Environments are reached by their names alone.
+# Environments are used only by name.
 for room in algo/common algo/dqn spec train evaluate record session draw study profile doctor; do
   rejects src/$room/a.cpp '"envs/cartpole.hpp"'
 done
@@ -106,7 +106,7 @@ rejects src/net/a.cpp '"src/env/batch_env.hpp"'
 rejects src/net/a.cpp '"../core/arena.hpp"'
 rejects src/net/a.cpp '"reference/dense.hpp"'
 
-# Every folder that there is, so that a new one is not forgotten above.
+# Every existing folder, so that a new one is not forgotten above.
 for folder in $(cd "$root" && find src -mindepth 1 -type d); do
   case $folder in
     src/cli*) rejects "$folder/a.cpp" '"bench/measure.hpp"' ;;
@@ -115,7 +115,7 @@ for folder in $(cd "$root" && find src -mindepth 1 -type d); do
   esac
 done
 
-# A folder without a place in the order.
+# A folder that is not in the order.
 for file in src/attic/a.cpp src/algo/a.cpp; do
   fresh $file
   echo '#include <span>' >"$tree/$file"
@@ -130,8 +130,8 @@ full() {
 full src/net/layers 25
 "$check" "$tree" || fail "25 files are allowed"
 full src/net/layers 26
-said=$("$check" "$tree" 2>&1) && fail "26 files are too many"
-[ "$said" = "src/net/layers: more than 25 files" ] || fail "the full folder is not named: $said"
+output=$("$check" "$tree" 2>&1) && fail "26 files are too many"
+[ "$output" = "src/net/layers: more than 25 files" ] || fail "the full folder is not named: $output"
 
 fresh
 seq 600 >"$tree/tests/long_test.cpp"

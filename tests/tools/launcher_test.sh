@@ -2,7 +2,7 @@
 # launcher_test.sh ROOT WORK: the launchers, with a stand-in for CMake that writes a shell script
 # where the program belongs. Covers when a build happens, what reaches standard output, calls
 # through a symbolic link, paths with spaces, failed builds, simultaneous first calls, and the
-# installation of packages, or the advice to those who cannot install any.
+# installation of packages, or the advice to users who cannot install any.
 
 source=$1
 work="$2/a path with spaces"
@@ -21,7 +21,7 @@ contains() {  # contains WHAT TEXT PART
   failures=$((failures + 1))
 }
 builds() { wc -l <"$work/builds"; }
-# Time stamps follow the kernel's tick: an edit within the same tick as a build would go unseen.
+# Time stamps have the resolution of the kernel's tick: an edit in the same tick as a build is not seen.
 later() { sleep 0.02; }
 
 rm -rf "$2"
@@ -82,15 +82,15 @@ printf '#!/bin/sh\necho "${USER_NUMBER:-1000}"\n' >"$bin/id"
 chmod +x "$bin"/*
 export WORK="$work" PATH="$bin:$PATH"
 
-# Nobody to install: the line to run is printed, nothing is built.
+# Without root: the command to run is printed, nothing is built.
 echo libeigen3-dev >"$work/missing"
-said=$("$tree/hotloop" list 2>&1)
+output=$("$tree/hotloop" list 2>&1)
 expect "exit code without packages" $? 1
-contains "advice" "$said" "apt-get install -y --no-install-recommends libeigen3-dev'"
+contains "advice" "$output" "apt-get install -y --no-install-recommends libeigen3-dev'"
 expect "builds without packages" "$(builds)" 0
 expect "installations without the right to" "$(cat "$work/installations" 2>/dev/null)" ""
 
-# The administrator gets them installed: only those that are missing, and without a question.
+# As root, only missing packages are installed, without a question.
 echo libeigen3-dev >"$work/missing"
 (export USER_NUMBER=0 && "$tree/hotloop" x >"$work/stdout" 2>/dev/null)
 expect "output after an installation" "$(cat "$work/stdout")" "ran [x]"
@@ -98,13 +98,13 @@ contains "installation" "$(tail -n 1 "$work/installations")" "noninteractive ins
 contains "what is installed" "$(tail -n 1 "$work/installations")" "=300 libeigen3-dev"
 rm -r "$tree/build" && : >"$work/builds"
 
-# What only tests need, only they install.
+# Packages that only tests need are installed only by ./test.
 echo chromium >"$work/missing"
 (export USER_NUMBER=0 && "$tree/hotloop" x >/dev/null 2>&1)
 expect "needed by tests only" "$(cat "$work/missing" 2>/dev/null)" chromium
-said=$("$tree/test" 2>&1)
+output=$("$tree/test" 2>&1)
 expect "exit code of tests without packages" $? 1
-contains "advice for tests" "$said" "apt-get install -y --no-install-recommends chromium'"
+contains "advice for tests" "$output" "apt-get install -y --no-install-recommends chromium'"
 (export USER_NUMBER=0 && "$tree/test" >/dev/null 2>&1)
 contains "what tests install" "$(tail -n 1 "$work/installations")" "=300 chromium"
 rm -r "$tree/build" && : >"$work/builds"
@@ -122,26 +122,26 @@ case $(cat "$work/builds") in
   *) expect "targets of the program" "$(cat "$work/builds")" "hotloop_cli alone" ;;
 esac
 
-# The benchmarks are built when they are asked for, and once.
+# The benchmarks are built on request, and once.
 expect "output of a benchmark" "$("$tree/hotloop" bench x 2>/dev/null)" "ran [bench] [x]"
 contains "targets of a benchmark" "$(tail -n 1 "$work/builds")" "--target hotloop_cli hotloop_bench"
 "$tree/hotloop" bench >/dev/null 2>&1
 expect "builds for two calls of a benchmark" "$(builds)" 2
 rm -r "$tree/build" && : >"$work/builds"
 
-# On a terminal the build shows how far it is.
-said=$(BUILD_SECONDS=1.2 script -qec "'$tree/hotloop' x" /dev/null)
-contains "counter of a build" "$said" "37 of 172 files"
-contains "output after the counter" "$said" "ran [x]"
+# On a terminal the build shows its progress.
+output=$(BUILD_SECONDS=1.2 script -qec "'$tree/hotloop' x" /dev/null)
+contains "counter of a build" "$output" "37 of 172 files"
+contains "output after the counter" "$output" "ran [x]"
 expect "builds on a terminal" "$(builds)" 1
 
-# The fast path, from elsewhere and through a symbolic link; arguments arrive as they were.
+# The fast path, from another folder and through a symbolic link; arguments are passed unchanged.
 ln -s "$tree/hotloop" "$work/elsewhere/link"
-said=$(cd "$work/elsewhere" && ./link 'a b' '' '*' 2>&1)
-expect "through a link" "$said" "ran [a b] [] [*]"
+output=$(cd "$work/elsewhere" && ./link 'a b' '' '*' 2>&1)
+expect "through a link" "$output" "ran [a b] [] [*]"
 expect "builds when nothing changed" "$(builds)" 1
 
-# Edits, additions and deletions are noticed; spent once.
+# Edits, additions and deletions are noticed, once each.
 later && echo "// edited" >"$tree/src/core/a.cpp"
 expect "output of a rebuild" "$("$tree/hotloop" x 2>/dev/null)" "ran [x]"
 expect "builds after an edit" "$(builds)" 2
@@ -158,11 +158,11 @@ later && touch "$tree/src/core/a.cpp" "$work/edit"
 "$tree/hotloop" >/dev/null 2>&1
 expect "builds after an edit during a build" "$(builds)" 6
 
-# A failed build shows its log, runs nothing and is tried again, even if nothing changed since.
+# A failed build shows its log, runs nothing and is tried again, even without a change.
 later && echo broken >"$tree/src/core/a.cpp"
-said=$("$tree/hotloop" x 2>"$work/stderr")
+output=$("$tree/hotloop" x 2>"$work/stderr")
 expect "exit code of a failed build" $? 1
-expect "standard output of a failed build" "$said" ""
+expect "standard output of a failed build" "$output" ""
 contains "log of a failed build" "$(cat "$work/stderr")" "a.cpp: broken"
 expect "stamp of a failed build" "$(ls "$tree/build/release/.up-to-date" 2>/dev/null)" ""
 "$tree/hotloop" x >/dev/null 2>&1
@@ -173,10 +173,10 @@ expect "output after the mend" "$("$tree/hotloop" x 2>/dev/null)" "ran [x]"
 # The tests: CTest's exit code, its summary as the last line, arguments passed on, and a build of
 # everything, which includes the program.
 later && touch "$tree/src/core/a.cpp"
-said=$("$tree/test" -R replay 2>/dev/null)
+output=$("$tree/test" -R replay 2>/dev/null)
 expect "exit code of the tests" $? 8
-contains "arguments of CTest" "$said" "ran in release with replay"
-expect "last line of the tests" "$(printf '%s\n' "$said" | tail -n 1)" \
+contains "arguments of CTest" "$output" "ran in release with replay"
+expect "last line of the tests" "$(printf '%s\n' "$output" | tail -n 1)" \
   "50% tests passed, 1 tests failed out of 2"
 contains "target of the tests" "$(tail -n 1 "$work/builds")" "--target all"
 expect "why the Python tests are skipped" "$(cat "$tree/build/python-skipped")" "there is no python3"

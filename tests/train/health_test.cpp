@@ -26,7 +26,7 @@ TEST(Health, AHealthyRunIsNotWarnedAbout) {
   EXPECT_TRUE(record.warnings.empty());
 }
 
-TEST(Health, EachBadSignIsSaidInWordsOnceAfterTwoRows) {
+TEST(Health, EachBadSignIsReportedOnceAfterTwoRows) {
   const auto first_words = [](auto spoil) {
     HealthRecord record;
     watch(healthy(), small_spec(), 700, record);
@@ -35,29 +35,30 @@ TEST(Health, EachBadSignIsSaidInWordsOnceAfterTwoRows) {
     EXPECT_TRUE(watch(bad, small_spec(), 700, record).empty()) << "one bad row may be chance";
     const std::vector<std::string> raised = watch(bad, small_spec(), 700, record);
     EXPECT_EQ(raised.size(), 1u);
-    EXPECT_TRUE(watch(bad, small_spec(), 700, record).empty()) << "said already";
+    EXPECT_TRUE(watch(bad, small_spec(), 700, record).empty()) << "already reported";
     EXPECT_EQ(record.warnings, raised);
     return raised.empty() ? std::string() : raised[0];
   };
   EXPECT_TRUE(
       first_words([](Health& h) { h.largest_q = 240; })
           .starts_with(
-              "at env step 700: values are diverging: 240 where no policy can earn more than 100"));
+              "at env step 700: values are diverging: 240, but no policy can earn more than 100"));
   EXPECT_TRUE(first_words([](Health& h) {
                 h.action_gap = 1e-5;
-              }).starts_with("at env step 700: the network hardly tells actions apart"));
-  EXPECT_TRUE(first_words([](Health& h) {
-                h.terminal_share = 0;
-              }).starts_with("at env step 700: the memory has run out of episodes"));
+              }).starts_with("at env step 700: the network hardly distinguishes actions"));
+  EXPECT_TRUE(
+      first_words([](Health& h) {
+        h.terminal_share = 0;
+      }).starts_with("at env step 700: the replay memory has run out of terminal transitions"));
   EXPECT_TRUE(first_words([](Health& h) {
                 h.target_lag = 3;
-              }).starts_with("at env step 700: the target network is 3"));
+              }).starts_with("at env step 700: the target network lags behind by 3"));
   EXPECT_TRUE(first_words([](Health& h) {
                 h.gradient_norm = 1e6;
               }).starts_with("at env step 700: the mean gradient norm is 1e+06"));
 }
 
-// What is advised can be done: nothing that the spec has already, or that it would refuse.
+// Advice must be possible: nothing that the spec already has or would refuse.
 TEST(Health, AdviceFitsTheSpec) {
   const auto words = [](TrainSpec spec, auto spoil) {
     HealthRecord record;
@@ -68,7 +69,7 @@ TEST(Health, AdviceFitsTheSpec) {
     const std::vector<std::string> raised = watch(bad, spec, 700, record);
     return raised.empty() ? std::string("nothing") : raised[0];
   };
-  const auto says = [](const std::string& text, const char* key) {
+  const auto mentions = [](const std::string& text, const char* key) {
     return text.find(key) != std::string::npos;
   };
   const auto steep = [](Health& h) { h.gradient_norm = 1e6; };
@@ -76,18 +77,18 @@ TEST(Health, AdviceFitsTheSpec) {
   const auto endless = [](Health& h) { h.terminal_share = 0; };
   TrainSpec spec = small_spec();
   dqn(spec).loss = Loss::mse;
-  EXPECT_TRUE(says(words(spec, steep), "algo.loss huber"));
+  EXPECT_TRUE(mentions(words(spec, steep), "algo.loss huber"));
   dqn(spec).head.kind = HeadKind::c51;  // has a loss of its own
-  EXPECT_FALSE(says(words(spec, steep), "algo.loss"));
+  EXPECT_FALSE(mentions(words(spec, steep), "algo.loss"));
   spec = small_spec();
   dqn(spec).loss = Loss::huber;
-  EXPECT_FALSE(says(words(spec, steep), "algo.loss"));
-  EXPECT_TRUE(says(words(spec, diverging), "algo.double"));
+  EXPECT_FALSE(mentions(words(spec, steep), "algo.loss"));
+  EXPECT_TRUE(mentions(words(spec, diverging), "algo.double"));
   dqn(spec).target.every = 0;  // Double needs a target network
-  EXPECT_FALSE(says(words(spec, diverging), "algo.double"));
-  EXPECT_TRUE(says(words(spec, endless), "algo.epsilon"));
+  EXPECT_FALSE(mentions(words(spec, diverging), "algo.double"));
+  EXPECT_TRUE(mentions(words(spec, endless), "algo.epsilon"));
   dqn(spec).explore.kind = Explore::boltzmann;
-  EXPECT_FALSE(says(words(spec, endless), "algo.epsilon"));
+  EXPECT_FALSE(mentions(words(spec, endless), "algo.epsilon"));
 }
 
 TEST(Health, EpisodesThatNeverEndByThemselvesAreNotMissed) {
@@ -97,8 +98,8 @@ TEST(Health, EpisodesThatNeverEndByThemselvesAreNotMissed) {
   for (int row = 0; row < 5; ++row) EXPECT_TRUE(watch(h, small_spec(), 700, record).empty());
 }
 
-// The gap is a matter of proportion: a ten-thousandth is too little beside 60, and plenty beside 2.
-TEST(Health, TheActionGapIsHeldAgainstTheValues) {
+// The gap is judged relative to the values: a ten-thousandth is too small for 60 and enough for 2.
+TEST(Health, TheActionGapIsRelativeToTheValues) {
   Health h = healthy();
   h.action_gap = 1e-4;
   EXPECT_NE(bad_signs(h, small_spec()), 0u);
@@ -106,7 +107,7 @@ TEST(Health, TheActionGapIsHeldAgainstTheValues) {
   EXPECT_EQ(bad_signs(h, small_spec()), 0u);
 }
 
-// What is said during a whole run, looked at every 400 steps.
+// The warnings of a full run, checked every 400 steps.
 std::string warnings_of(const TrainSpec& spec) {
   Trainer trainer(spec);
   HealthRecord record;
@@ -132,8 +133,9 @@ TEST(Health, ADivergingRunIsFound) {
   EXPECT_NE(warnings_of(spec), "");
 }
 
-// CartPole's rewards are 1, so that values head for 100 with gamma .99. A support that ends at 5, or at 0,
-// cannot say so; one that is wide enough, or whose lower end no reward leads to, is not warned about.
+// CartPole's rewards are 1, so values approach 100 with gamma .99. A support that ends at 5, or at
+// 0, cannot represent them. A support that is wide enough, or whose lower end no reward can reach,
+// gets no warning.
 TEST(Health, ASupportThatIsTooNarrowIsFound) {
   const auto warnings = [](double v_min, double v_max) {
     TrainSpec spec = small_spec();
@@ -144,8 +146,7 @@ TEST(Health, ASupportThatIsTooNarrowIsFound) {
     spec.run.steps = 6000;
     return warnings_of(spec);
   };
-  EXPECT_NE(warnings(-5, 5).find("(algo.v_max: 5), but rewards may add up to 100"),
-            std::string::npos);
+  EXPECT_NE(warnings(-5, 5).find("(algo.v_max: 5), but returns may reach 100"), std::string::npos);
   EXPECT_NE(warnings(-100, 0).find("algo.v_max: 0"), std::string::npos);
   EXPECT_EQ(warnings(-100, 100).find("c51"), std::string::npos);
   EXPECT_EQ(warnings(0, 110).find("c51"), std::string::npos);
@@ -168,7 +169,7 @@ TEST(Health, ExaminesWithoutTouchingTraining) {
   EXPECT_GT(health.target_lag, 0);
 }
 
-// The end of the support that lies farther from 0, or what rewards of 1 add up to.
+// The end of the support that is farther from 0, or the discounted sum of rewards of 1.
 TEST(Health, TheBoundOfADistributionIsNoLessThanItsSupport) {
   const auto bound = [](double v_min, double v_max) {
     TrainSpec spec = small_spec();
@@ -184,7 +185,7 @@ TEST(Health, TheBoundOfADistributionIsNoLessThanItsSupport) {
   EXPECT_NEAR(bound(-10, 10), 100, 1e-9);
 }
 
-TEST(Health, TheBoundIsInTheUnitOfTheRewardsLearntFrom) {
+TEST(Health, TheBoundIsInUnitsOfTheNormalisedReward) {
   TrainSpec spec = small_spec();
   spec.learn.normalise_rewards = true;
   Trainer trainer(spec);

@@ -19,7 +19,7 @@ inline const PqnOptions& pqn(const AgentSpec& spec) { return options_of<PqnOptio
 inline PpoOptions& ppo(AgentSpec& spec) { return options_of<PpoOptions>(spec); }
 inline const PpoOptions& ppo(const AgentSpec& spec) { return options_of<PpoOptions>(spec); }
 
-// Of those that learn from rollouts.
+// The rollout options of algorithms that have them.
 inline RolloutOptions& rollout(AgentSpec& spec) {
   if (auto* options = std::any_cast<PpoOptions>(&spec.options)) return options->rollout;
   return pqn(spec).rollout;

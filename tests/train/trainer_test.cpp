@@ -18,7 +18,7 @@
 namespace hotloop {
 namespace {
 
-// Says NaN or infinity where it is told to; its only action otherwise counts.
+// Returns NaN or infinity where `illness` says so.
 struct Sick {
   static constexpr auto spec =
       EnvSpec{.name = "test_sick", .obs = 2, .actions = 2, .max_steps = 50};
@@ -38,7 +38,7 @@ struct Sick {
 };
 HOTLOOP_ENV(Sick)
 
-// Three actions, one of them forbidden in each state; taking it or never moving would show.
+// Three actions, one of them masked in each state; the test notices if it is taken.
 struct Masked {
   static constexpr auto spec =
       EnvSpec{.name = "test_masked", .obs = 1, .actions = 3, .max_steps = 20};
@@ -78,9 +78,9 @@ std::vector<float> parameters_after(const TrainSpec& spec) {
   return {trainer.network().online().begin(), trainer.network().online().end()};
 }
 
-// What a pipelined round means, one thing after the other and with everything copied: steps by the
-// parameters as they are; then the updates of the round before, from what was known before; then the steps
-// are remembered.
+// A pipelined round, done sequentially with copies: first the steps, with the current parameters;
+// then the updates of the previous round, from the memory before these steps; then the steps are
+// stored.
 std::vector<float> pipelined_slowly(const TrainSpec& spec) {
   BatchEnv env(make_worlds(spec.world(), spec.envs), spec.envs, spec.run.seed, Purpose::world);
   env.reset();
@@ -140,7 +140,7 @@ TEST(Trainer, PipelinedRoundsEqualThoseOfASlowTwin) {
       EXPECT_EQ(parameters_after(spec), pipelined_slowly(spec)) << env << ", threads " << threads;
     }
   }
-  spec.learn.train_every = 64;  // several episodes end in a round, each at its own time
+  spec.learn.train_every = 64;  // several episodes end in a round, at different times
   dqn(spec).target.count = Count::episodes;
   dqn(spec).target.every = 3;
   dqn(spec).target.tau = 0.5;
@@ -155,16 +155,16 @@ TEST(Trainer, PipelinedUpdatesComeARoundLater) {
   spec.learn.pipelined = true;
   Trainer trainer(spec);
   while (!trainer.done()) {
-    const std::int64_t owed = owed_updates(spec.learn, trainer.counters().train_events);
+    const std::int64_t expected = updates_due(spec.learn, trainer.counters().train_events);
     trainer.round();
-    ASSERT_EQ(trainer.counters().updates, owed);
+    ASSERT_EQ(trainer.counters().updates, expected);
   }
   EXPECT_EQ(trainer.counters().updates, declared_updates(spec, spec.run.steps));
   spec.learn.pipelined = false;
   EXPECT_EQ(trainer.counters().updates + 4, declared_updates(spec, spec.run.steps));
 }
 
-// Whichever of the two threads fails, the error arrives.
+// The error arrives whichever of the two threads fails.
 TEST(Trainer, ErrorsOfPipelinedRoundsArrive) {
   TrainSpec spec = small_spec();
   spec.learn.pipelined = true;
@@ -231,7 +231,7 @@ TEST(Trainer, ResultDoesNotDependOnThreads) {
   }
 }
 
-TEST(Trainer, CountsCountWhatTheySay) {
+TEST(Trainer, TheTargetMaySyncByUpdates) {
   TrainSpec spec = small_spec();
   dqn(spec).target.count = Count::updates;
   dqn(spec).target.every = 1'000'000;
@@ -246,7 +246,7 @@ TEST(Trainer, CountsCountWhatTheySay) {
                          target_of(always).begin()));
 }
 
-// Acrobot pays -1 for each step.
+// Acrobot's reward is -1 per step.
 TEST(Trainer, TheLargestRewardMayBeALoss) {
   TrainSpec spec = small_spec();
   spec.env = "acrobot";
@@ -306,7 +306,7 @@ TEST(Trainer, NonFiniteObservationOrRewardNamesEnvStepAndField) {
       << message(Sick::kFinalObservation);
 }
 
-TEST(Trainer, ExplodingLearningStopsBeforeTheParametersAreSpoilt) {
+TEST(Trainer, DivergingTrainingStopsBeforeTheParametersAreDamaged) {
   TrainSpec spec = small_spec();
   spec.optimiser.kind = OptimiserKind::sgd;
   dqn(spec).loss = Loss::mse;
@@ -333,7 +333,7 @@ TEST(Trainer, AReplayThatCannotFitIsRefusedWithTheNumber) {
   }
 }
 
-// Every episode of a round, and of no other; together they are what was counted.
+// All episodes of a round and no others; their total equals the counters.
 TEST(Trainer, KeepsTheFinishedEpisodesOfARoundIfAsked) {
   TrainSpec spec = small_spec();
   Trainer silent(spec);
@@ -364,7 +364,7 @@ TEST(Trainer, KeepsTheFinishedEpisodesOfARoundIfAsked) {
 }
 
 TEST(Trainer, TrainingAllocatesNothingAfterWarmUp) {
-  if (!kCountsAllocations) GTEST_SKIP() << "the sanitizer owns malloc";
+  if (!kCountsAllocations) GTEST_SKIP() << "the sanitizer replaces malloc";
   for (const auto& [env, envs, threads] : std::vector<std::tuple<const char*, int, int>>{
            {"cartpole", 1, 1}, {"cartpole", 4, 1}, {"cartpole", 64, 2}, {"test_masked", 4, 1}}) {
     TrainSpec spec = small_spec();
@@ -384,7 +384,7 @@ TEST(Trainer, TrainingAllocatesNothingAfterWarmUp) {
     EXPECT_GT(trainer.counters().updates - updates, 5000);
   }
   const std::int64_t before = allocations();
-  const auto proof = std::make_unique<int>(1);  // the counter counts
+  const auto proof = std::make_unique<int>(1);  // the counter works
   EXPECT_EQ(allocations() - before, 1);
 }
 

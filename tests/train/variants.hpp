@@ -1,5 +1,5 @@
-// Every member of the family as a short run: whatever must hold for all of them is tested
-// over this list.
+// A short run of every variant of every algorithm. Tests of what must hold for all of them use this
+// list.
 #pragma once
 
 #include <functional>
@@ -91,7 +91,7 @@ inline std::vector<Variant> variants() {
        [](TrainSpec& s) {
          s.learn.pipelined = true;
          s.learn.train_every =
-             80;  // long rounds, much learnt in each: whoever acts by other parameters shows it
+             80;  // long rounds with many updates, so acting with wrong parameters shows
          s.optimiser.learning_rate = constant(0.01);
        }},
       {"pipelined_everything",

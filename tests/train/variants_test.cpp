@@ -1,5 +1,5 @@
-// What must hold for every member of the family: no allocation while training, a result that does
-// not depend on threads, and a resumed run that ends with the same bits.
+// What must hold for every variant: no allocation while training, a result that does not depend on
+// threads, and a resumed run that ends with the same bits.
 #include "tests/train/variants.hpp"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 class EveryVariant : public testing::TestWithParam<Variant> {};
 
-// All that decides a run's future, as bytes by name.
+// The state that determines the rest of a run, as bytes by name.
 std::map<std::string, std::vector<std::byte>> everything(Trainer& trainer) {
   std::map<std::string, std::vector<std::byte>> all;
   trainer.learner().visit([&](const std::string& name, Array array) {
@@ -62,7 +62,7 @@ TEST_P(EveryVariant, LearnsAndChangesItsParameters) {
 }
 
 TEST_P(EveryVariant, AllocatesNothingAfterWarmUp) {
-  if (!kCountsAllocations) GTEST_SKIP() << "the sanitizer owns malloc";
+  if (!kCountsAllocations) GTEST_SKIP() << "the sanitizer replaces malloc";
   Trainer trainer(GetParam().spec());
   while (trainer.counters().env_steps < 1500) trainer.round();
   const std::int64_t before = allocations();
@@ -76,7 +76,7 @@ TEST_P(EveryVariant, DoesNotDependOnThreads) {
   spec.learn.train_every = 80;
   spec.learn.batch = 160;  // two shards
   spec.learn.updates_per_step = 0.05;
-  spec.algorithm->derive(spec);  // those that learn from rollouts follow them
+  spec.algorithm->derive(spec);  // rollout learners derive their ratios
   Trainer one(spec);
   finish(one);
   for (const int threads : {2, 3}) {
@@ -87,7 +87,7 @@ TEST_P(EveryVariant, DoesNotDependOnThreads) {
   }
 }
 
-// Stops at several places, also in the middle of a rollout and before learning began; everything
+// Stops at several places, including the middle of a rollout and before learning starts; everything
 // but the spec goes through the file.
 TEST_P(EveryVariant, ResumesExactly) {
   const TrainSpec spec = GetParam().spec();
@@ -130,7 +130,7 @@ TEST_P(EveryVariant, TakesNoMaskedAction) {
   EXPECT_GT(trainer.counters().episodes, 0);
 }
 
-// Forbids the action that would pay most, and punishes who takes it by an assertion of its own.
+// Masks a random action in each state, and throws if it is taken.
 struct VariantMasked {
   static constexpr EnvSpec spec{.name = "test_variant_masked",
                                 .obs = 2,

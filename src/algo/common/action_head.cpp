@@ -15,7 +15,7 @@ void choose_greedily(const PolicyLanes& lanes, const float* preferences, int act
 
 }  // namespace
 
-const float* GreedyHead::prefer(const PolicyLanes& lanes, float* scratch) const {
+const float* GreedyHead::compute_preferences(const PolicyLanes& lanes, float* scratch) const {
   return action_values(head_, lanes.outputs, lanes.width, scratch);
 }
 
@@ -24,14 +24,14 @@ void GreedyHead::choose(const PolicyLanes& lanes, const float* preferences, std:
   choose_greedily(lanes, preferences, head_.actions, &actions.discrete[first]);
 }
 
-const float* PolicyActionHead::prefer(const PolicyLanes& lanes, float* scratch) const {
+const float* PolicyActionHead::compute_preferences(const PolicyLanes& lanes, float* scratch) const {
   distribution(head_, lanes, scratch);
   return scratch;
 }
 
 void PolicyActionHead::choose(const PolicyLanes& lanes, const float* preferences, std::size_t first,
                               const Draws* draws, Actions& actions) const {
-  if (draws == nullptr && !head_.is_box()) {
+  if (draws == nullptr && !head_.is_continuous()) {
     return choose_greedily(lanes, preferences, head_.actions, &actions.discrete[first]);
   }
   for (int row = 0; row < lanes.rows; ++row) {
@@ -43,7 +43,7 @@ void PolicyActionHead::choose(const PolicyLanes& lanes, const float* preferences
       sample(head_, preferences, row, rng, drawn.data());
       raw = drawn.data();
     }
-    if (head_.is_box()) {
+    if (head_.is_continuous()) {
       squash(head_, raw, kLanes, &actions.continuous[place * head_.actions]);
     } else {
       actions.discrete[place] = static_cast<std::int32_t>(*raw);

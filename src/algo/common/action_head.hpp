@@ -1,4 +1,4 @@
-// How the outputs of the network that acts become actions: greedily, or drawn from a policy.
+// How network outputs become actions: the greedy choice, or a sample from the policy.
 #pragma once
 
 #include <cstdint>
@@ -9,27 +9,27 @@
 
 namespace hotloop {
 
-// Where the draws of a policy that is not greedy come from: row i has (seed, exploration, i, step).
+// The random stream that actions are sampled from: row i uses (seed, exploration, i, step).
 struct Draws {
   std::uint64_t seed, step;
 };
 
-// A block of up to kLanes rows at a time. Preferences are what the choice depends on,
-// [preferences()][kLanes]: Q(s, a); or log p(a | s), masked ones -1e30; or of continuous actions the
-// means and then the log stds, before they are squashed into their bounds.
+// Works on a block of up to kLanes rows at a time. Preferences [preferences()][kLanes] are what the
+// choice depends on: Q(s, a); or log p(a | s), -1e30 for masked actions; or, for continuous
+// actions, the means followed by the log stds, before squashing.
 class ActionHead {
  public:
   virtual ~ActionHead() = default;
 
-  virtual int outputs() const = 0;  // the first ones of the network: the choice depends on them
-  virtual int actions() const = 0;  // to choose from, or dimensions
+  virtual int outputs() const = 0;  // the network's first outputs, which the choice depends on
+  virtual int actions() const = 0;  // discrete actions, or dimensions
   virtual int preferences() const { return actions(); }
   virtual bool is_continuous() const { return false; }
-  virtual bool is_policy() const { return false; }  // can be drawn from; else it says Q(s, a)
+  virtual bool is_policy() const { return false; }  // can be sampled; otherwise it is Q(s, a)
 
   // The preferences: the outputs themselves, or computed into `scratch` [preferences()][kLanes].
-  virtual const float* prefer(const PolicyLanes& lanes, float* scratch) const = 0;
-  // Actions for the lanes of rows [first, first + lanes.rows); `draws` is null for the greedy choice.
+  virtual const float* compute_preferences(const PolicyLanes& lanes, float* scratch) const = 0;
+  // Actions for rows [first, first + lanes.rows). Greedy if `draws` is null, otherwise sampled.
   virtual void choose(const PolicyLanes& lanes, const float* preferences, std::size_t first,
                       const Draws* draws, Actions& actions) const = 0;
 };
@@ -40,7 +40,7 @@ class GreedyHead final : public ActionHead {
   explicit GreedyHead(const QHead& head) : head_(head) {}
   int outputs() const override { return head_.outputs(); }
   int actions() const override { return head_.actions; }
-  const float* prefer(const PolicyLanes& lanes, float* scratch) const override;
+  const float* compute_preferences(const PolicyLanes& lanes, float* scratch) const override;
   void choose(const PolicyLanes& lanes, const float* preferences, std::size_t first,
               const Draws* draws, Actions& actions) const override;
 
@@ -48,16 +48,16 @@ class GreedyHead final : public ActionHead {
   QHead head_;
 };
 
-// The most probable action or the mean; or drawn, as in training.
+// The most probable action or the mean; or a sample, as in training.
 class PolicyActionHead final : public ActionHead {
  public:
   explicit PolicyActionHead(const PolicyHead& head) : head_(head) {}
   int outputs() const override { return head_.outputs(); }
   int actions() const override { return head_.actions; }
   int preferences() const override { return head_.outputs(); }
-  bool is_continuous() const override { return head_.is_box(); }
+  bool is_continuous() const override { return head_.is_continuous(); }
   bool is_policy() const override { return true; }
-  const float* prefer(const PolicyLanes& lanes, float* scratch) const override;
+  const float* compute_preferences(const PolicyLanes& lanes, float* scratch) const override;
   void choose(const PolicyLanes& lanes, const float* preferences, std::size_t first,
               const Draws* draws, Actions& actions) const override;
 

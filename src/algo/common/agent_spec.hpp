@@ -10,18 +10,19 @@ namespace hotloop {
 
 class Algorithm;
 
-// What the trainer must know of any algorithm: how much is learnt, and when. Which of these are keys
-// of the spec is the algorithm's choice; the others keep their values or follow from its own options.
+// What the trainer needs to know about any algorithm: how many updates, and when. The algorithm
+// decides which of these are spec keys. The others keep their defaults or are derived from its own
+// options.
 struct LearningOptions {
   double gamma = 0.99;
   int batch = 64;                    // transitions per gradient
-  int accumulate = 1;                // batches whose mean gradient makes one update
-  std::int64_t learning_starts = 0;  // env steps of pure collection first
-  double updates_per_step = 1;       // gradient updates per env step from then on
-  std::int64_t train_every = 1;      // env steps in a round; its updates follow at once
-  std::int64_t train_offset = 0;     // rounds end this many env steps after the multiples
-  bool pipelined = false;            // the next round is collected while this one is learnt
-  // Statistics that live in the model and are frozen in evaluation.
+  int accumulate = 1;                // batches averaged into one update
+  std::int64_t learning_starts = 0;  // env steps before the first update
+  double updates_per_step = 1;       // gradient updates per env step after that
+  std::int64_t train_every = 1;      // env steps in a round, followed by its updates
+  std::int64_t train_offset = 0;     // shifts the end of each round by this many env steps
+  bool pipelined = false;            // collects the next round while learning from this one
+  // Running statistics are part of the model and frozen during evaluation.
   bool normalise_obs = false;
   bool normalise_rewards = false;
 };
@@ -29,7 +30,7 @@ struct LearningOptions {
 struct AgentSpec {
   int envs = 1;
   const Algorithm* algorithm = nullptr;
-  std::any options;  // the algorithm's own, of a type that only its folder knows
+  std::any options;  // the algorithm's own; only its folder knows the type
   LearningOptions learn;
   NetOptions net;
   OptimiserOptions optimiser;

@@ -14,13 +14,13 @@ namespace {
 using List = std::vector<std::unique_ptr<Algorithm>>;
 
 List& list() {
-  static List all;  // made by the first to register
+  static List all;  // constructed on first use, before main()
   return all;
 }
 
 const Algorithm& best_of(const std::vector<const Algorithm*>& all) {
   return **std::max_element(all.begin(), all.end(), [](const auto* a, const auto* b) {
-    return a->facts().general < b->facts().general;
+    return a->facts().default_rank < b->facts().default_rank;
   });
 }
 

@@ -1,12 +1,12 @@
-// The algorithm seam: all that the rest of the program knows of an algorithm.
+// The interface of an algorithm: everything that the rest of the program knows about it.
 //
 // An algorithm is a folder with one class derived from Algorithm, registered there:
 //
 //   HOTLOOP_ALGORITHM(Dqn)
 //
-// Nobody outside the folder asks for its name; they ask for its facts, its keys, its learner. To add
-// one, derive and register: reading and writing specs, training, checkpoints, metrics, evaluation,
-// profile and doctor work from what is stated here.
+// Code outside the folder asks for its facts, keys and learner, never for its name. To add one,
+// derive and register: reading and writing specs, training, checkpoints, metrics, evaluation,
+// profile and doctor only use this interface.
 #pragma once
 
 #include <functional>
@@ -26,46 +26,46 @@ class ActionHead;
 class Learner;
 
 struct AlgorithmFacts {
-  bool on_policy = false;      // learns from the latest rollout, then forgets it
-  bool discrete = true;        // can choose among discrete actions
-  bool continuous = false;     // can choose continuous actions
-  bool masks = true;           // never takes an action that is masked
-  bool pipelines = false;      // can collect the next round while it learns from this one
-  bool action_values = false;  // its network says Q(s, a): dueling and noisy layers make sense
-  bool actor_critic = false;   // its network has a policy and values, which may be separate
-  // Rank among those that suit an environment, where the user names no algorithm.
-  int general = 0;
+  bool on_policy = false;      // learns from the latest rollout, then discards it
+  bool discrete = true;        // supports discrete actions
+  bool continuous = false;     // supports continuous actions
+  bool masks = true;           // never takes a masked action
+  bool pipelines = false;      // can collect the next round while learning from this one
+  bool action_values = false;  // its network computes Q(s, a): dueling and noisy layers make sense
+  bool actor_critic = false;   // its network computes a policy and values, shared or separate
+  // If the user names no algorithm, the suitable one with the highest rank is used.
+  int default_rank = 0;
 };
 
-// Bytes that training takes, the large parts of them.
+// Bytes that training needs; large parts only.
 struct MemoryNeed {
-  double experience = 0;  // what it learns from
-  double network = 0;     // the network at work
+  double experience = 0;  // replay or rollout
+  double network = 0;     // parameters, gradients and workspaces
 };
-inline constexpr double kMaxShareOfMemory = 0.9;  // of the machine's
+inline constexpr double kMaxShareOfMemory = 0.9;  // of the machine's memory
 
-// What a phase of learning has to do, for rates in profiles.
+// The amount of work in each phase of learning, from which profiles compute rates.
 struct LearningWork {
-  Structure acting;                  // what is computed to act
-  int shard = 128;                   // rows of a batch that pass through the network in one visit
-  bool shards_in_one_visit = false;  // backward: all shards of a thread in one visit
-  int min_rows_per_thread = 128;     // rows of a batch that one thread learns, at least
-  double target_passes = 1;          // forward passes in a visit to learn/target
-  double bytes_per_transition = 0;   // of the memory
+  Structure acting;                  // the part of the network needed to act
+  int shard = 128;                   // rows of a batch that go through the network at once
+  bool shards_in_one_visit = false;  // backward: one timed visit covers all shards of a thread
+  int min_rows_per_thread = 128;     // minimum rows of a batch per thread
+  double target_passes = 1;          // forward passes per visit of phase learn/target
+  double bytes_per_transition = 0;   // in replay or rollout
   double drawn_per_update = 0;       // transitions
 };
 
-// Something the doctor may try.
+// A change that the doctor may try.
 struct Proposal {
   std::string title;                   // "half the batch"
-  std::vector<std::string> overrides;  // of the spec: "algo.batch=32"
-  std::vector<std::string> phases;     // that it is about: "learn", "memory/draw"
+  std::vector<std::string> overrides;  // spec overrides: "algo.batch=32"
+  std::vector<std::string> phases;     // that it should speed up: "learn", "memory/draw"
 };
-// Share of wall time of a phase or, without a part, of a group of phases.
+// Share of wall time of a phase, or of the whole group if `part` is empty.
 using PhaseShare = std::function<double(std::string_view group, std::string_view part)>;
 
 // Signs that learning fails: see train/health.hpp.
-enum class Sign { diverging, no_gap, no_endings, target_lag, gradient, pressed };
+enum class Sign { diverging, no_gap, no_terminals, target_lag, gradient, support_edge };
 inline constexpr int kSignCount = 6;
 
 class Algorithm {
@@ -77,22 +77,22 @@ class Algorithm {
   virtual AlgorithmFacts facts() const = 0;
 
   // --- In a spec
-  // Its own options, and its defaults for what all algorithms share.
+  // Sets its own options, and its defaults for the shared ones.
   virtual void set_defaults(AgentSpec& spec) const = 0;
-  // The keys of groups algo and replay, in the order in which they are written.
+  // The keys of groups algo and replay, in the order they are written.
   virtual Keys keys(AgentSpec& spec) const = 0;
-  // What follows from the keys, after all were read.
+  // Sets what is derived from the keys, after all have been read.
   virtual void derive(AgentSpec& /*spec*/) const {}
-  // Combinations that make no sense.
+  // Reports combinations of keys that make no sense.
   virtual void check(const AgentSpec& /*spec*/, Violations& /*violations*/) const {}
-  // Throws UsageError if it cannot learn in this environment; that actions are of the right kind has
-  // been checked.
+  // Throws UsageError if it cannot learn in this environment. The kind of actions has already been
+  // checked.
   virtual void check_world(const AgentSpec& /*spec*/, std::string_view /*env*/,
                            const WorldFacts& /*world*/) const {}
-  // What its switches make of it, in a few words: "double dueling 3-step dqn, prioritised".
+  // The variant in a few words: "double dueling 3-step dqn, prioritised".
   virtual std::string describe(const AgentSpec& spec) const = 0;
 
-  // --- At work
+  // --- Training
   virtual std::unique_ptr<Learner> make_learner(const AgentSpec& spec, const WorldFacts& world,
                                                 std::uint64_t seed) const = 0;
   // The network that acts, and what its outputs mean.
@@ -101,36 +101,37 @@ class Algorithm {
                                                  const WorldFacts& world) const = 0;
   virtual MemoryNeed memory_need(const AgentSpec& spec, const WorldFacts& world) const = 0;
   virtual std::string describe_memory(const AgentSpec& spec, const WorldFacts& world) const = 0;
-  // The message if that does not fit into this many bytes.
+  // The error message if memory_need() exceeds `available` bytes.
   virtual std::string too_large(const AgentSpec& spec, const WorldFacts& world,
                                 double available) const = 0;
 
-  // --- What it says of itself
+  // --- For profile and doctor
   virtual LearningWork work(const AgentSpec& spec, const WorldFacts& world) const = 0;
   virtual std::vector<Proposal> remedies(const AgentSpec& /*spec*/,
                                          const PhaseShare& /*share*/) const {
     return {};
   }
-  // With four times the environments and the same updates per step: the overrides beside env.count.
+  // Overrides besides env.count that keep the updates per step the same with `envs` environments.
   virtual std::vector<std::string> with_envs(const AgentSpec& spec, int envs) const = 0;
-  // The key that says how much is learnt from each step.
+  // The key that sets the number of updates per env step.
   virtual std::string_view updates_key() const { return "algo.updates_per_step"; }
   // What to try when a sign is bad: "a smaller optimiser.learning_rate".
   virtual std::string advice(Sign sign, const AgentSpec& spec) const;
-  // The share of random actions, if that is how it explores; else null.
+  // Epsilon, the share of random actions, if it explores that way; otherwise null.
   virtual const Schedule* random_actions(const AgentSpec& /*spec*/) const { return nullptr; }
 };
 
-// Registered algorithms, by name. The program's own register before main.
+// Registered algorithms, sorted by name. Built-in ones are registered before main().
 void add_algorithm(std::unique_ptr<Algorithm> algorithm);
 std::vector<const Algorithm*> algorithms();
 std::vector<std::string_view> algorithm_names();
-const Algorithm* look_up_algorithm(std::string_view name);  // null if it is unknown
-const Algorithm& find_algorithm(std::string_view name);     // throws UsageError if it is unknown
-const Algorithm& default_algorithm();                       // where nothing is said
-const Algorithm& default_algorithm(const EnvSpec& env);     // of those that suit it
+const Algorithm* look_up_algorithm(std::string_view name);  // null if unknown
+const Algorithm& find_algorithm(std::string_view name);     // throws UsageError if unknown
+const Algorithm& default_algorithm();                       // if none is named
+const Algorithm& default_algorithm(
+    const EnvSpec& env);  // if none is named, for its kind of actions
 
-// The defaults of an algorithm for all that it decides.
+// Selects the algorithm and sets its defaults.
 void use_algorithm(AgentSpec& spec, const Algorithm& algorithm);
 
 struct AlgorithmRegistration {

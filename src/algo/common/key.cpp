@@ -22,7 +22,7 @@ std::string Range::text(std::string_view name) const {
 
 void Violations::check_schedule(std::string_view path, const Schedule& schedule) {
   if (schedule.kind == ScheduleKind::step && schedule.factor > 1) {
-    blame(path, fmt::format("a factor of {} leaves the range sooner or later; allowed: 0 <= "
+    blame(path, fmt::format("a factor of {} eventually leaves the range; allowed: 0 <= "
                             "factor <= 1",
                             schedule.factor));
   }

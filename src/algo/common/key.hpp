@@ -1,6 +1,6 @@
-// A key of a spec, stated once: where its value lives, its range, its meaning, its default where that
-// follows from other keys, and when it makes a difference. Reader, writer, messages and docs/specs.md
-// follow from it. To add one: a field in an options struct and a Key beside it.
+// A spec key, declared once: where its value is stored, its range, its meaning, a default that
+// depends on other keys, and when it has an effect. Reader, writer, messages and docs/specs.md are
+// generated from it. To add a key, add a field to an options struct and a Key for it.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace hotloop {
 
 class Algorithm;
 
-// Allowed values of a number. An open end is excluded.
+// Allowed values of a number. An open bound is excluded.
 struct Range {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -35,14 +35,14 @@ struct Range {
   std::string text(std::string_view name) const;  // "0 <= name < 1"
 };
 
-// Steps are counted in 64 bits and converted to double: up to here both are exact.
-inline constexpr double kMany = 1e15;
+// Steps are counted as int64 and converted to double. Up to here both are exact.
+inline constexpr double kMaxSteps = 1e15;
 inline constexpr Range kShare = {0, 1};
 inline constexpr Range kDecay = {.low = 0, .high = 1, .open_high = true};
-// Numbers that one random stream can be asked for, and that fit their counters.
+// The most numbers drawn from one random stream; fits its counter.
 inline constexpr std::int64_t kMaxDraws = std::int64_t{1} << 25;
 
-// An enumeration whose values are 0, 1, 2, … in the order of their names.
+// An enum field; its values are 0, 1, 2, ... in the order of `names`.
 struct Choice {
   void* field;
   std::span<const std::string_view> names;
@@ -64,37 +64,37 @@ using Field = std::variant<bool*, int*, std::int64_t*, std::uint64_t*, float*, d
 struct Key {
   std::string_view path;  // "algo.target.every"
   Field field;
-  Range range;               // of a number, of each item of a list, of both ends of a schedule
-  std::string_view about;    // for docs/specs.md
-  std::string_view unset{};  // a word that stands for NaN, if NaN means something
-  std::string_view default_text{};  // for docs/specs.md, where the default follows from other keys
+  Range range;                      // of a number, each item of a list, or both ends of a schedule
+  std::string_view about;           // the meaning in docs/specs.md
+  std::string_view unset{};         // the word for NaN, if NaN is allowed
+  std::string_view default_text{};  // for docs/specs.md, if the default depends on other keys
   bool required = false;
-  std::function<void()> otherwise{};  // sets such a default, after all keys were read
+  std::function<void()> set_default{};  // sets such a default, after all keys have been read
 
-  // Without it being true, the key makes no difference, for this reason. A file may have such keys, so
-  // that switches can be turned off one by one; on the command line they are refused.
+  // If it does not hold, the key has no effect, for this reason. Such keys are allowed in a file,
+  // so that switches can be turned off one by one, but refused on the command line.
   struct Condition {
     std::function<bool()> holds;
-    std::string_view otherwise;
+    std::string_view reason;
   };
   std::vector<Condition> conditions{};
 
   std::string_view leaf() const { return path.substr(path.rfind('.') + 1); }
-  std::string_view idle_because() const {
+  std::string_view idle_reason() const {
     for (const Condition& condition : conditions) {
-      if (!condition.holds()) return condition.otherwise;
+      if (!condition.holds()) return condition.reason;
     }
     return {};
   }
 
-  // To state a key in one expression.
+  // For declaring a key in one expression.
   Key only_if(std::function<bool()> holds, std::string_view because) && {
     conditions.push_back({std::move(holds), because});
     return std::move(*this);
   }
   Key by_default(std::string_view text, std::function<void()> set) && {
     default_text = text;
-    otherwise = std::move(set);
+    set_default = std::move(set);
     return std::move(*this);
   }
   Key or_unset(std::string_view word) && {
@@ -109,7 +109,7 @@ inline void append(Keys& keys, Keys more) {
               std::make_move_iterator(more.end()));
 }
 
-// What is wrong with a spec whose keys are each in range, and the key to blame.
+// A combination of valid values that makes no sense, and the key to blame.
 struct Violation {
   std::string_view path;
   std::string text;

@@ -1,8 +1,8 @@
-// What the trainer drives: something that chooses actions, remembers what followed, and learns.
+// The learner that the trainer drives: it chooses actions, stores transitions and learns.
 //
-// The trainer owns the environments and the clock of training; a learner owns its networks and its
-// memory. Everything a learner has that decides its future is visited as named arrays, so that a
-// checkpoint needs to know no algorithm.
+// The trainer owns the environments and the counters; a learner owns its networks and its memory. A
+// learner exposes its complete state as named arrays, so checkpoint code does not depend on the
+// algorithm.
 #pragma once
 
 #include <algorithm>
@@ -25,19 +25,19 @@
 
 namespace hotloop {
 
-// How far training has come. All of them are part of a checkpoint.
+// How far training has come. Saved in checkpoints.
 struct Counters {
   std::int64_t env_steps = 0;
   std::int64_t updates = 0;
   std::int64_t episodes = 0;
-  std::int64_t train_events = 0;  // rounds that were followed by updates
+  std::int64_t train_events = 0;  // rounds followed by updates
   std::int64_t batches = 0;       // drawn
   std::int64_t target_updates = 0;
 
   Progress progress() const { return {env_steps, updates, episodes}; }
 };
 
-// The one list of their names.
+// The only list of their names.
 template <class C, class Visitor>
 void visit_counters(C& c, Visitor&& visit) {
   visit("env_steps", c.env_steps);
@@ -54,14 +54,14 @@ struct Training {
   ThreadTeam& team;
 };
 
-// Signs of health, measured when somebody asks; NaN = does not apply. See train/health.hpp.
+// Signs of health, measured on request; NaN = does not apply. See train/health.hpp.
 struct Signs {
   double largest_value = std::nan("");                 // |Q(s, a)| or |V(s)|
   double action_gap = std::nan("");                    // mean of best minus second best Q(s, a)
   double best_value = std::nan("");                    // mean of max_a Q(s, a)
-  double terminal_share = std::nan("");                // of the stored transitions
+  double terminal_share = std::nan("");                // share of terminal transitions in memory
   double target_lag = std::nan("");                    // |online - target| / |online|
-  double value_min = -HUGE_VAL, value_max = HUGE_VAL;  // what the network can say at all
+  double value_min = -HUGE_VAL, value_max = HUGE_VAL;  // the range of values it can represent
 };
 
 using Array =
@@ -79,40 +79,40 @@ class Learner {
  public:
   virtual ~Learner() = default;
 
-  // The observations [N, D] and masks that the first step starts from.
+  // Passes the observations [N, D] and masks before the first step.
   virtual void begin(std::span<const float> obs, std::span<const std::uint8_t> mask) = 0;
   virtual void act(std::span<const float> obs, std::span<const std::uint8_t> mask,
                    std::uint64_t vector_step, const Counters& counters, ThreadTeam& team,
                    Actions& actions) = 0;
-  // `act` uses the parameters and the number of updates of this moment until the next call, also while
-  // another thread learns.
+  // Until the next call, `act` uses the current parameters and update count, even while another
+  // thread learns.
   virtual void freeze_policy(const Counters& /*counters*/) {
     throw std::logic_error("this learner cannot be pipelined");
   }
-  // What followed. The counters include these steps and their finished episodes already.
+  // Stores the transitions. The counters already include these steps and their finished episodes.
   virtual void push(const Transitions& step, Counters& counters) = 0;
-  // The updates that the round just collected is owed. Throws RunError if loss or gradient is not
-  // finite; the parameters are then as they were before that update.
+  // Makes the updates due after the round just collected. Throws RunError if loss or gradient is
+  // not finite; that update does not change the parameters.
   virtual void learn(Training training) = 0;
 
-  // The network that chooses actions: what is evaluated, and kept as a model.
+  // The network that chooses actions; it is evaluated and saved as the model.
   virtual LearntNetwork& acting() = 0;
-  // All that are learnt, that one included.
+  // All trained networks, including acting().
   virtual std::vector<NamedNetwork> networks() { return {{"online", &acting()}}; }
 
-  // Names of what its updates report, in the order of Window::sums.
+  // Names of the numbers its updates report, in the order of Window::sums.
   virtual std::vector<std::string_view> columns() const = 0;
-  // Schedules as they are now, for metrics: "epsilon", "learning_rate".
+  // Current values of schedules, for metrics: "epsilon", "learning_rate".
   virtual void settings(const Counters& /*counters*/, const NumberVisitor& /*visitor*/) const {}
   virtual Signs signs(const Counters& counters) = 0;
   virtual float reward_factor() const { return 1; }  // multiplies rewards before learning
-  // Arrays whose size depends on others are visited after them.
+  // Visits the complete state. An array whose size depends on another one comes after it.
   virtual void visit(const ArrayVisitor& visitor) = 0;
-  // All of them have been read from a checkpoint.
+  // Called after all arrays have been read from a checkpoint.
   virtual void restored() {}
 };
 
-// What followed the actions that `env` took last.
+// The transitions of the latest step of `env`.
 inline Transitions latest_transitions(const BatchEnv& env, const Actions& actions) {
   return {.actions = actions.discrete,
           .rewards = env.rewards(),

@@ -1,4 +1,4 @@
-// What learners by gradient descent have in common: running statistics, and the record of updates.
+// Shared by all gradient-based learners: running statistics, and recording of updates.
 #pragma once
 
 #include <array>
@@ -27,10 +27,10 @@ class LearnerBase : public Learner {
   void observe(std::span<const float> obs);
   void observe(const Transitions& step);
   void observe_rewards(const Transitions& step);
-  // 0, 1, 2, ... in an order drawn from a stream of its own (Fisher-Yates).
+  // A random permutation of 0, 1, 2, ... from its own random stream (Fisher-Yates).
   void shuffle(std::uint64_t stream, std::span<std::int32_t> order) const;
 
-  // Counts an update and adds what it reports to the window.
+  // Counts an update and adds its report to the window.
   template <class Report, std::size_t kCount>
   void record(const Report& report, const std::array<Column<Report>, kCount>& columns,
               Training& training) const {
@@ -47,7 +47,7 @@ class LearnerBase : public Learner {
     return names;
   }
 
-  // The networks with their optimisers, and the statistics.
+  // Visits the networks with their optimisers, and the running statistics.
   void visit_shared(const ArrayVisitor& visitor);
 
   AgentSpec spec_;

@@ -1,4 +1,4 @@
-// A network whose parameters are learnt: what every algorithm has, whatever its outputs mean.
+// A trained network with its optimiser, as every algorithm has it, whatever its outputs mean.
 #pragma once
 
 #include <cmath>
@@ -13,19 +13,19 @@
 
 namespace hotloop {
 
-// A fixed share of a batch, learnt by one thread. The split depends on batch and network alone, never on
-// the number of threads.
+// A fixed part of a batch, processed by one thread. The split depends only on batch and network,
+// never on the number of threads.
 struct BatchShard {
-  // A shard costs one more pass over the gradient, which is small against the work of that many rows; below
-  // that, a second thread would not pay anyway.
+  // Each shard costs one more pass over the gradient, which is small compared to the work of this
+  // many rows. With fewer rows a second thread would not pay off anyway.
   static constexpr int kRows = 128;
 
-  int first = 0, rows = 0;    // of the batch
-  std::span<float> gradient;  // flat, of this shard's part of the mean loss
+  int first = 0, rows = 0;    // in the batch
+  std::span<float> gradient;  // flat; gradient of this shard's part of the mean loss
 };
 
-// sum += share * gradient, for one shard after the other but the one whose gradient is the sum. Threads
-// divide the parameters, so that each is added in the order of the shards.
+// sum += share * gradient for every shard, in order; a shard whose gradient is `sum` itself is
+// skipped. Threads split the parameters, not the shards, so the order of additions is fixed.
 template <class Shards>
 void add_gradients(const Shards& shards, float share, std::span<float> sum, ThreadTeam& team) {
   if (shards.size() == 1 && shards[0].gradient.data() == sum.data()) return;
@@ -39,7 +39,7 @@ void add_gradients(const Shards& shards, float share, std::span<float> sum, Thre
 
 class LearntNetwork {
  public:
-  // `scale` normalises observations; null = they are taken as they are.
+  // `scale` normalises observations; null = no normalisation.
   LearntNetwork(const Structure& structure, Initialiser init, const OptimiserOptions& optimiser,
                 std::uint64_t seed, const InputScale* scale)
       : plan_(structure),

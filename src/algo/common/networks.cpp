@@ -39,11 +39,11 @@ Keys normalise_keys(LearningOptions& l) {
       {"algo.normalise.obs",
        &l.normalise_obs,
        {},
-       "observations minus their running mean, by their std, within 10"},
+       "subtract the running mean of observations, divide by their std, clip to [-10, 10]"},
       {"algo.normalise.rewards",
        &l.normalise_rewards,
        {},
-       "rewards by the running std of the discounted return"},
+       "divide rewards by the running std of the discounted return"},
   };
 }
 

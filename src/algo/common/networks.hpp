@@ -1,4 +1,4 @@
-// The networks that algorithms ask for, made from a spec and what is known of the environment.
+// Builds the networks of algorithms from a spec and the facts of the environment.
 #pragma once
 
 #include "algo/common/agent_spec.hpp"
@@ -9,12 +9,12 @@
 
 namespace hotloop {
 
-// The whole observation as a grid, if that is what its only part is; else of size 0. Throws UsageError
-// if the spec wants convolutions of something else.
+// The shape of the observation if it is a single grid; otherwise size 0. Throws UsageError if the
+// spec has convolutions but the observation is not a grid.
 GridShape grid_of(const AgentSpec& spec, const EnvSpec& env);
 std::vector<InputPart> parts_of(const EnvSpec& env);
 
-// From observations to Q(s, a).
+// The network from observations to Q(s, a).
 Structure q_structure(const AgentSpec& spec, const WorldFacts& world, const QHead& head);
 
 // algo.normalise.obs and algo.normalise.rewards.

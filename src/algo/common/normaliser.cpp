@@ -26,9 +26,7 @@ void merge(const T* values, std::size_t rows, std::size_t stride, double count, 
   squares += new_squares + gap * gap * count * static_cast<double>(rows) / total;
 }
 
-double inverse_deviation(double squares, double count) {
-  return 1 / std::sqrt(squares / count + kTiny);
-}
+double inverse_std(double squares, double count) { return 1 / std::sqrt(squares / count + kTiny); }
 
 }  // namespace
 
@@ -51,8 +49,8 @@ void ObsNormaliser::add(std::span<const float> rows) {
   count_[0] += static_cast<double>(count);
   for (std::size_t f = 0; f < features; ++f) {
     mean_[f] = static_cast<float>(exact_mean_[f]);
-    // One row has no spread to divide by.
-    if (count_[0] > 1) factor_[f] = static_cast<float>(inverse_deviation(squares_[f], count_[0]));
+    // The std of a single row is 0.
+    if (count_[0] > 1) factor_[f] = static_cast<float>(inverse_std(squares_[f], count_[0]));
   }
 }
 
@@ -70,8 +68,8 @@ void RewardNormaliser::add(std::span<const float> rewards, std::span<const std::
   double& squares = statistics_[2];
   merge(returns_.data(), returns_.size(), 1, count, statistics_[1], squares);
   count += static_cast<double>(returns_.size());
-  // Returns that never vary say nothing about the size of rewards.
-  if (squares > 0) statistics_[3] = inverse_deviation(squares, count);
+  // Constant returns say nothing about the scale of rewards.
+  if (squares > 0) statistics_[3] = inverse_std(squares, count);
   for (std::size_t i = 0; i < returns_.size(); ++i) {
     if ((terminated[i] | truncated[i]) != 0) returns_[i] = 0;
   }

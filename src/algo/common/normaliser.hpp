@@ -1,11 +1,11 @@
-// Running statistics by which observations and rewards are brought to a common size.
+// Running statistics that normalise observations and rewards.
 //
 //   observation  x <- clamp((x - mean) / std, -10, 10), feature by feature
 //   reward       r <- r / std of the discounted return so far, sum_k gamma^k r_{t-k}
 //
-// Mean and squared deviations are merged one vector step at a time (Chan et al. 1979), in double and
-// in row order, so they depend on the data alone. They belong to the model: training updates them,
-// evaluation only reads them.
+// Mean and squared deviations are merged one vector step at a time (Chan et al. 1979), in double
+// and in row order, so they depend only on the data. They are part of the model: training updates
+// them, evaluation only reads them.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ class ObsNormaliser {
   std::span<double> count_;         // [1] rows seen
   std::span<double> exact_mean_;    // [features]
   std::span<double> squares_;       // [features] sum of squared deviations
-  std::span<float> mean_, factor_;  // [features] what the network is given
+  std::span<float> mean_, factor_;  // [features] as the network uses them
   InputScale scale_;
 };
 
@@ -61,7 +61,7 @@ class RewardNormaliser {
   double gamma_;
   Arena arena_;
   std::span<double> statistics_;  // count, mean, squares, factor
-  std::span<double> returns_;     // [N] discounted, of the episode in progress
+  std::span<double> returns_;     // [N] discounted returns of the current episodes
 };
 
 }  // namespace hotloop

@@ -50,7 +50,7 @@ bool is_symmetric(const PolicyHead& head, int i) { return head.low[i] == -head.h
 }  // namespace
 
 void distribution(const PolicyHead& head, const PolicyLanes& lanes, float* d) {
-  if (!head.is_box()) {
+  if (!head.is_continuous()) {
     copy_with_mask(head, lanes, d);
     with_width(lanes.width, [&]<int kWidth>() { log_softmax<kWidth>(head.actions, d); });
     return;
@@ -68,7 +68,7 @@ void distribution(const PolicyHead& head, const PolicyLanes& lanes, float* d) {
 
 void log_probability(const PolicyHead& head, const float* d, int width, const float* raw,
                      float* p) {
-  if (!head.is_box()) {
+  if (!head.is_continuous()) {
     for (int lane = 0; lane < width; ++lane) {
       p[lane] = d[static_cast<int>(raw[lane]) * kLanes + lane];
     }
@@ -90,7 +90,7 @@ void entropy(const PolicyHead& head, const float* d, int width, float* h) {
   with_width(width, [&]<int kWidth>() {
     Array<kWidth> sum = Array<kWidth>::Zero();
     for (int i = 0; i < head.actions; ++i) {
-      if (head.is_box()) {
+      if (head.is_continuous()) {
         sum += ConstLanes<kWidth>(d + (head.actions + i) * kLanes) + (0.5f + kHalfLogTwoPi);
       } else {
         const ConstLanes<kWidth> log_p(d + i * kLanes);
@@ -106,7 +106,7 @@ void divergence(const PolicyHead& head, const float* old, const float* d, int wi
     Array<kWidth> sum = Array<kWidth>::Zero();
     for (int i = 0; i < head.actions; ++i) {
       const ConstLanes<kWidth> a(old + i * kLanes), b(d + i * kLanes);
-      if (!head.is_box()) {
+      if (!head.is_continuous()) {
         sum += a.exp() * (a - b);
         continue;
       }
@@ -127,7 +127,7 @@ void policy_gradient(const PolicyHead& head, const PolicyLanes& lanes, const flo
     const ConstLanes<kWidth> dp(d_log_probability), dh(d_entropy);
     for (int i = 0; i < head.actions; ++i) {
       Lanes<kWidth> to(d_outputs + i * kLanes);
-      if (!head.is_box()) {
+      if (!head.is_continuous()) {
         const ConstLanes<kWidth> log_p(d + i * kLanes);
         const Array<kWidth> is_taken =
             (ConstLanes<kWidth>(raw) == static_cast<float>(i)).template cast<float>();
@@ -150,12 +150,12 @@ void policy_gradient(const PolicyHead& head, const PolicyLanes& lanes, const flo
 }
 
 void sample(const PolicyHead& head, const float* d, int lane, Rng& rng, float* raw) {
-  if (!head.is_box()) {
+  if (!head.is_continuous()) {
     auto left = static_cast<float>(rng.uniform());
-    int choice = 0;  // stays if nothing is a number; the caller finds out by the log probability
+    int choice = 0;  // stays 0 if all are NaN; the caller notices by the log probability
     for (int a = 0; a < head.actions && left >= 0; ++a) {
       const float p = std::exp(d[a * kLanes + lane]);
-      if (p > 0) choice = a;  // the last possible one if rounding used up the whole mass
+      if (p > 0) choice = a;  // if rounding leaves some mass over, the last possible action
       left -= p;
     }
     *raw = static_cast<float>(choice);

@@ -1,15 +1,15 @@
-// What the outputs of a policy network mean, one block of lanes at a time; every formula closed.
+// The policy that network outputs describe, one block of lanes at a time, all in closed form.
 //
 //   categorical  outputs z [A]: p = softmax(z) over the allowed actions
 //                log p(a);   H = -sum p log p;   KL(old | new) = sum p_old (log p_old - log p_new)
-//   gaussian     outputs [m | s], [2 A]: u ~ N(m, e^2s), each dimension by itself
+//   gaussian     outputs [m | s], [2 A]: u ~ N(m, e^2s), dimensions independent
 //                log p(u) = -sum ((u - m) / e^s)^2 / 2 + s + log(2 pi) / 2
 //                H = sum s + (1 + log 2 pi) / 2
 //                KL(old | new) = sum s_new - s_old - 1/2
 //                                + (e^2s_old + (m_old - m_new)^2) / (2 e^2s_new)
 //
-// The environment is given a squashed u: u itself is what is stored and valued, so that the ratio
-// of two policies needs no derivative of the squashing.
+// The environment receives the squashed u. Stored actions and log p(u) use u before squashing, so
+// the ratio of two policies does not need the derivative of the squashing.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -25,45 +25,45 @@ namespace hotloop {
 
 enum class PolicyKind { categorical, gaussian };
 
-// How a raw number becomes an action within its bounds: smoothly, by the hyperbolic tangent where the
-// bounds are symmetric and else by the logistic function; or cut off.
+// How u is mapped into the action bounds. smooth: tanh for symmetric bounds, otherwise the logistic
+// function; clip: clamped.
 enum class Squash { smooth, clip };
 inline constexpr std::array<std::string_view, 2> kSquashNames = {"smooth", "clip"};
 
 struct PolicyHead {
   PolicyKind kind = PolicyKind::categorical;
-  int actions = 1;  // to choose from, or dimensions
+  int actions = 1;  // discrete actions, or dimensions
   Squash squash = Squash::smooth;
-  std::array<float, kMaxActionSize> low{}, high{};  // of the dimensions
+  std::array<float, kMaxActionSize> low{}, high{};  // bounds of each dimension
 
-  bool is_box() const { return kind == PolicyKind::gaussian; }
-  int outputs() const { return is_box() ? 2 * actions : actions; }
-  int raw_size() const { return is_box() ? actions : 1; }  // floats of a stored action
+  bool is_continuous() const { return kind == PolicyKind::gaussian; }
+  int outputs() const { return is_continuous() ? 2 * actions : actions; }
+  int raw_size() const { return is_continuous() ? actions : 1; }  // floats per stored action
 };
 
-// Means are kept within [-kMeanBound, kMeanBound] where they are squashed, and log stds within
-// these; beyond, they have no gradient.
+// Means are clamped to [-kMeanBound, kMeanBound] if squashing is smooth, log stds to [kMinLogStd,
+// kMaxLogStd]. Outside these bounds their gradient is 0.
 inline constexpr float kMeanBound = 10;
 inline constexpr float kMinLogStd = -10, kMaxLogStd = 5;
 
-// Lanes of a block, as the functions below take them.
+// A block of lanes: the input of the functions below.
 struct PolicyLanes {
   const float* outputs;  // [head.outputs()][kLanes]
   int width;             // lanes in use, a multiple of kLaneStep
-  // [rows][actions] of the lanes, or null; a lane's row at mask + mask_at[lane] * actions, or in order
+  // [rows][actions] or null. The row of a lane is mask_at[lane], or the lane if mask_at is null.
   const std::uint8_t* mask = nullptr;
   const std::int32_t* mask_at = nullptr;
-  int rows = kLanes;  // lanes that have one
+  int rows = kLanes;  // lanes that hold data
 };
 
-// In place: outputs become what distributions are computed from, [head.outputs()][kLanes]: logarithms
-// of probabilities (masked ones -1e30), or clamped means and log stds.
+// d [head.outputs()][kLanes]: log probabilities (-1e30 for masked actions), or clamped means and
+// log stds.
 void distribution(const PolicyHead& head, const PolicyLanes& lanes, float* d);
 
-// Of the raw actions, [raw_size][kLanes] (categories as floats), under the distribution.
+// log p of the raw actions [raw_size][kLanes] (categories as floats) under the distribution d.
 void log_probability(const PolicyHead& head, const float* d, int width, const float* raw, float* p);
 void entropy(const PolicyHead& head, const float* d, int width, float* h);
-// KL(old | d) of each lane, both distributions.
+// KL(old | d) of each lane.
 void divergence(const PolicyHead& head, const float* old, const float* d, int width, float* kl);
 
 // dL/d outputs from dL/d log p(raw) and dL/d H of each lane.
@@ -71,11 +71,10 @@ void policy_gradient(const PolicyHead& head, const PolicyLanes& lanes, const flo
                      const float* raw, const float* h, const float* d_log_probability,
                      const float* d_entropy, float* d_outputs);
 
-// A raw action for lane `lane` from the distribution, with random numbers of `rng`; [raw_size] apart by
-// kLanes.
+// Samples a raw action for one lane of the distribution: raw_size numbers, kLanes apart.
 void sample(const PolicyHead& head, const float* d, int lane, Rng& rng, float* raw);
 
-// What the environment is given for raw values [actions], `stride` apart.
+// Maps raw values [actions], `stride` apart, into the action bounds.
 void squash(const PolicyHead& head, const float* raw, int stride, float* action);
 
 }  // namespace hotloop

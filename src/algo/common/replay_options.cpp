@@ -17,22 +17,28 @@ Keys replay_keys(ReplayOptions& r) {
       {"replay.capacity",
        &r.capacity,
        {1, 4'000'000'000},
-       "transitions kept, all environments together; at least `env.count` and `algo.batch` times "
+       "transitions stored, over all environments; at least `env.count` and `algo.batch` times "
        "`algo.accumulate`, rounded down to a multiple of `env.count`"},
       {"replay.newest",
        &r.newest,
        {},
-       "the newest transition of every environment is in every draw, at its end (Zhang & Sutton "
-       "2017)"},
+       "combined experience replay: every draw includes the newest transition of every "
+       "environment, at its end (Zhang & Sutton 2017)"},
       {"replay.prioritised",
        &r.prioritised,
        {},
-       "draws in proportion to priority, with importance weights (Schaul et al. 2016)"},
-      Key{"replay.alpha", &r.alpha, kShare, "priority = (size of the error + epsilon) ^ alpha"}
+       "sample in proportion to priority, with importance weights (Schaul et al. 2016)"},
+      Key{"replay.alpha", &r.alpha, kShare,
+          "priority = (error + epsilon) ^ alpha; the error is the absolute TD error, or the loss "
+          "of a c51 or quantile head"}
           .only_if(prioritised, kUniform),
-      Key{"replay.epsilon", &r.epsilon, {0, 1e6, true}, "see alpha"}.only_if(prioritised, kUniform),
+      Key{"replay.epsilon",
+          &r.epsilon,
+          {0, 1e6, true},
+          "added to the error before `alpha` is applied"}
+          .only_if(prioritised, kUniform),
       Key{"replay.beta", &r.beta, kShare,
-          "importance weight = (size * probability) ^ -beta, by the largest of the batch"}
+          "importance weight = (size * probability) ^ -beta, divided by the largest in the batch"}
           .only_if(prioritised, kUniform),
   };
 }
@@ -42,31 +48,30 @@ Keys replay_learning_keys(AgentSpec& spec) {
   return {
       {"algo.learning_starts",
        &l.learning_starts,
-       {0, kMany},
-       "env steps of pure collection first"},
+       {0, kMaxSteps},
+       "env steps before the first update"},
       {"algo.updates_per_step",
        &l.updates_per_step,
        {0, 1'000, true},
-       "gradient updates per env step from then on; a fraction left over by one round is carried "
-       "to the next"},
+       "gradient updates per env step after that; a fraction is carried over to the next round"},
       Key{"algo.train_every",
           &l.train_every,
           {1, 1e9},
-          "env steps in a round, whose updates follow at once; a multiple of `env.count`"}
+          "env steps in a round, followed by its updates; a multiple of `env.count`"}
           .by_default("`env.count`", [&spec] { spec.learn.train_every = spec.envs; }),
       {"algo.train_offset",
        &l.train_offset,
        {0, 1e9},
-       "rounds end this many env steps after the multiples of `train_every`"},
+       "shifts the end of each round: this many env steps after a multiple of `train_every`"},
       {"algo.accumulate",
        &l.accumulate,
        {1, 1'024},
-       "batches whose mean gradient makes one update, as one larger batch would"},
+       "batches per update: their gradients are averaged, as for one larger batch"},
       {"algo.pipelined",
        &l.pipelined,
        {},
-       "the updates of a round are made while the next one is collected by the parameters from "
-       "before them; at the same time if `run.threads` is 2 or more, with the same result if not"},
+       "learn from a round while the next one is collected with the parameters from before these "
+       "updates; in parallel if `run.threads` is 2 or more, with the same result otherwise"},
   };
 }
 
@@ -81,11 +86,10 @@ void check_replay(const ReplayOptions& r, int n_step, const AgentSpec& spec,
                     std::max<std::int64_t>(1, (l.train_every + envs / 2) / envs) * envs));
   }
   if (l.train_offset >= l.train_every || l.train_offset % envs != 0) {
-    violations.blame(
-        "algo.train_offset",
-        fmt::format("{} is not allowed; a multiple of env.count ({}) below algo.train_every "
-                    "({}) is",
-                    l.train_offset, envs, l.train_every));
+    violations.blame("algo.train_offset",
+                     fmt::format("{} is not allowed; it must be a multiple of env.count ({}) below "
+                                 "algo.train_every ({})",
+                                 l.train_offset, envs, l.train_every));
   }
   const std::int64_t draw = std::int64_t{l.batch} * l.accumulate;
   if (draw > kMaxDraws) {
@@ -94,9 +98,9 @@ void check_replay(const ReplayOptions& r, int n_step, const AgentSpec& spec,
                                  l.accumulate, l.batch, kMaxDraws));
   }
   if (l.pipelined && l.train_every > kMaxDraws) {
-    violations.blame(
-        "algo.train_every",
-        fmt::format("{}: a pipelined round has at most {} env steps", l.train_every, kMaxDraws));
+    violations.blame("algo.train_every",
+                     fmt::format("{} is too long; a pipelined round has at most {} env steps",
+                                 l.train_every, kMaxDraws));
   }
   if (r.newest && envs >= draw) {
     violations.blame(
@@ -113,7 +117,7 @@ void check_replay(const ReplayOptions& r, int n_step, const AgentSpec& spec,
   }
   if (const std::int64_t kept = r.capacity / envs; n_step > kept && kept > 0) {
     violations.blame("algo.n_step",
-                     fmt::format("{} is more than replay.capacity keeps of an environment ({} "
+                     fmt::format("{} is more than the steps per environment in replay.capacity ({} "
                                  "/ {} = {} steps)",
                                  n_step, r.capacity, envs, kept));
   }
@@ -168,7 +172,7 @@ std::string replay_too_large(const ReplayShape& shape, double bytes, double othe
   const double each = Replay::bytes_per_transition(shape);
   return fmt::format(
       "replay.capacity: {} transitions of {:.1f} bytes need {:.1f} GiB, but this "
-      "process can have {:.1f} GiB of memory; "
+      "process has only {:.1f} GiB of memory; "
       "at most {} fit",
       shape.capacity, each, bytes / 0x1p30, available / 0x1p30,
       static_cast<std::int64_t>(std::max(0.0, kMaxShareOfMemory * available - other) / each));

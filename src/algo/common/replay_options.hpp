@@ -1,4 +1,4 @@
-// What learners from a replay memory share: its options, keys, rules and size.
+// Shared by algorithms with a replay memory: options, keys, checks and memory size.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +21,20 @@ struct ReplayOptions {
 };
 
 Keys replay_keys(ReplayOptions& options);
-// When learning happens, for those who learn from replay: algo.learning_starts, updates_per_step,
-// train_every, train_offset, accumulate, pipelined.
+// The keys that decide when to learn: algo.learning_starts, updates_per_step, train_every,
+// train_offset, accumulate, pipelined.
 Keys replay_learning_keys(AgentSpec& spec);
 void check_replay(const ReplayOptions& options, int n_step, const AgentSpec& spec,
                   Violations& violations);
 
 ReplayShape replay_shape(const ReplayOptions& options, int n_step, bool truncation_ends,
                          const AgentSpec& spec, const WorldFacts& world);
-// Bytes of a full replay, and of the steps that wait while a pipelined round is collected.
+// Bytes of a full replay, and of the staging buffer of a pipelined round.
 double replay_bytes(const ReplayShape& shape, const AgentSpec& spec);
 
 // "replay 100000 transitions x 40.0 bytes = 3.8 MiB"
 std::string describe_replay(const ReplayShape& shape);
-// Why it does not fit into `available` bytes beside `other` bytes, with what would.
+// The error if it does not fit into `available - other` bytes; names the largest capacity.
 std::string replay_too_large(const ReplayShape& shape, double bytes, double other,
                              double available);
 

@@ -1,5 +1,5 @@
-// What an update reports, as one list of named numbers: means over time, columns of metrics.jsonl and
-// checkpoints follow from the list.
+// What an update reports: one list of named numbers. Running means, the columns of metrics.jsonl
+// and checkpoints are generated from it.
 #pragma once
 
 #include <array>
@@ -8,22 +8,22 @@
 
 namespace hotloop {
 
-// What every algorithm reports. Means over the batch.
+// Reported by every algorithm; means over the batch.
 struct UpdateReport {
   double loss = 0;
   double gradient_norm = 0;  // before clipping
 };
 
-// A number of a report under the name that metrics.jsonl has for it.
+// A number of a report and its name in metrics.jsonl.
 template <class Report>
 struct Column {
   std::string_view name;
   double Report::*value;
 };
 
-// Learners of Q(s, a).
+// For algorithms that learn Q(s, a).
 struct QReport : UpdateReport {
-  double mean_q = 0;  // of Q(s, a)
+  double mean_q = 0;  // mean Q(s, a) of the actions taken
 };
 inline constexpr std::array<Column<QReport>, 3> kQColumns = {
     {{"loss", &QReport::loss},
@@ -32,7 +32,7 @@ inline constexpr std::array<Column<QReport>, 3> kQColumns = {
 
 inline constexpr int kMaxColumns = 16;
 
-// Sums since the last time somebody read and cleared them.
+// Sums since they were last read and cleared.
 struct Window {
   double returns = 0;
   std::int64_t episodes = 0;

@@ -7,13 +7,13 @@
 namespace hotloop {
 namespace {
 
-constexpr double kMinSpread = 1e-8;
+constexpr double kMinStd = 1e-8;
 
 struct Moments {
-  double mean, spread;
+  double mean, std;
 };
 
-// Of count values, `stride` apart.
+// Of `count` values, `stride` apart.
 Moments moments(const float* values, std::size_t count, std::size_t stride) {
   double sum = 0;
   for (std::size_t i = 0; i < count; ++i) sum += static_cast<double>(values[i * stride]);
@@ -27,11 +27,11 @@ Moments moments(const float* values, std::size_t count, std::size_t stride) {
 }
 
 void standardise(float* values, std::size_t count, std::size_t stride) {
-  const auto [mean, spread] = moments(values, count, stride);
-  const double factor = 1 / std::max(spread, kMinSpread);
+  const Moments m = moments(values, count, stride);
+  const double factor = 1 / std::max(m.std, kMinStd);
   for (std::size_t i = 0; i < count; ++i) {
     float& value = values[i * stride];
-    value = static_cast<float>((static_cast<double>(value) - mean) * factor);
+    value = static_cast<float>((static_cast<double>(value) - m.mean) * factor);
   }
 }
 
@@ -46,14 +46,14 @@ void lambda_returns(int steps, int lanes, double gamma, double lambda,
   for (int t = steps - 1; t >= 0; --t) {
     const std::size_t row = static_cast<std::size_t>(t) * lanes;
     const auto mix = t == steps - 1 ? 0.0f : static_cast<float>(lambda);
-    const float* later = returns.data() + row + (t == steps - 1 ? 0 : lanes);
+    const float* next_returns = returns.data() + row + (t == steps - 1 ? 0 : lanes);
     for (int i = 0; i < lanes; ++i) {
-      const float longer = truncated[row + i] != 0 ? 0.0f : mix;
-      const float alive = terminated[row + i] != 0 ? 0.0f : discount;
+      const float lambda_t = truncated[row + i] != 0 ? 0.0f : mix;
+      const float gamma_t = terminated[row + i] != 0 ? 0.0f : discount;
       const float value = next_values[row + i];
-      // Before the last row is written, `later` is what lies there: of no weight, but finite.
-      const float next = longer * later[i] + (1 - longer) * value;
-      returns[row + i] = rewards[row + i] * reward_factor + alive * next;
+      // In the last row `next_returns` is the row itself, still unwritten: finite, with weight 0.
+      const float next = lambda_t * next_returns[i] + (1 - lambda_t) * value;
+      returns[row + i] = rewards[row + i] * reward_factor + gamma_t * next;
     }
   }
 }

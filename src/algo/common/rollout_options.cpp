@@ -16,7 +16,7 @@ Keys rollout_keys(RolloutOptions& o, std::string_view about_epochs) {
 }
 
 Key lambda_key(RolloutOptions& o, std::string_view path) {
-  return {path, &o.lambda, kShare, "0 = one-step returns, 1 = as long as the rollout"};
+  return {path, &o.lambda, kShare, "0 = one-step returns, 1 = returns to the end of the rollout"};
 }
 
 void check_rollout(const RolloutOptions& o, const AgentSpec& spec, Violations& violations) {
@@ -34,7 +34,7 @@ void check_rollout(const RolloutOptions& o, const AgentSpec& spec, Violations& v
   }
 }
 
-void follow_rollout(const RolloutOptions& o, AgentSpec& spec) {
+void derive_rounds(const RolloutOptions& o, AgentSpec& spec) {
   spec.learn.train_every = std::int64_t{o.n_steps} * spec.envs;
   spec.learn.updates_per_step = static_cast<double>(o.n_epochs) / spec.learn.batch;
 }
@@ -69,7 +69,7 @@ std::string rollout_too_large(const RolloutOptions& o, const AgentSpec& spec,
                               const MemoryNeed& need, double available) {
   return fmt::format(
       "{}: {} vector steps of {} environments need {:.1f} GiB, and the network in batches of {} "
-      "{:.1f} GiB, but this process can have {:.1f} GiB of memory",
+      "{:.1f} GiB, but this process has only {:.1f} GiB of memory",
       need.experience > need.network ? "algo.n_steps" : "algo.batch", o.n_steps, spec.envs,
       need.experience / 0x1p30, spec.learn.batch, need.network / 0x1p30, available / 0x1p30);
 }

@@ -1,4 +1,4 @@
-// When learning happens: rounds of env steps, each followed by the updates that it is owed.
+// When to learn: rounds of env steps, each followed by the updates that are due.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +13,13 @@ inline std::int64_t whole_vector_steps(std::int64_t steps, int envs) {
   return (steps + envs - 1) / envs * envs;
 }
 
-// Rounds end at offset, offset + every, offset + 2 every, ...; this many of them by now.
+// Rounds end at offset, offset + every, offset + 2 every, ... The number of rounds that have ended.
 inline std::int64_t rounds_ended(const LearningOptions& o, std::int64_t env_steps) {
   const std::int64_t shifted = env_steps - o.train_offset;
   return shifted < 0 ? 0 : shifted / o.train_every + (o.train_offset > 0 ? 1 : 0);
 }
 
-// Where the round ends that these env steps are part of.
+// The env step at which the current round ends.
 inline std::int64_t round_end(const LearningOptions& o, std::int64_t env_steps) {
   const std::int64_t ended = rounds_ended(o, env_steps);
   return o.train_offset > 0 ? o.train_offset + ended * o.train_every : (ended + 1) * o.train_every;
@@ -29,20 +29,20 @@ inline bool is_round_begin(const LearningOptions& o, std::int64_t env_steps, int
   return env_steps == 0 || rounds_ended(o, env_steps) > rounds_ended(o, env_steps - envs);
 }
 
-// Updates owed after this many train events: a fraction left over by one is carried to the next.
-// Safe against 0.1 * 10 falling short of 1.
-inline std::int64_t owed_updates(const LearningOptions& o, std::int64_t train_events) {
+// Total updates due after this many train events. A fraction is carried over to the next event. The
+// epsilon is for products such as 0.1 * 10 that fall short of 1.
+inline std::int64_t updates_due(const LearningOptions& o, std::int64_t train_events) {
   return static_cast<std::int64_t>(
       std::floor(static_cast<double>(train_events * o.train_every) * o.updates_per_step + 1e-6));
 }
 
-// Updates that the spec declares for this many env steps, rounded up to whole vector steps.
+// The updates that the spec implies for this many env steps, rounded up to complete vector steps.
 inline std::int64_t declared_updates(const AgentSpec& spec, std::int64_t env_steps) {
   const LearningOptions& o = spec.learn;
   std::int64_t steps = whole_vector_steps(env_steps, spec.envs);
-  if (o.pipelined) steps = std::max<std::int64_t>(0, steps - spec.envs);  // a round later
+  if (o.pipelined) steps = std::max<std::int64_t>(0, steps - spec.envs);  // one round behind
   const std::int64_t rounds = rounds_ended(o, steps) - rounds_ended(o, o.learning_starts);
-  return owed_updates(o, std::max<std::int64_t>(0, rounds));
+  return updates_due(o, std::max<std::int64_t>(0, rounds));
 }
 
 }  // namespace hotloop

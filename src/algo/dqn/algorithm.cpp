@@ -1,4 +1,4 @@
-// dqn: what the rest of the program knows of it.
+// dqn: keys, checks and facts, as the rest of the program sees them.
 #include "algo/common/algorithm.hpp"
 
 #include <fmt/format.h>
@@ -21,8 +21,8 @@ Keys target_keys(TargetOptions& t) {
   return {
       {"algo.target.every",
        &t.every,
-       {0, kMany},
-       "how often the target network syncs with the online one; 0 = there is none"},
+       {0, kMaxSteps},
+       "how often the target network syncs with the online network; 0 = no target network"},
       Key{"algo.target.count",
           choice(t.count, kCountNames),
           {},
@@ -31,7 +31,7 @@ Keys target_keys(TargetOptions& t) {
       Key{"algo.target.tau",
           &t.tau,
           {0, 1, true},
-          "share of the online network in the target: 1 is a hard copy, less a Polyak blend"}
+          "weight of the online network in a sync: 1 = hard copy, below 1 = Polyak averaging"}
           .only_if(has_target, kNone),
   };
 }
@@ -43,17 +43,17 @@ Keys head_keys(HeadOptions& h) {
       {"algo.head",
        choice(h.kind, kHeadNames),
        {},
-       "what is learnt of an action: its value, a distribution over fixed returns (Bellemare et "
-       "al. 2017) or quantiles of the return (Dabney et al. 2018)"},
+       "what the network predicts for an action: its value, a distribution over a fixed support "
+       "(Bellemare et al. 2017) or quantiles of the return (Dabney et al. 2018)"},
       Key{"algo.atoms", &h.atoms, {2, 1'000}, "c51, quantile: outputs per action"}.only_if(
           [&h] { return h.kind != HeadKind::scalar; }, "algo.head is scalar"),
       Key{"algo.v_min",
           &h.v_min,
           {-1e30, 1e30},
-          "c51: the smallest return, in the units of normalised rewards if these are on"}
+          "c51: lower end of the support; in units of normalised rewards if rewards are normalised"}
           .only_if(is_c51, kOther),
-      Key{"algo.v_max", &h.v_max, {-1e30, 1e30}, "c51: the largest return, likewise"}.only_if(
-          is_c51, kOther),
+      Key{"algo.v_max", &h.v_max, {-1e30, 1e30}, "c51: upper end of the support; same units"}
+          .only_if(is_c51, kOther),
   };
 }
 
@@ -62,8 +62,8 @@ Keys munchausen_keys(MunchausenOptions& m) {
   constexpr std::string_view kOff = "algo.munchausen is 0";
   return {
       {"algo.munchausen", &m.alpha, kShare,
-       "this times the scaled log-policy is added to rewards, and next states are valued by the "
-       "soft policy (Vieillard et al. 2020, who have 0.9); 0 = off"},
+       "weight of the scaled log-policy that is added to rewards; next states then have soft "
+       "values (Vieillard et al. 2020 use 0.9); 0 = off"},
       Key{"algo.munchausen_temperature",
           &m.temperature,
           {0, 1e6, true},
@@ -72,7 +72,7 @@ Keys munchausen_keys(MunchausenOptions& m) {
       Key{"algo.munchausen_clip",
           &m.clip,
           {-1e6, 0},
-          "munchausen: the scaled log-policy counts as no less than this"}
+          "munchausen: lower bound of the scaled log-policy"}
           .only_if(on, kOff),
   };
 }
@@ -81,12 +81,12 @@ void check_munchausen(const DqnOptions& o, Violations& violations) {
   const auto clashes = [&](bool given, std::string_view why) {
     violations.blame_if(given, "algo.munchausen", why);
   };
-  clashes(o.head.kind != HeadKind::scalar, "is for algo.head: scalar");
+  clashes(o.head.kind != HeadKind::scalar, "needs algo.head: scalar");
   clashes(o.target.every == 0, "needs a target network (algo.target.every above 0)");
-  clashes(o.double_q, "cannot be combined with algo.double: its targets have no maximum to choose");
+  clashes(o.double_q, "cannot be combined with algo.double: its targets have no argmax");
   clashes(o.n_step > 1,
-          "cannot be combined with algo.n_step: every reward of a window would need a policy of "
-          "its own");
+          "cannot be combined with algo.n_step above 1: every reward of the window would need its "
+          "own log-policy");
 }
 
 class DqnAlgorithm final : public Algorithm {
@@ -96,7 +96,7 @@ class DqnAlgorithm final : public Algorithm {
     return "Q-learning from a replay memory, with a target network";
   }
   AlgorithmFacts facts() const override {
-    return {.pipelines = true, .action_values = true, .general = 2};
+    return {.pipelines = true, .action_values = true, .default_rank = 2};
   }
 
   void set_defaults(AgentSpec& spec) const override {
@@ -107,13 +107,13 @@ class DqnAlgorithm final : public Algorithm {
   Keys keys(AgentSpec& spec) const override {
     auto& o = options_of<DqnOptions>(spec);
     Keys keys = {
-        Key{"algo.gamma", &spec.learn.gamma, kShare, "discount of the next step's value"},
+        Key{"algo.gamma", &spec.learn.gamma, kShare, "discount factor"},
         Key{"algo.loss",
             choice(o.loss, kLossNames),
             {},
-            "of the temporal-difference error; huber bends at 1"}
+            "loss of the TD error; huber becomes linear at 1"}
             .only_if([&o] { return o.head.kind == HeadKind::scalar; },
-                     "c51 and quantile heads have a loss of their own"),
+                     "c51 and quantile heads have their own loss"),
         Key{"algo.batch", &spec.learn.batch, {1, 65'536}, "transitions per gradient"},
     };
     const auto add = [&keys](Keys more) { append(keys, std::move(more)); };
@@ -121,23 +121,23 @@ class DqnAlgorithm final : public Algorithm {
     add({{"algo.repeats",
           &o.repeats,
           {1, 10'000},
-          "updates in a row on each drawn batch; the updates of a round must be a multiple of it"},
+          "consecutive updates on each drawn batch; must divide the updates of a round"},
          {"algo.double",
           &o.double_q,
           {},
-          "the online network chooses the action that the target network values (van Hasselt et "
-          "al. 2016)"},
+          "Double DQN: the online network selects the action, the target network evaluates it (van "
+          "Hasselt et al. 2016)"},
          {"algo.n_step",
           &o.n_step,
           {1, 1'000},
-          "rewards summed before bootstrapping; never across an episode's end"}});
+          "rewards summed before bootstrapping; never across the end of an episode"}});
     add(head_keys(o.head));
     add(target_keys(o.target));
     add(munchausen_keys(o.munchausen));
     add({{"algo.truncation_ends",
           &o.truncation_ends,
           {},
-          "learn from an episode cut by its time limit as if it had ended there; biased, and "
+          "treat truncation by a time limit as termination, without bootstrapping; biased, but "
           "common"}});
     add(exploration_keys(o.explore, spec));
     add(normalise_keys(spec.learn));
@@ -148,7 +148,7 @@ class DqnAlgorithm final : public Algorithm {
   void derive(AgentSpec& spec) const override {
     std::int64_t& capacity = options_of<DqnOptions>(spec).replay.capacity;
     const std::int64_t usable = capacity - capacity % spec.envs;
-    // Too little is refused as it was given.
+    // If it is too small, keep it as given: check() refuses it.
     if (usable >= std::int64_t{spec.learn.batch} * spec.learn.accumulate) capacity = usable;
   }
 
@@ -167,16 +167,17 @@ class DqnAlgorithm final : public Algorithm {
     }
     violations.blame_if(
         o.double_q && o.target.every == 0, "algo.double",
-        "needs a target network: without one (algo.target.every: 0) the network that chooses is "
-        "the network that values");
+        "needs a target network: without one (algo.target.every: 0) the same network would select "
+        "and evaluate the action");
     if (o.munchausen.alpha > 0) check_munchausen(o, violations);
     if (const QHead head = make_head(o.head, 1); head.kind == HeadKind::c51) {
       const float largest = std::max(std::abs(head.v_min), std::abs(head.v_max));
       if (!(o.head.v_min < o.head.v_max) || !(head.spacing() > 1e-6f * largest)) {
-        violations.blame("algo.v_min",
-                         fmt::format("{} is not below algo.v_max ({}), or too close to it for {} "
-                                     "atoms in single precision",
-                                     o.head.v_min, o.head.v_max, o.head.atoms));
+        violations.blame(
+            "algo.v_min",
+            fmt::format("{} is not below algo.v_max ({}), or is too close to it for {} "
+                        "atoms in single precision",
+                        o.head.v_min, o.head.v_max, o.head.atoms));
       }
     }
     check_exploration(o.explore, spec, violations);
@@ -229,7 +230,7 @@ class DqnAlgorithm final : public Algorithm {
     if (need.network > need.experience) {
       return fmt::format(
           "net.hidden: the network, with its gradients and optimiser in batches of {} "
-          "(algo.batch), needs {:.1f} GiB, but this process can have {:.1f} GiB of memory",
+          "(algo.batch), needs {:.1f} GiB, but this process has only {:.1f} GiB of memory",
           spec.learn.batch, need.network / 0x1p30, available / 0x1p30);
     }
     return replay_too_large(dqn_replay_shape(spec, world), need.experience, need.network,
@@ -269,7 +270,7 @@ class DqnAlgorithm final : public Algorithm {
       all.push_back({"uniform replay", {"replay.prioritised=false"}, {"memory/draw"}});
     }
     if (!l.pipelined && usable_cores() > 1) {
-      // Whatever is shorter costs nothing, if there was a core for it.
+      // With a free core, the shorter of the two takes no time.
       const double learn = share("learn", "") + share("memory", "draw") + share("memory", "gather");
       const bool collects_less = share("act", "") + share("env", "") + share("python", "") < learn;
       all.push_back({"collect on another core while learning",
@@ -288,7 +289,7 @@ class DqnAlgorithm final : public Algorithm {
   std::string advice(Sign sign, const AgentSpec& spec) const override {
     const DqnOptions& o = own(spec);
     const bool has_target = o.target.every > 0;
-    const bool munchausen = o.munchausen.alpha > 0;  // takes neither Double nor several steps
+    const bool munchausen = o.munchausen.alpha > 0;  // excludes Double and n_step > 1
     switch (sign) {
       case Sign::diverging:
         return fmt::format(
@@ -298,7 +299,7 @@ class DqnAlgorithm final : public Algorithm {
       case Sign::no_gap:
         return fmt::format("{}a smaller algo.gamma or a larger network",
                            munchausen ? "" : "a larger algo.n_step, ");
-      case Sign::no_endings:
+      case Sign::no_terminals:
         return fmt::format(
             "{}a larger algo.target.every, or a higher final {}",
             munchausen ? "" : "a larger algo.n_step, ",

@@ -56,7 +56,7 @@ std::size_t Dqn::bytes_needed(const Structure& structure, const LearningOptions&
 QReport Dqn::update(std::span<const Batch> batches, double learning_rate, std::uint64_t index,
                     ThreadTeam& team, const Hints& hints) {
   const bool fixed_targets = has_target() && !options_.double_q && !network_.is_noisy();
-  const bool keep_next = hints.again && fixed_targets && batches.size() == 1;
+  const bool keep_next = hints.same_targets && fixed_targets && batches.size() == 1;
   if (network_.is_noisy()) mark(Phase::learn_noise);
   online_now_ = network_.with_noise(online(), 1, index, online_noise_);
   target_now_ = has_target() ? network_.with_noise(target_, 2, index, target_noise_) : online_now_;
@@ -88,17 +88,17 @@ QReport Dqn::update(std::span<const Batch> batches, double learning_rate, std::u
   return report;
 }
 
-// Q_target(s', .) into shard.next, and a* = argmax_a Q(s', a) by the network that chooses.
-void Dqn::value_next_states(const Batch& batch, Shard& shard) const {
+// Computes Q_target(s', .) into shard.next, and a* = argmax_a Q(s', a) with the selecting network.
+void Dqn::evaluate_next_states(const Batch& batch, Shard& shard) const {
   mark(Phase::learn_target);
-  if (options_.munchausen.alpha > 0) return value_softly(batch, shard);
+  if (options_.munchausen.alpha > 0) return compute_munchausen(batch, shard);
   const Plan& plan = network_.plan();
   const QHead& head = network_.head();
   const float* rows =
       batch.next_obs + static_cast<std::size_t>(shard.first) * plan.structure().inputs;
-  const std::span<const float> chooser = options_.double_q ? online_now_ : target_now_;
+  const std::span<const float> selecting = options_.double_q ? online_now_ : target_now_;
 
-  forward(plan, chooser, rows, shard.rows, shard.next, network_.scale());
+  forward(plan, selecting, rows, shard.rows, shard.next, network_.scale());
   for (int block = 0; block < block_count(shard.rows); ++block) {
     const std::size_t row = shard.first + block * kLanes;
     const float* q = action_values(head, shard.next.outputs(block), block_width(shard.rows, block),
@@ -110,12 +110,12 @@ void Dqn::value_next_states(const Batch& batch, Shard& shard) const {
   if (options_.double_q) forward_again(plan, target_now_, shard.rows, shard.next);
 }
 
-// What Munchausen adds to the rewards, and V(s').
-void Dqn::value_softly(const Batch& batch, Shard& shard) const {
+// Computes the Munchausen bonus of the rewards, and the soft values V(s').
+void Dqn::compute_munchausen(const Batch& batch, Shard& shard) const {
   const Plan& plan = network_.plan();
   const int actions = network_.head().actions;
-  // Q_target of rows, over the allowed actions, block by block.
-  const auto value = [&](const float* rows, const std::uint8_t* masks, auto&& use) {
+  // Computes Q_target of `rows` over the allowed actions, and calls `use` for each block.
+  const auto for_each_block = [&](const float* rows, const std::uint8_t* masks, auto&& use) {
     rows += static_cast<std::size_t>(shard.first) * plan.structure().inputs;
     forward(plan, target_now_, rows, shard.rows, shard.next, network_.scale());
     for (int block = 0; block < block_count(shard.rows); ++block) {
@@ -127,11 +127,11 @@ void Dqn::value_softly(const Batch& batch, Shard& shard) const {
       use(q, lane, count, block_width(shard.rows, block));
     }
   };
-  value(batch.obs, batch.mask, [&](const float* q, int lane, int count, int width) {
+  for_each_block(batch.obs, batch.mask, [&](const float* q, int lane, int count, int width) {
     munchausen_bonus(munchausen_, actions, count, width, q, batch.actions + shard.first + lane,
                      &shard.bonus[lane]);
   });
-  value(batch.next_obs, batch.next_mask, [&](const float* q, int lane, int, int width) {
+  for_each_block(batch.next_obs, batch.next_mask, [&](const float* q, int lane, int, int width) {
     soft_values(actions, width, munchausen_.temperature, q, &shard.next_values[lane]);
   });
 }
@@ -139,7 +139,7 @@ void Dqn::value_softly(const Batch& batch, Shard& shard) const {
 void Dqn::compute_loss(const Batch& batch, Shard& shard, bool keep_next,
                        std::span<float> errors) const {
   const Plan& plan = network_.plan();
-  if (!keep_next) value_next_states(batch, shard);
+  if (!keep_next) evaluate_next_states(batch, shard);
   mark(Phase::learn_forward);
   forward(plan, online_now_,
           batch.obs + static_cast<std::size_t>(shard.first) * plan.structure().inputs, shard.rows,

@@ -1,13 +1,13 @@
 // Deep Q-learning (Mnih et al. 2015) and its extensions, each an independent switch:
 //
-//   y = r + d Q_target(s', a*)     d = gamma^m, or 0 where the episode terminated
+//   y = r + d Q_target(s', a*)     d = gamma^n for n steps, 0 where the episode terminated
 //   a* = argmax_a Q_target(s', a)  or, with Double (van Hasselt et al. 2016), argmax_a Q(s', a)
 //   L = mean w loss(y - Q(s, a))   w = importance weight (Schaul et al. 2016), 1 without priorities
 //
-// A truncated episode bootstraps from its final observation. Two forward passes per update, one more
-// with Double or with Munchausen, which replaces y (munchausen.hpp). Without a target network Q_target
-// is Q. Distributional heads replace y and L (common/q/loss.hpp); dueling, noisy and normalising layers are the
-// network's business (src/net).
+// A truncated episode bootstraps from its final observation. An update takes two forward passes,
+// three with Double or Munchausen, which replaces y (munchausen.hpp). Without a target network
+// Q_target is Q. Distributional heads replace y and L (common/q/loss.hpp). Dueling, noisy and
+// normalisation layers are part of the network (src/net).
 #pragma once
 
 #include <cstdint>
@@ -28,22 +28,22 @@ namespace hotloop {
 
 class Dqn {
  public:
-  // Of the spec: its options, its batches, how parameters start and are optimised.
+  // Uses the options, batch size, initialisation and optimiser of the spec.
   Dqn(const Structure& structure, const AgentSpec& spec, std::uint64_t seed,
       const InputScale* scale = nullptr);
 
-  // About what a learner takes: parameters, moments and target, and what each shard of a batch has.
+  // Approximate memory: parameters, moments, target, and the buffers of each shard of a batch.
   static std::size_t bytes_needed(const Structure& structure, const LearningOptions& options);
 
   struct Hints {
-    // Neither the batches nor the target network have changed since the last update: what the target
-    // network says about s' is not computed again where it must be the same.
-    bool again = false;
+    // Neither the batches nor the target network have changed since the last update, so targets
+    // that depend only on them are not computed again.
+    bool same_targets = false;
   };
 
-  // One gradient update: the mean gradient of the batches, one optimiser step. The parameters change
-  // only if loss and gradient are finite; the caller looks at the report. `index` is the number of
-  // the update: noise is drawn from it.
+  // One gradient update: one optimiser step along the mean gradient of the batches. The parameters
+  // change only if loss and gradient are finite; the caller checks the report. `index` is the
+  // number of the update and selects the random stream of the noise.
   QReport update(std::span<const Batch> batches, double learning_rate, std::uint64_t index,
                  ThreadTeam& team, const Hints& hints);
   QReport update(std::span<const Batch> batches, double learning_rate, std::uint64_t index,
@@ -53,7 +53,7 @@ class Dqn {
   QReport update(const Batch& batch, double learning_rate, ThreadTeam& team) {
     return update({&batch, 1}, learning_rate, 0, team);
   }
-  // What the priorities of the batches' transitions should follow, after `update`: [batches * B].
+  // The errors of the latest update, for priorities: [batches * B].
   std::span<const float> errors() const { return errors_; }
 
   // target <- tau * online + (1 - tau) * target, `times` times
@@ -73,14 +73,14 @@ class Dqn {
   struct Shard : BatchShard {
     LossSums sums;
     Workspace s;     // online network at s
-    Workspace next;  // target network at s'; with Double, the online network was there before it
+    Workspace next;  // target network at s'; with Double, first the online network
     std::span<std::int32_t> next_actions;  // [blocks * kLanes] a*
-    std::span<float> next_values, bonus;   // [blocks * kLanes] of Munchausen, else empty
+    std::span<float> next_values, bonus;   // [blocks * kLanes] for Munchausen, otherwise empty
     std::span<float> scratch;
   };
 
-  void value_next_states(const Batch& batch, Shard& shard) const;
-  void value_softly(const Batch& batch, Shard& shard) const;
+  void evaluate_next_states(const Batch& batch, Shard& shard) const;
+  void compute_munchausen(const Batch& batch, Shard& shard) const;
   void compute_loss(const Batch& batch, Shard& shard, bool keep_next,
                     std::span<float> errors) const;
 
@@ -91,9 +91,9 @@ class Dqn {
   std::span<float> target_;  // flat parameters
   float reward_factor_ = 1;
   QNetwork::Noisy online_noise_, target_noise_;
-  std::span<const float> online_now_, target_now_;  // parameters of this update, noise included
+  std::span<const float> online_now_, target_now_;  // parameters of this update, including noise
   std::vector<Shard> shards_;
-  std::span<float> accumulated_;  // gradient over several batches; empty if there is only one
+  std::span<float> accumulated_;  // mean gradient of several batches; empty if accumulate is 1
   std::span<float> errors_;       // [accumulate * batch]
 };
 

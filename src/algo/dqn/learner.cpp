@@ -9,11 +9,11 @@
 namespace hotloop {
 namespace {
 
-// Transitions of one draw: the batches whose mean gradient makes one update.
+// Transitions in one draw: all batches of one update.
 std::int64_t draw_size(const LearningOptions& o) { return std::int64_t{o.batch} * o.accumulate; }
 
-// How many draws to gather in one pass: as many as a round needs, while they stay in the cache. With
-// priorities only one, because each update changes the next draw.
+// The number of draws to gather in one pass: as many as a round needs, as long as they fit into the
+// cache. With priorities only one, because each update changes the next draw.
 int group_size(const AgentSpec& spec, const WorldFacts& world) {
   const auto& o = options_of<DqnOptions>(spec);
   if (o.replay.prioritised) return 1;
@@ -25,7 +25,7 @@ int group_size(const AgentSpec& spec, const WorldFacts& world) {
   return static_cast<int>(std::max(1.0, std::min(per_round, std::floor(kGatherBytes / bytes))));
 }
 
-// `size` transitions of a draw, from `first` on.
+// `size` transitions of a draw, starting at `first`.
 Batch part(Batch batch, const ReplayShape& shape, int first, int size) {
   batch.size = size;
   batch.obs += static_cast<std::size_t>(first) * shape.obs;
@@ -99,37 +99,37 @@ void DqnLearner::push(const Transitions& step, Counters& counters) {
   }
 }
 
-// All updates that are owed, in groups whose draws are gathered in one pass. Every update is made
-// by itself, in order: grouping changes nothing but the time of gathering.
+// Makes all updates that are due, in groups whose draws are gathered in one pass. Updates are still
+// made one by one, in order: grouping only makes gathering faster.
 void DqnLearner::learn(Training training) {
   Counters& c = training.counters;
   const int repeats = options_.repeats;
   dqn_.set_reward_factor(reward_factor());
-  std::int64_t owed = owed_updates(spec_.learn, c.train_events) - c.updates;
-  while (owed >= repeats) {
-    const int draws = static_cast<int>(std::min<std::int64_t>(group_, owed / repeats));
+  std::int64_t due = updates_due(spec_.learn, c.train_events) - c.updates;
+  while (due >= repeats) {
+    const int draws = static_cast<int>(std::min<std::int64_t>(group_, due / repeats));
     mark(Phase::memory_draw);
     replay_.sample(draws, static_cast<int>(draw_size(spec_.learn)), seed_, c.batches,
                    options_.replay.beta.at(c.progress()));
-    owed -= std::int64_t{draws} * repeats;
+    due -= std::int64_t{draws} * repeats;
     for (int draw = 0; draw < draws; ++draw) update(draw, training);
   }
 }
 
-// The updates on one draw, then its new priorities.
+// Makes the updates on one draw, then sets its new priorities.
 void DqnLearner::update(int draw, Training& training) {
   Counters& c = training.counters;
   const int batch = spec_.learn.batch;
   for (int i = 0; i < spec_.learn.accumulate; ++i) {
     batches_[i] = part(replay_.batch(draw), replay_.shape(), i * batch, batch);
   }
-  std::int64_t target_then = -1;
+  std::int64_t last_syncs = -1;
   for (int repeat = 0; repeat < options_.repeats; ++repeat) {
-    const bool again = c.target_updates == target_then;
-    target_then = c.target_updates;
+    const bool same_targets = c.target_updates == last_syncs;
+    last_syncs = c.target_updates;
     const QReport report =
         dqn_.update(batches_, learning_rate(c), static_cast<std::uint64_t>(c.updates),
-                    training.team, {.again = again});
+                    training.team, {.same_targets = same_targets});
     record(report, kQColumns, training);
     if (options_.target.count == Count::updates) sync_if_due(c.updates - 1, c.updates, c);
   }
@@ -139,8 +139,8 @@ void DqnLearner::update(int draw, Training& training) {
   replay_.set_priorities(0, dqn_.errors());
 }
 
-// Syncs the target network as often as a multiple of its period lies in (before, now]; copies of the same
-// are made once.
+// Syncs the target network once for every multiple of its period in (before, now]. Repeated hard
+// copies are made once.
 void DqnLearner::sync_if_due(std::int64_t before, std::int64_t now, Counters& counters) {
   const std::int64_t every = options_.target.every;
   if (every == 0 || before / every == now / every) return;
@@ -160,7 +160,7 @@ void DqnLearner::settings(const Counters& counters, const NumberVisitor& visitor
 
 Signs DqnLearner::signs(const Counters& counters) {
   Signs signs;
-  // Draws of the complement of the seed: training's own are left alone.
+  // Uses the complement of the seed, so the random streams of training are not affected.
   const int rows =
       static_cast<int>(std::min<std::int64_t>(draw_size(spec_.learn), QNetwork::kProbeRows));
   replay_.sample(1, rows, ~seed_, static_cast<std::uint64_t>(counters.env_steps));
@@ -182,14 +182,14 @@ Signs DqnLearner::signs(const Counters& counters) {
 // |online - target| / |online|
 double DqnLearner::target_lag() {
   if (!dqn_.has_target()) return std::nan("");
-  double apart = 0, size = 0;
+  double gaps = 0, size = 0;
   const std::span<const float> online = dqn_.online();
   for (std::size_t i = 0; i < online.size(); ++i) {
     const double gap = online[i] - dqn_.target()[i];
-    apart += gap * gap;
+    gaps += gap * gap;
     size += static_cast<double>(online[i]) * online[i];
   }
-  return std::sqrt(apart / size);
+  return std::sqrt(gaps / size);
 }
 
 void DqnLearner::visit(const ArrayVisitor& visitor) {

@@ -1,5 +1,5 @@
-// The loop of deep Q-learning: act and explore; remember; draw batches from the replay memory and update on
-// each; sync the target network; give the drawn transitions their new priorities.
+// The training loop of DQN: act and explore; store transitions; draw batches from the replay memory
+// and update on each; sync the target network; update the priorities of the drawn transitions.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace hotloop {
 
-// What it remembers of this environment.
+// The replay memory for this environment.
 ReplayShape dqn_replay_shape(const AgentSpec& spec, const WorldFacts& world);
 
 class DqnLearner final : public LearnerBase {
@@ -41,12 +41,12 @@ class DqnLearner final : public LearnerBase {
 
   DqnOptions options_;
   Dqn dqn_;
-  int group_;  // draws that are gathered together
+  int group_;  // draws gathered in one pass
   Replay replay_;
   std::vector<Batch> batches_;               // [accumulate] the parts of one draw
-  std::vector<std::uint8_t> ended_, never_;  // [N] flags, if truncation_ends
-  std::int64_t frozen_updates_ = -1;         // made when the policy was frozen; -1 = it is not
-  double lag_;  // of the target, before its first sync since somebody asked; or NaN
+  std::vector<std::uint8_t> ended_, never_;  // [N] flags, used if truncation_ends
+  std::int64_t frozen_updates_ = -1;         // updates when the policy was frozen; -1 = not frozen
+  double lag_;  // target_lag() before the first sync since signs() was called; or NaN
 };
 
 }  // namespace hotloop

@@ -25,15 +25,15 @@ const float* allowed_values(const float* q, int actions, int rows, const std::ui
 void soft_values(int actions, int width, float temperature, const float* q, float* values) {
   const float per_octave = temperature * std::numbers::ln2_v<float>;
   for (int lane = 0; lane < width; lane += kVec) {
-    Vec most = load(q + lane);
+    Vec largest = load(q + lane);
     for (int a = 1; a < actions; ++a) {
       const Vec value = load(q + a * kLanes + lane);
-      most = most < value ? value : most;
+      largest = largest < value ? value : largest;
     }
     Vec sum = {};
     for (int a = 0; a < actions; ++a)
-      sum += exp2_of((load(q + a * kLanes + lane) - most) / per_octave);
-    store(values + lane, most + per_octave * log2_of(sum));
+      sum += exp2_of((load(q + a * kLanes + lane) - largest) / per_octave);
+    store(values + lane, largest + per_octave * log2_of(sum));
   }
 }
 

@@ -1,5 +1,5 @@
-// Munchausen targets (Vieillard, Pietquin and Geist 2020): the policy's own confidence is part of the
-// reward, and the next state is valued by the same soft policy.
+// Munchausen targets (Vieillard, Pietquin and Geist 2020): the scaled log-policy is added to the
+// reward, and the next state has the soft value of the same policy.
 //
 //   pi = softmax(Q_target / tau)
 //   y = r + alpha clip(tau log pi(a|s), clip, 0)
@@ -19,15 +19,15 @@ struct Munchausen {
   float clip;  // at most 0
 };
 
-// q [actions][kLanes] with -infinity where masks [rows, actions] forbid: q itself if there are none, else
-// copied to scratch.
+// q [actions][kLanes] with -infinity for masked actions: q itself if there are no masks [rows,
+// actions], otherwise a copy in scratch.
 const float* allowed_values(const float* q, int actions, int rows, const std::uint8_t* masks,
                             float* scratch);
 
-// V of a block of lanes q [actions][kLanes], the first `width` of them, a multiple of 8, into values.
+// V of the first `width` lanes (a multiple of 8) of a block q [actions][kLanes].
 void soft_values(int actions, int width, float temperature, const float* q, float* values);
 
-// What is added to the rewards of the block's `rows` transitions.
+// The bonus that is added to the rewards of the `rows` transitions of a block.
 void munchausen_bonus(const Munchausen& options, int actions, int rows, int width, const float* q,
                       const std::int32_t* taken, float* bonus);
 

@@ -1,5 +1,5 @@
-// Every hyper-parameter of the DQN family, documented where it is declared. The switches are independent
-// of each other; check() in algorithm.cpp refuses what makes no sense.
+// All hyper-parameters of the DQN family. The switches are independent of each other; check() in
+// algorithm.cpp refuses combinations that make no sense.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace hotloop {
 
-// How the target network follows the online one.
+// How the target network syncs with the online network.
 struct TargetOptions {
-  std::int64_t every = 500;  // 0 = there is none
+  std::int64_t every = 500;  // 0 = no target network
   Count count = Count::steps;
-  double tau = 1;  // 1 = hard copy; below, the online share of a Polyak blend
+  double tau = 1;  // 1 = hard copy; below 1 = Polyak averaging
 };
 
 struct MunchausenOptions {
-  double alpha = 0;  // share of the log-policy that is added to rewards; 0 = off
+  double alpha = 0;  // weight of the log-policy in rewards; 0 = off
   double temperature = 0.03, clip = -1;
 };
 
@@ -30,8 +30,8 @@ struct DqnOptions {
   HeadOptions head = {};
   TargetOptions target = {};
   MunchausenOptions munchausen = {};
-  int repeats = 1;               // updates in a row on each drawn batch
-  bool truncation_ends = false;  // a cut episode counts as one that ended: nothing is bootstrapped
+  int repeats = 1;               // consecutive updates on each drawn batch
+  bool truncation_ends = false;  // truncation is treated as termination: no bootstrapping
   ReplayOptions replay = {};
 };
 

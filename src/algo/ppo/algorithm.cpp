@@ -1,4 +1,4 @@
-// ppo: what the rest of the program knows of it.
+// ppo: keys, checks and facts, as the rest of the program sees them.
 #include "algo/common/algorithm.hpp"
 
 #include <fmt/format.h>
@@ -28,14 +28,14 @@ void check_reward_parts(const PpoOptions& o, std::string_view name, const EnvSpe
                   given, name, env.reward_part_count(), names.empty() ? "" : ": ", names));
 }
 
-// What says how to act within bounds means nothing where actions are discrete.
+// Keys for continuous actions have no meaning if actions are discrete.
 void check_continuous_keys(const PpoOptions& o, std::string_view name, const EnvSpec& env) {
   if (env.actions == 0) return;
   const PpoOptions standard;
   const auto refuse = [&](bool given, std::string_view key) {
     if (given) {
       throw UsageError(fmt::format(
-          "{}: is for continuous actions; those of {} are discrete. Leave it out", key, name));
+          "{}: is for continuous actions, but {} has discrete ones; leave it out", key, name));
     }
   };
   refuse(o.squash != standard.squash, "algo.squash");
@@ -47,10 +47,10 @@ class PpoAlgorithm final : public Algorithm {
  public:
   std::string_view name() const override { return "ppo"; }
   std::string_view about() const override {
-    return "a policy and values from the latest rollouts, for discrete and continuous actions";
+    return "actor-critic from the latest rollout, for discrete and continuous actions";
   }
   AlgorithmFacts facts() const override {
-    return {.on_policy = true, .continuous = true, .actor_critic = true, .general = 1};
+    return {.on_policy = true, .continuous = true, .actor_critic = true, .default_rank = 1};
   }
 
   void set_defaults(AgentSpec& spec) const override {
@@ -64,79 +64,79 @@ class PpoAlgorithm final : public Algorithm {
   Keys keys(AgentSpec& spec) const override {
     auto& o = options_of<PpoOptions>(spec);
     Keys keys = {
-        {"algo.gamma", &spec.learn.gamma, kShare, "discount of the next step's value"},
+        {"algo.gamma", &spec.learn.gamma, kShare, "discount factor"},
         {"algo.batch", &spec.learn.batch, {1, 65'536}, "transitions per gradient"},
     };
-    append(keys,
-           rollout_keys(o.rollout,
-                        "passes over a rollout, in batches; for ppo 1, in one batch, is A2C"));
+    append(keys, rollout_keys(
+                     o.rollout,
+                     "passes over a rollout, in batches; for ppo, one pass in one batch is A2C"));
     append(keys, {lambda_key(o.rollout, "algo.gae_lambda")});
     append(
         keys,
         {{"algo.clip_range",
           &o.clip_range,
           {0, 1e9, true},
-          "the ratio of new to old probability counts between 1 - clip and 1 + clip"},
+          "clips the ratio of new to old probability to [1 - clip, 1 + clip]"},
          {"algo.clip_range_vf",
           &o.clip_range_vf,
           {0, 1e30},
-          "a value counts within this of the one it had when it acted; 0 = off"},
-         {"algo.vf_coef", &o.vf_coef, {0, 1e6}, "weight of the mean squared error of values"},
+          "clips the change of a value since the rollout to this; 0 = off"},
+         {"algo.vf_coef", &o.vf_coef, {0, 1e6}, "weight of the value loss, a mean squared error"},
          {"algo.part_weights",
           &o.part_weights,
           {0, 1e6},
-          "a value for each part of the reward that the environment tells apart, and the weight of "
-          "its loss beside that of the whole; none = the whole only"},
-         {"algo.ent_coef", &o.ent_coef, {0, 1e6}, "weight of the policy's entropy"},
+          "learns one more value per reward part of the environment, with this weight of its loss "
+          "relative to that of the total; empty = only the total"},
+         {"algo.ent_coef", &o.ent_coef, {0, 1e6}, "weight of the entropy bonus"},
          Key{"algo.entropy_floor",
              &o.entropy_floor,
              {},
-             "entropy below which it is pulled up; `none` = nowhere"}
+             "entropy below this is penalised; `none` = off"}
              .or_unset("none"),
          Key{"algo.entropy_floor_coef",
              &o.entropy_floor_coef,
              {0, 1e6},
-             "weight of what is missing to the floor"}
+             "weight of the penalty below the floor"}
              .only_if([&o] { return !std::isnan(o.entropy_floor); }, "algo.entropy_floor is none"),
          {"algo.target_kl",
           &o.target_kl,
           {0, 1e6},
-          "an epoch whose mean divergence from the policy that acted exceeds this is the last of "
-          "its rollout; 0 = off"},
+          "early stopping: no more epochs on this rollout once the mean KL divergence from the old "
+          "policy in an epoch exceeds this; 0 = off"},
          {"algo.squash",
           choice(o.squash, kSquashNames),
           {},
-          "continuous actions: how raw numbers become actions within their bounds: smooth = tanh "
-          "where the bounds are symmetric, else logistic; clip = cut off"},
+          "continuous actions: how raw actions are mapped into their bounds; smooth = tanh if the "
+          "bounds are symmetric, otherwise logistic; clip = clamped"},
          {"algo.std",
           choice(o.std_source, kStdSourceNames),
           {},
-          "continuous actions: log stds are parameters of their own, or come from the network"},
+          "continuous actions: log stds are free parameters, or outputs of the network"},
          Key{"algo.log_std_init",
              &o.log_std_init,
              {-10, 5},
-             "continuous actions: where state-independent log stds start"}
+             "continuous actions: initial value of state-independent log stds"}
              .only_if([&o] { return o.std_source == StdSource::state_independent; },
                       "algo.std is network")});
     append(keys, normalise_keys(spec.learn));
     append(keys, {{"algo.normalise.advantages",
                    choice(o.advantages, kStandardiseNames),
                    {},
-                   "over what advantages are brought to mean 0 and std 1"}});
+                   "what advantages are normalised over, to mean 0 and std 1"}});
     return keys;
   }
 
-  void derive(AgentSpec& spec) const override { follow_rollout(own(spec).rollout, spec); }
+  void derive(AgentSpec& spec) const override { derive_rounds(own(spec).rollout, spec); }
 
   void check(const AgentSpec& spec, Violations& violations) const override {
     const PpoOptions& o = own(spec);
     check_rollout(o.rollout, spec, violations);
     violations.blame_if(o.advantages == Standardise::batch && spec.learn.batch == 1,
                         "algo.normalise.advantages",
-                        "a batch of one has no spread: every advantage would be 0");
+                        "a batch of 1 has std 0: every advantage would be 0");
     violations.blame_if(o.advantages == Standardise::episode && o.rollout.n_steps == 1,
                         "algo.normalise.advantages",
-                        "a rollout of one step has no spread: every advantage would be 0");
+                        "a rollout of 1 step has std 0: every advantage would be 0");
     violations.check_schedule("algo.clip_range", o.clip_range);
     violations.check_schedule("algo.ent_coef", o.ent_coef);
   }
@@ -157,11 +157,11 @@ class PpoAlgorithm final : public Algorithm {
   Structure network(const AgentSpec& spec, const WorldFacts& world) const override {
     const PpoOptions& o = own(spec);
     const EnvSpec& env = world.spec;
-    const bool free = env.actions == 0 && o.std_source == StdSource::state_independent;
+    const bool state_independent = env.actions == 0 && o.std_source == StdSource::state_independent;
     const ActorCriticHead head = ppo_head(spec, world);
     return make_actor_critic(env.obs,
-                             {.policy = free ? env.action_size : head.policy.outputs(),
-                              .free = free ? env.action_size : 0,
+                             {.policy = state_independent ? env.action_size : head.policy.outputs(),
+                              .free = state_independent ? env.action_size : 0,
                               .free_initial = static_cast<float>(o.log_std_init),
                               .values = head.values},
                              spec.net, grid_of(spec, env), parts_of(env));
@@ -185,7 +185,7 @@ class PpoAlgorithm final : public Algorithm {
   LearningWork work(const AgentSpec& spec, const WorldFacts& world) const override {
     const Structure structure = network(spec, world);
     return {.acting = Ppo::acting_part(structure, ppo_head(spec, world)),
-            .shard = kLanes,  // it goes through its shards block by block
+            .shard = kLanes,  // shards are processed block by block
             .min_rows_per_thread = Ppo::shard_rows(structure),
             .bytes_per_transition = rollout_bytes_per_transition(ppo_rollout_shape(spec, world)),
             .drawn_per_update = 1.0 * spec.learn.batch};

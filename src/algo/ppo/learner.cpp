@@ -34,11 +34,11 @@ PpoLearner::PpoLearner(const AgentSpec& spec, const WorldFacts& world, std::uint
   const PolicyHead& policy = ppo_.head().policy;
   const std::size_t heads = ppo_.head().values;
   const std::size_t lanes = spec.envs, places = lanes * options_.rollout.n_steps;
-  acted_ = {.raw = arena_.take<float>(places * policy.raw_size()),
-            .log_probability = arena_.take<float>(places),
-            .distribution = arena_.take<float>(places * policy.outputs()),
-            .values = arena_.take<float>(heads * (places + lanes)),
-            .value_stride = places + lanes};
+  old_policy_ = {.raw = arena_.take<float>(places * policy.raw_size()),
+                 .log_probability = arena_.take<float>(places),
+                 .distribution = arena_.take<float>(places * policy.outputs()),
+                 .values = arena_.take<float>(heads * (places + lanes)),
+                 .value_stride = places + lanes};
   next_values_ = arena_.take<float>(heads * places);
   returns_ = arena_.take<float>(heads * places);
   advantages_ = arena_.take<float>(places);
@@ -55,7 +55,7 @@ void PpoLearner::act(std::span<const float> obs, std::span<const std::uint8_t> m
                      std::uint64_t vector_step, const Counters&, ThreadTeam& team,
                      Actions& actions) {
   const std::size_t first = static_cast<std::size_t>(rollout_.filled()) * spec_.envs;
-  ppo_.act(obs, mask, vector_step, team, first, acted_, actions.discrete, actions.continuous);
+  ppo_.act(obs, mask, vector_step, team, first, old_policy_, actions.discrete, actions.continuous);
 }
 
 void PpoLearner::push(const Transitions& step, Counters&) {
@@ -63,15 +63,17 @@ void PpoLearner::push(const Transitions& step, Counters&) {
   rollout_.push(step);
 }
 
-// V of all states, where acting did not tell, and of the state that each step led to: that of the next
-// row, or the last of an episode that the time limit ended.
-void PpoLearner::value_what_followed(ThreadTeam& team) {
+// Computes V of all states, if acting did not, and of the state after each step: the next row, or
+// the final state of a truncated episode.
+void PpoLearner::compute_values(ThreadTeam& team) {
   const RolloutShape& shape = rollout_.shape();
   const std::size_t lanes = shape.lanes, places = lanes * shape.steps;
   const std::size_t width = shape.obs;
-  for (std::size_t i = ppo_.values_apart() ? 0 : places; i < places + lanes; i += Ppo::kValueRows) {
+  for (std::size_t i = ppo_.values_are_separate() ? 0 : places; i < places + lanes;
+       i += Ppo::kValueRows) {
     const int count = static_cast<int>(std::min<std::size_t>(Ppo::kValueRows, places + lanes - i));
-    ppo_.values(&rollout_.obs()[i * width], count, &acted_.values[i], acted_.value_stride, team);
+    ppo_.values(&rollout_.obs()[i * width], count, &old_policy_.values[i], old_policy_.value_stride,
+                team);
   }
   const int heads = ppo_.head().values;
   for (int h = 0; h < heads; ++h) {
@@ -97,7 +99,7 @@ void PpoLearner::compute_returns() {
                    reward_factor(), rollout_.terminated(), rollout_.truncated(),
                    next_values_.subspan(h * places), returns_.subspan(h * places, places));
   }
-  for (std::size_t i = 0; i < places; ++i) advantages_[i] = returns_[i] - acted_.values[i];
+  for (std::size_t i = 0; i < places; ++i) advantages_[i] = returns_[i] - old_policy_.values[i];
   if (options_.advantages == Standardise::rollout) standardise(advantages_);
   if (options_.advantages == Standardise::episode) {
     standardise_episodes(shape.steps, shape.lanes, rollout_.terminated(), rollout_.truncated(),
@@ -108,12 +110,12 @@ void PpoLearner::compute_returns() {
 void PpoLearner::learn(Training training) {
   Counters& c = training.counters;
   mark(Phase::learn_returns);
-  value_what_followed(training.team);
+  compute_values(training.team);
   compute_returns();
   const PpoOptions& o = options_;
   const std::size_t batch = spec_.learn.batch;
   Progress progress = c.progress();
-  progress.env_steps -= spec_.learn.train_every;  // schedules in force when the rollout began
+  progress.env_steps -= spec_.learn.train_every;  // schedules use the start of the rollout
   double divergence = 0;
   for (int epoch = 0; epoch < o.rollout.n_epochs; ++epoch) {
     if (o.target_kl > 0 && divergence > o.target_kl) break;
@@ -121,14 +123,14 @@ void PpoLearner::learn(Training training) {
     mark(Phase::memory_draw);
     shuffle(static_cast<std::uint64_t>(c.train_events) * o.rollout.n_epochs + epoch, order_);
     for (std::size_t first = 0; first < order_.size(); first += batch) {
-      const Lesson lesson{.rollout = rollout_,
-                          .acted = acted_,
-                          .returns = returns_,
-                          .advantages = advantages_,
-                          .clip = o.clip_range.at(progress),
-                          .entropy_weight = o.ent_coef.at(progress),
-                          .learning_rate = spec_.optimiser.learning_rate.at(progress)};
-      const PpoReport report = ppo_.update(lesson, order_.subspan(first, batch), training.team);
+      const UpdateInput input{.rollout = rollout_,
+                              .old_policy = old_policy_,
+                              .returns = returns_,
+                              .advantages = advantages_,
+                              .clip = o.clip_range.at(progress),
+                              .entropy_weight = o.ent_coef.at(progress),
+                              .learning_rate = spec_.optimiser.learning_rate.at(progress)};
+      const PpoReport report = ppo_.update(input, order_.subspan(first, batch), training.team);
       record(report, kPpoColumns, training);
       ++c.batches;
       progress.updates = c.updates;
@@ -144,7 +146,7 @@ Signs PpoLearner::signs(const Counters&) {
   const std::span<const std::uint8_t> terminated = rollout_.terminated();
   const auto ended = std::count(terminated.begin(), terminated.end(), 1);
   double largest = 0;
-  for (const float value : values_of(0).first(acted_.value_stride)) {
+  for (const float value : values_of(0).first(old_policy_.value_stride)) {
     largest = std::max(largest, std::abs(static_cast<double>(value)));
   }
   return {.largest_value = largest,
@@ -159,10 +161,10 @@ void PpoLearner::settings(const Counters& counters, const NumberVisitor& visitor
 void PpoLearner::visit(const ArrayVisitor& visitor) {
   visit_shared(visitor);
   rollout_.visit([&](const std::string& name, auto array) { visitor("rollout." + name, array); });
-  visitor("acted.raw", acted_.raw);
-  visitor("acted.log_probability", acted_.log_probability);
-  visitor("acted.distribution", acted_.distribution);
-  visitor("acted.values", acted_.values);
+  visitor("acted.raw", old_policy_.raw);
+  visitor("acted.log_probability", old_policy_.log_probability);
+  visitor("acted.distribution", old_policy_.distribution);
+  visitor("acted.values", old_policy_.values);
 }
 
 }  // namespace hotloop

@@ -1,8 +1,9 @@
-// The loop of PPO: act for a rollout, compute returns and advantages (GAE), learn from them in epochs of
-// shuffled batches until the policy has moved far enough (target_kl), forget them.
+// The training loop of PPO: collect a rollout, compute returns and advantages (GAE), learn from
+// them in epochs of shuffled batches until the KL divergence exceeds target_kl, discard the
+// rollout.
 //
-// Statistics that normalise observations move between rollouts only: within one, acting and learning
-// see the same numbers.
+// Statistics that normalise observations are updated between rollouts only, so acting and learning
+// see the same normalised observations.
 #pragma once
 
 #include "algo/common/learner_base.hpp"
@@ -12,7 +13,7 @@
 
 namespace hotloop {
 
-// What its network says, and what it remembers of this environment.
+// The outputs of its network, and the rollout, for this environment.
 ActorCriticHead ppo_head(const AgentSpec& spec, const WorldFacts& world);
 RolloutShape ppo_rollout_shape(const AgentSpec& spec, const WorldFacts& world);
 
@@ -32,13 +33,15 @@ class PpoLearner final : public LearnerBase {
   void settings(const Counters& counters, const NumberVisitor& visitor) const override;
   void visit(const ArrayVisitor& visitor) override;
 
-  const Acted& acted() const { return acted_; }
+  const OldPolicy& old_policy() const { return old_policy_; }
   std::span<const float> advantages() const { return advantages_; }
   std::span<const float> returns() const { return returns_; }
 
  private:
-  std::span<float> values_of(int head) { return acted_.values.subspan(head * acted_.value_stride); }
-  void value_what_followed(ThreadTeam& team);
+  std::span<float> values_of(int head) {
+    return old_policy_.values.subspan(head * old_policy_.value_stride);
+  }
+  void compute_values(ThreadTeam& team);
   void compute_returns();
 
   PpoOptions options_;
@@ -46,11 +49,11 @@ class PpoLearner final : public LearnerBase {
   Rollout rollout_;
   FinalStates finals_;
   Arena arena_;
-  Acted acted_;                    // values for T + 1 rows
-  std::span<float> next_values_;   // [values, T, N] of what each step led to
+  OldPolicy old_policy_;           // values of T + 1 rows
+  std::span<float> next_values_;   // [values, T, N] of the state after each step
   std::span<float> returns_;       // [values, T, N]
   std::span<float> advantages_;    // [T, N]
-  std::span<std::int32_t> order_;  // [T * N] places, shuffled
+  std::span<std::int32_t> order_;  // [T * N] shuffled indices
   std::span<float> final_values_;  // [values, FinalStates::kRows]
 };
 

@@ -22,7 +22,7 @@ struct alignas(64) Feature {
   float* data() { return values.data(); }
 };
 
-// place [features] of each row, `count` rows, becomes lanes [features][kLanes].
+// Copies `count` rows [features], at `places`, to lanes [features][kLanes].
 void gather(const float* rows, int features, const std::int32_t* places, int count, float* lanes) {
   for (int row = 0; row < count; ++row) {
     const float* from = rows + static_cast<std::size_t>(places[row]) * features;
@@ -57,20 +57,21 @@ Ppo::Ppo(const Structure& structure, const ActorCriticHead& head, const AgentSpe
       seed_(seed),
       batch_(spec.learn.batch),
       weights_(head.values),
-      values_apart_(share_nothing(policy_part(structure, head), value_part(structure, head))),
+      values_are_separate_(
+          share_nothing(policy_part(structure, head), value_part(structure, head))),
       acting_plan_(acting_part(structure, head)),
       value_plan_(value_part(structure, head)),
-      // For training, though nothing is learnt from it: a single row must take the way that it takes
-      // in learning, or the ratio would not be exactly 1.
+      // Use::training although it has no backward pass: a single row must be computed as in
+      // learning, or the ratio would not be exactly 1.
       acting_(acting_plan_.structure(), spec.envs, Use::training),
-      valuing_(value_plan_.structure(), kValueRows, Use::training) {
+      value_workspace_(value_plan_.structure(), kValueRows, Use::training) {
   scratch_floats_ = static_cast<std::size_t>(head.policy.outputs()) * kLanes;
   acting_scratch_ = arena_.take<float>(2 * scratch_floats_ * block_count(spec.envs));
   weights_[0] = 1;
   std::copy(options_.part_weights.begin(), options_.part_weights.end(), weights_.begin() + 1);
-  const int most = shard_rows(structure);
-  for (int first = 0; first < batch_; first += most) {
-    const int rows = std::min(most, batch_ - first);
+  const int max_rows = shard_rows(structure);
+  for (int first = 0; first < batch_; first += max_rows) {
+    const int rows = std::min(max_rows, batch_ - first);
     shards_.push_back(
         {{.first = first, .rows = rows, .gradient = arena_.take<float>(structure.storage)},
          arena_.take<float>(3 * scratch_floats_),
@@ -79,27 +80,28 @@ Ppo::Ppo(const Structure& structure, const ActorCriticHead& head, const AgentSpe
 }
 
 void Ppo::act(std::span<const float> obs, std::span<const std::uint8_t> mask, std::uint64_t step,
-              ThreadTeam& team, std::size_t first, Acted& acted, std::span<std::int32_t> discrete,
-              std::span<float> continuous) {
+              ThreadTeam& team, std::size_t first, OldPolicy& old_policy,
+              std::span<std::int32_t> discrete, std::span<float> continuous) {
   const int envs = static_cast<int>(obs.size() / structure().inputs);
   team.run(block_count(envs), [&](int begin, int end, int) {
     const FlushDenormals flush;
     for (int block = begin; block < end; ++block) {
-      act_block(block, envs, obs, mask, step, first, acted, discrete, continuous);
+      act_block(block, envs, obs, mask, step, first, old_policy, discrete, continuous);
     }
   });
   for (int env = 0; env < envs; ++env) {
-    if (std::isfinite(acted.log_probability[first + env])) continue;
+    if (std::isfinite(old_policy.log_probability[first + env])) continue;
     throw RunError(fmt::format(
-        "the policy for env {} is not finite at vector step {}: the network's outputs are not. A "
-        "smaller learning rate or optimiser.max_grad_norm may help",
+        "the policy for env {} is not finite at vector step {}, because the outputs of the network "
+        "are not. A smaller learning rate or optimiser.max_grad_norm may help",
         env, step));
   }
 }
 
 void Ppo::act_block(int block, int envs, std::span<const float> obs,
                     std::span<const std::uint8_t> mask, std::uint64_t step, std::size_t first,
-                    Acted& acted, std::span<std::int32_t> discrete, std::span<float> continuous) {
+                    OldPolicy& old_policy, std::span<std::int32_t> discrete,
+                    std::span<float> continuous) {
   const PolicyHead& policy = head_.policy;
   const int begin = block * kLanes, rows = std::min(envs - begin, kLanes);
   const std::size_t place = first + begin;
@@ -121,22 +123,22 @@ void Ppo::act_block(int block, int envs, std::span<const float> obs,
   }
   log_probability(policy, d, lanes.width, raw, log_p.data());
 
-  std::copy_n(log_p.data(), rows, &acted.log_probability[place]);
+  std::copy_n(log_p.data(), rows, &old_policy.log_probability[place]);
   for (int row = 0; row < rows; ++row) {
     for (int i = 0; i < policy.raw_size(); ++i)
-      acted.raw[(place + row) * policy.raw_size() + i] = raw[i * kLanes + row];
+      old_policy.raw[(place + row) * policy.raw_size() + i] = raw[i * kLanes + row];
     for (int i = 0; i < policy.outputs(); ++i)
-      acted.distribution[(place + row) * policy.outputs() + i] = d[i * kLanes + row];
-    if (policy.is_box()) {
+      old_policy.distribution[(place + row) * policy.outputs() + i] = d[i * kLanes + row];
+    if (policy.is_continuous()) {
       squash(policy, raw + row, kLanes,
              &continuous[static_cast<std::size_t>(begin + row) * policy.actions]);
     } else {
       discrete[begin + row] = static_cast<std::int32_t>(raw[row]);
     }
   }
-  for (int h = 0; !values_apart_ && h < head_.values; ++h) {
+  for (int h = 0; !values_are_separate_ && h < head_.values; ++h) {
     std::copy_n(lanes.outputs + (policy.outputs() + h) * kLanes, rows,
-                &acted.values[h * acted.value_stride + place]);
+                &old_policy.values[h * old_policy.value_stride + place]);
   }
 }
 
@@ -144,22 +146,22 @@ void Ppo::values(const float* rows, int count, float* values, std::size_t stride
                  ThreadTeam& team) {
   team.run(block_count(count), [&](int first, int last, int) {
     const FlushDenormals flush;
-    forward(value_plan_, online(), rows, count, first, last, valuing_, scale());
+    forward(value_plan_, online(), rows, count, first, last, value_workspace_, scale());
   });
   for (int row = 0; row < count; ++row) {
-    const float* outputs = valuing_.outputs(row / kLanes) + row % kLanes;
+    const float* outputs = value_workspace_.outputs(row / kLanes) + row % kLanes;
     for (int h = 0; h < head_.values; ++h) {
       values[h * stride + row] = outputs[h * kLanes];
     }
   }
 }
 
-PpoReport Ppo::update(const Lesson& lesson, std::span<const std::int32_t> places,
+PpoReport Ppo::update(const UpdateInput& input, std::span<const std::int32_t> places,
                       ThreadTeam& team) {
-  const Moments moments = advantage_moments(lesson, places);
+  const Moments moments = advantage_moments(input, places);
   team.run(static_cast<int>(shards_.size()), [&](int first, int last, int) {
     const FlushDenormals flush;
-    for (int i = first; i < last; ++i) learn(lesson, places, moments, shards_[i]);
+    for (int i = first; i < last; ++i) learn(input, places, moments, shards_[i]);
   });
 
   const std::span<float> gradient = shards_[0].gradient;
@@ -172,47 +174,48 @@ PpoReport Ppo::update(const Lesson& lesson, std::span<const std::int32_t> places
     report.clipped += shard.clipped / batch_;
   }
   add_gradients(shards_, 1, gradient, team);
-  report.gradient_norm = descend(gradient, report.loss, lesson.learning_rate, team);
+  report.gradient_norm = descend(gradient, report.loss, input.learning_rate, team);
   return report;
 }
 
-// Of the minibatch's advantages, where these are standardised by minibatch.
-Ppo::Moments Ppo::advantage_moments(const Lesson& lesson,
+// Mean and 1 / std of the advantages of the minibatch, if they are normalised per minibatch.
+Ppo::Moments Ppo::advantage_moments(const UpdateInput& input,
                                     std::span<const std::int32_t> places) const {
   if (options_.advantages != Standardise::batch) return {0, 1};
   double sum = 0, squares = 0;
-  for (const std::int32_t place : places) sum += static_cast<double>(lesson.advantages[place]);
+  for (const std::int32_t place : places) sum += static_cast<double>(input.advantages[place]);
   const double count = static_cast<double>(places.size()), mean = sum / count;
   for (const std::int32_t place : places) {
-    const double off = static_cast<double>(lesson.advantages[place]) - mean;
+    const double off = static_cast<double>(input.advantages[place]) - mean;
     squares += off * off;
   }
   return {static_cast<float>(mean),
           static_cast<float>(1 / std::max(std::sqrt(squares / count), 1e-8))};
 }
 
-void Ppo::learn(const Lesson& lesson, std::span<const std::int32_t> places, const Moments& moments,
-                Shard& shard) const {
+void Ppo::learn(const UpdateInput& input, std::span<const std::int32_t> places,
+                const Moments& moments, Shard& shard) const {
   shard.loss = shard.value = shard.entropy = shard.divergence = shard.clipped = 0;
-  for (int begin = 0; begin < shard.rows; begin += kLanes) {  // each block while it is in the cache
+  // All passes of a block while it is in the cache.
+  for (int begin = 0; begin < shard.rows; begin += kLanes) {
     const std::int32_t* block = places.data() + shard.first + begin;
     const int rows = std::min(kLanes, shard.rows - begin);
     mark(Phase::learn_forward);
-    forward(plan(), online(), {lesson.rollout.obs().data(), block}, rows, shard.workspace, scale());
+    forward(plan(), online(), {input.rollout.obs().data(), block}, rows, shard.workspace, scale());
     mark(Phase::learn_loss);
-    learn_block(lesson, block, rows, moments, shard);
+    learn_block(input, block, rows, moments, shard);
     mark(Phase::learn_backward);
     backward(plan(), online(), rows, shard.workspace, shard.gradient, begin > 0);
   }
 }
 
-// Loss and its gradient with respect to the outputs, lane by lane.
-void Ppo::learn_block(const Lesson& lesson, const std::int32_t* places, int rows,
+// The loss and its gradient with respect to the outputs, lane by lane.
+void Ppo::learn_block(const UpdateInput& input, const std::int32_t* places, int rows,
                       const Moments& moments, Shard& shard) const {
   const PolicyHead& policy = head_.policy;
   const float* outputs = shard.workspace.outputs(0);
   float* gradient = shard.workspace.output_gradient(0);
-  const std::span<const std::uint8_t> mask = lesson.rollout.mask();
+  const std::span<const std::uint8_t> mask = input.rollout.mask();
   const PolicyLanes lanes{.outputs = outputs,
                           .width = round_up(rows, kLaneStep),
                           .mask = mask.empty() ? nullptr : mask.data(),
@@ -222,33 +225,34 @@ void Ppo::learn_block(const Lesson& lesson, const std::int32_t* places, int rows
   float* raw = d + scratch_floats_;
   float* old = raw + scratch_floats_;
   Feature log_p, h, kl, old_log_p, advantage, d_log_p, d_h;
-  gather(lesson.acted.raw.data(), policy.raw_size(), places, rows, raw);
-  gather(lesson.acted.distribution.data(), policy.outputs(), places, rows, old);
-  gather(lesson.acted.log_probability.data(), 1, places, rows, old_log_p.data());
-  gather(lesson.advantages.data(), 1, places, rows, advantage.data());
+  gather(input.old_policy.raw.data(), policy.raw_size(), places, rows, raw);
+  gather(input.old_policy.distribution.data(), policy.outputs(), places, rows, old);
+  gather(input.old_policy.log_probability.data(), 1, places, rows, old_log_p.data());
+  gather(input.advantages.data(), 1, places, rows, advantage.data());
   distribution(policy, lanes, d);
   log_probability(policy, d, lanes.width, raw, log_p.data());
   entropy(policy, d, lanes.width, h.data());
   divergence(policy, old, d, lanes.width, kl.data());
 
   const float share = 1.0f / static_cast<float>(batch_);
-  const auto clip = static_cast<float>(lesson.clip);
-  const auto entropy_weight = static_cast<float>(lesson.entropy_weight);
-  const auto floor = static_cast<float>(options_.entropy_floor);  // NaN: none, never above H
+  const auto clip = static_cast<float>(input.clip);
+  const auto entropy_weight = static_cast<float>(input.entropy_weight);
+  const auto floor = static_cast<float>(options_.entropy_floor);  // NaN = off: H < NaN is false
   const auto floor_weight = static_cast<float>(options_.entropy_floor_coef);
   for (int row = 0; row < rows; ++row) {
     const float a = (advantage.values[row] - moments.mean) * moments.inverse_std;
     const float log_ratio =
         std::clamp(log_p.values[row] - old_log_p.values[row], -kMaxLogRatio, kMaxLogRatio);
     const float ratio = std::exp(log_ratio);
-    const float free = ratio * a;
-    const float held = std::clamp(ratio, 1 - clip, 1 + clip) * a;
-    const bool counts = free <= held;
-    const bool low = h.values[row] < floor;
-    d_log_p.values[row] = counts ? -free * share : 0.0f;
-    d_h.values[row] = -(entropy_weight + (low ? floor_weight : 0.0f)) * share;
-    shard.loss -= static_cast<double>(std::min(free, held) + entropy_weight * h.values[row]);
-    if (low) shard.loss += static_cast<double>(floor_weight * (floor - h.values[row]));
+    const float surrogate = ratio * a;
+    const float clipped_surrogate = std::clamp(ratio, 1 - clip, 1 + clip) * a;
+    const bool is_unclipped = surrogate <= clipped_surrogate;
+    const bool below_floor = h.values[row] < floor;
+    d_log_p.values[row] = is_unclipped ? -surrogate * share : 0.0f;
+    d_h.values[row] = -(entropy_weight + (below_floor ? floor_weight : 0.0f)) * share;
+    shard.loss -= static_cast<double>(std::min(surrogate, clipped_surrogate) +
+                                      entropy_weight * h.values[row]);
+    if (below_floor) shard.loss += static_cast<double>(floor_weight * (floor - h.values[row]));
     shard.entropy += static_cast<double>(h.values[row]);
     shard.divergence += static_cast<double>(kl.values[row]);
     shard.clipped += std::abs(ratio - 1) > clip ? 1 : 0;
@@ -256,22 +260,26 @@ void Ppo::learn_block(const Lesson& lesson, const std::int32_t* places, int rows
   policy_gradient(policy, lanes, d, raw, h.data(), d_log_p.data(), d_h.data(), gradient);
 
   const auto value_clip = static_cast<float>(options_.clip_range_vf);
-  const std::size_t all = lesson.advantages.size();
+  const std::size_t all = input.advantages.size();
   for (int head = 0; head < head_.values; ++head) {
     const int at = (policy.outputs() + head) * kLanes;
     const float weight = static_cast<float>(options_.vf_coef) * weights_[head];
     std::fill_n(gradient + at, kLanes, 0.0f);
     for (int row = 0; row < rows; ++row) {
       const float value = outputs[at + row];
-      const float target = lesson.returns[head * all + places[row]];
+      const float target = input.returns[head * all + places[row]];
       float error = value - target;
       float slope = 2 * error;
       if (value_clip > 0) {
-        const float before = lesson.acted.values[head * lesson.acted.value_stride + places[row]];
-        const float held = before + std::clamp(value - before, -value_clip, value_clip) - target;
-        // Beyond the clip the held error does not move with the value.
-        const bool beyond = std::abs(value - before) > value_clip;
-        if (beyond && held * held > error * error) error = held, slope = 0;
+        const float old_value =
+            input.old_policy.values[head * input.old_policy.value_stride + places[row]];
+        const float clipped_error =
+            old_value + std::clamp(value - old_value, -value_clip, value_clip) - target;
+        // Outside the clip range the clipped error does not depend on the value.
+        const bool is_clipped = std::abs(value - old_value) > value_clip;
+        if (is_clipped && clipped_error * clipped_error > error * error) {
+          error = clipped_error, slope = 0;
+        }
       }
       gradient[at + row] = weight * slope * share;
       shard.loss += static_cast<double>(weight * error * error);

@@ -5,9 +5,9 @@
 //              + w_v sum over heads h of w_h max((V_h - G_h)^2, (V'_h - G_h)^2)
 //              - w_e H + w_f max(0, floor - H)
 //
-// where V' is V held within c_v of the value it had. Before the first update of a rollout the network
-// is the one that acted, so r is exactly 1. With one epoch of one batch it stays so, and this is A2C
-// (Mnih et al. 2016), whatever the clip; with lambda 1 besides, REINFORCE with a baseline (Williams
+// where V' is V clipped to within c_v of V_old. Before the first update on a rollout the policy is
+// still the old one, so r is exactly 1. With one epoch of one batch this is A2C (Mnih et al. 2016),
+// whatever the clip range; with lambda = 1 as well, it is REINFORCE with a baseline (Williams
 // 1992).
 #pragma once
 
@@ -25,12 +25,12 @@
 
 namespace hotloop {
 
-// What an update reports: the values' mean under the name that Q-learning has for it.
+// What an update reports. The mean value has the same column name as in Q-learning, mean_q.
 struct PpoReport : UpdateReport {
-  double mean_value = 0;  // of V(s)
+  double mean_value = 0;  // mean V(s)
   double entropy = 0;
-  double kl = 0;       // of the policy before from the one that acted
-  double clipped = 0;  // share of the batch whose ratio was beyond the clip
+  double kl = 0;       // KL(old | new) before the update
+  double clipped = 0;  // share of the batch whose ratio was clipped
 };
 inline constexpr std::array<Column<PpoReport>, 6> kPpoColumns = {
     {{"loss", &PpoReport::loss},
@@ -42,22 +42,22 @@ inline constexpr std::array<Column<PpoReport>, 6> kPpoColumns = {
 
 struct ActorCriticHead {
   PolicyHead policy;
-  int values = 1;  // of the return, then of its parts
+  int values = 1;  // of the total reward, then of each reward part
 };
 
-// What a policy did, beside what a Rollout holds. Places are t * N + lane.
-struct Acted {
+// What acting computed with the old policy, in addition to the Rollout. Places are t * N + lane.
+struct OldPolicy {
   std::span<float> raw;              // [places, raw_size]
   std::span<float> log_probability;  // [places]
   std::span<float> distribution;     // [places, policy.outputs()]
   std::span<float> values;           // [values][stride of values]
-  std::size_t value_stride = 0;      // places from the values of one head to those of the next
+  std::size_t value_stride = 0;      // floats from the values of one head to the next
 };
 
-// What learning from it takes besides.
-struct Lesson {
+// The input of an update.
+struct UpdateInput {
   const Rollout& rollout;
-  const Acted& acted;
+  const OldPolicy& old_policy;
   std::span<const float> returns;     // [values][places]
   std::span<const float> advantages;  // [places]
   double clip, entropy_weight, learning_rate;
@@ -69,35 +69,37 @@ class Ppo : public LearntNetwork {
   Ppo(const Structure& structure, const ActorCriticHead& head, const AgentSpec& spec,
       std::uint64_t seed, const InputScale* scale = nullptr);
 
-  // Chooses for rows obs [N, D]; each environment draws from (seed, exploration, row, step). Fills
-  // places [first, first + N) of `acted`, and the actions: discrete [N] or continuous [N, size]. Throws
-  // RunError if the policy is not finite. If values
-  // share nothing with the policy, they are left for later, when there are many to compute at once.
+  // Samples actions for rows obs [N, D], discrete [N] or continuous [N, size], with the random
+  // streams (seed, exploration, row, step). Fills places [first, first + N) of `old_policy`. Throws
+  // RunError if the policy is not finite. Values that share nothing with the policy are not
+  // computed here, but later, many at once.
   void act(std::span<const float> obs, std::span<const std::uint8_t> mask, std::uint64_t step,
-           ThreadTeam& team, std::size_t first, Acted& acted, std::span<std::int32_t> discrete,
-           std::span<float> continuous);
+           ThreadTeam& team, std::size_t first, OldPolicy& old_policy,
+           std::span<std::int32_t> discrete, std::span<float> continuous);
 
-  bool values_apart() const { return values_apart_; }
-  // Values of up to kValueRows rows [count, D]: to values[h * stride + i].
+  bool values_are_separate() const { return values_are_separate_; }
+  // Writes the values of up to kValueRows rows [count, D] to values[h * stride + i].
   static constexpr int kValueRows = 128;
   void values(const float* rows, int count, float* values, std::size_t stride, ThreadTeam& team);
 
   // One gradient update on a minibatch of places.
-  PpoReport update(const Lesson& lesson, std::span<const std::int32_t> places, ThreadTeam& team);
+  PpoReport update(const UpdateInput& input, std::span<const std::int32_t> places,
+                   ThreadTeam& team);
 
   const ActorCriticHead& head() const { return head_; }
 
-  // Rows of a shard: of a large network 32 are enough work.
+  // Rows of a shard. In a large network, 32 rows are enough work.
   static int shard_rows(const Structure& structure) {
     return structure.parameters > 100'000 ? kLanes : BatchShard::kRows;
   }
-  // What is computed to act: without the values, if they share nothing with the policy.
+  // The part of the network needed to act: without the values, if they share nothing with the
+  // policy.
   static Structure acting_part(const Structure& structure, const ActorCriticHead& head);
 
  private:
   struct Shard : BatchShard {
     std::span<float> scratch;  // [3][policy.outputs()][kLanes]
-    Workspace workspace;       // of one block
+    Workspace workspace;       // for one block
     double loss = 0, value = 0, entropy = 0, divergence = 0, clipped = 0;
   };
   struct Moments {
@@ -106,25 +108,26 @@ class Ppo : public LearntNetwork {
 
   void act_block(int block, int envs, std::span<const float> obs,
                  std::span<const std::uint8_t> mask, std::uint64_t step, std::size_t first,
-                 Acted& acted, std::span<std::int32_t> discrete, std::span<float> continuous);
-  Moments advantage_moments(const Lesson& lesson, std::span<const std::int32_t> places) const;
-  void learn(const Lesson& lesson, std::span<const std::int32_t> places, const Moments& moments,
+                 OldPolicy& old_policy, std::span<std::int32_t> discrete,
+                 std::span<float> continuous);
+  Moments advantage_moments(const UpdateInput& input, std::span<const std::int32_t> places) const;
+  void learn(const UpdateInput& input, std::span<const std::int32_t> places, const Moments& moments,
              Shard& shard) const;
-  void learn_block(const Lesson& lesson, const std::int32_t* places, int rows,
+  void learn_block(const UpdateInput& input, const std::int32_t* places, int rows,
                    const Moments& moments, Shard& shard) const;
 
   ActorCriticHead head_;
   PpoOptions options_;
   std::uint64_t seed_;
   int batch_;
-  std::vector<float> weights_;  // [values] of their losses
+  std::vector<float> weights_;  // [values] weights of their losses
   Arena arena_;
-  std::size_t scratch_floats_;       // of one distribution of a block
+  std::size_t scratch_floats_;       // size of the distributions of one block
   std::span<float> acting_scratch_;  // [blocks][2][policy.outputs()][kLanes]
-  bool values_apart_;
+  bool values_are_separate_;
   Plan acting_plan_, value_plan_;
-  Workspace acting_;   // [envs]
-  Workspace valuing_;  // [kValueRows]
+  Workspace acting_;           // [envs]
+  Workspace value_workspace_;  // [kValueRows]
   std::vector<Shard> shards_;
 };
 

@@ -18,18 +18,18 @@ QHead q_head(const WorldFacts& world) { return {.actions = world.spec.actions}; 
 void PqnAlgorithm::set_defaults(AgentSpec& spec) const {
   const PqnOptions options;
   spec.options = options;
-  spec.learn.batch = options.rollout.n_steps;  // divides the rollouts of any number of environments
-  spec.net.layer_norm = true;                  // what it has instead of a target network
+  spec.learn.batch = options.rollout.n_steps;  // divides a rollout of any number of environments
+  spec.net.layer_norm = true;                  // stabilises learning instead of a target network
 }
 
 Keys PqnAlgorithm::keys(AgentSpec& spec) const {
   auto& o = options_of<PqnOptions>(spec);
   Keys keys = {
-      {"algo.gamma", &spec.learn.gamma, kShare, "discount of the next step's value"},
+      {"algo.gamma", &spec.learn.gamma, kShare, "discount factor"},
       {"algo.loss",
        choice(o.loss, kLossNames),
        {},
-       "of the temporal-difference error; huber bends at 1"},
+       "loss of the TD error; huber becomes linear at 1"},
       {"algo.batch", &spec.learn.batch, {1, 65'536}, "transitions per gradient"},
   };
   append(keys, exploration_keys(o.explore, spec));
@@ -39,7 +39,7 @@ Keys PqnAlgorithm::keys(AgentSpec& spec) const {
   return keys;
 }
 
-void PqnAlgorithm::derive(AgentSpec& spec) const { follow_rollout(own(spec).rollout, spec); }
+void PqnAlgorithm::derive(AgentSpec& spec) const { derive_rounds(own(spec).rollout, spec); }
 
 void PqnAlgorithm::check(const AgentSpec& spec, Violations& violations) const {
   check_rollout(own(spec).rollout, spec, violations);

@@ -1,4 +1,4 @@
-// pqn, and what sarsa shares with it.
+// pqn, and the base class of sarsa.
 #pragma once
 
 #include "algo/common/algorithm.hpp"
@@ -9,7 +9,7 @@ class PqnAlgorithm : public Algorithm {
  public:
   std::string_view name() const override { return "pqn"; }
   std::string_view about() const override {
-    return "Q-learning from the latest rollouts, without replay memory or target network";
+    return "Q-learning from the latest rollout, without replay memory or target network";
   }
   AlgorithmFacts facts() const override { return {.on_policy = true, .action_values = true}; }
 

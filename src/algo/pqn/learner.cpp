@@ -47,9 +47,9 @@ void PqnLearner::push(const Transitions& step, Counters&) {
   rollout_.push(step);
 }
 
-// V of the state after the rollout. SARSA chooses the action that it will take there, before
-// learning changes what it would choose.
-void PqnLearner::value_last_state(const Counters& counters, ThreadTeam& team) {
+// Computes V of the state after the rollout. SARSA already chooses the action that it will take
+// there, before learning changes its policy.
+void PqnLearner::evaluate_last_state(const Counters& counters, ThreadTeam& team) {
   const std::size_t lanes = spec_.envs;
   const std::size_t row = lanes * options_.rollout.n_steps;
   const RolloutShape& shape = rollout_.shape();
@@ -72,7 +72,7 @@ void PqnLearner::compute_returns(ThreadTeam& team) {
   std::copy(values.begin() + static_cast<std::ptrdiff_t>(lanes), values.end(),
             next_values_.begin());
   const RolloutShape& shape = rollout_.shape();
-  // Nothing was done in a final state; also for SARSA its value is that of the best action.
+  // No action was taken in a final state, so its value is max_a Q, also for SARSA.
   finals_.for_each_batch(rollout_, [&](auto places, const float* obs, const std::uint8_t* mask) {
     pqn_.values(obs, mask, static_cast<int>(places.size()), final_values_, team);
     for (std::size_t i = 0; i < places.size(); ++i) next_values_[places[i]] = final_values_[i];
@@ -85,7 +85,7 @@ void PqnLearner::compute_returns(ThreadTeam& team) {
 void PqnLearner::learn(Training training) {
   Counters& c = training.counters;
   mark(Phase::learn_returns);
-  value_last_state(c, training.team);
+  evaluate_last_state(c, training.team);
   mark(Phase::learn_returns);
   compute_returns(training.team);
   const std::size_t batch = spec_.learn.batch;

@@ -1,5 +1,5 @@
-// The loop of PQN and SARSA: act and explore for a rollout, compute returns, learn from them in epochs of
-// shuffled batches, forget them.
+// The training loop of PQN and SARSA: collect a rollout with exploration, compute returns, learn
+// from them in epochs of shuffled batches, discard the rollout.
 #pragma once
 
 #include "algo/common/learner_base.hpp"
@@ -26,7 +26,7 @@ class PqnLearner final : public LearnerBase {
 
  private:
   bool is_sarsa() const { return options_.backup == Backup::taken; }
-  void value_last_state(const Counters& counters, ThreadTeam& team);
+  void evaluate_last_state(const Counters& counters, ThreadTeam& team);
   void compute_returns(ThreadTeam& team);
 
   PqnOptions options_;
@@ -34,12 +34,12 @@ class PqnLearner final : public LearnerBase {
   Rollout rollout_;
   FinalStates finals_;
   Arena arena_;
-  std::span<float> best_, taken_;        // [T + 1, N] values of the states as they were acted in
+  std::span<float> best_, taken_;        // [T + 1, N] computed while acting
   std::span<float> next_values_;         // [T, N]
   std::span<float> final_values_;        // [FinalStates::kRows]
   std::span<float> returns_;             // [T, N]
-  std::span<std::int32_t> order_;        // [T * N] places, shuffled
-  std::span<std::int32_t> next_action_;  // [N] SARSA: chosen before learning, taken after it
+  std::span<std::int32_t> order_;        // [T * N] shuffled indices
+  std::span<std::int32_t> next_action_;  // [N] SARSA: chosen before learning, taken after
   std::span<std::int64_t> vector_step_;  // [1] of the next action
 };
 

@@ -7,14 +7,14 @@
 
 namespace hotloop {
 
-// What V(s) is: the largest Q(s, a), or that of the action taken next.
+// V(s) is the largest Q(s, a), or Q of the action taken next.
 enum class Backup { largest, taken };
 
 struct PqnOptions {
   Loss loss = Loss::huber;
   ExplorationOptions explore = {};
   RolloutOptions rollout = {};
-  Backup backup = Backup::largest;  // no key: it tells PQN from SARSA
+  Backup backup = Backup::largest;  // not a key: it distinguishes PQN from SARSA
 };
 
 }  // namespace hotloop

@@ -14,7 +14,7 @@ Pqn::Pqn(const Structure& structure, const AgentSpec& spec, std::uint64_t seed,
       network_(structure, {.actions = structure.outputs}, spec.net.init, spec.optimiser, seed,
                spec.envs, scale),
       noise_(network_.make_noisy()),
-      valuing_(structure, std::max(spec.envs, FinalStates::kRows), Use::inference) {
+      value_workspace_(structure, std::max(spec.envs, FinalStates::kRows), Use::inference) {
   for (int first = 0; first < batch_; first += Shard::kRows) {
     const int rows = std::min(Shard::kRows, batch_ - first);
     shards_.push_back(
@@ -78,11 +78,11 @@ void Pqn::values(const float* rows, const std::uint8_t* masks, int count, std::s
   const int actions = network_.head().actions;
   team.run(block_count(count), [&](int first, int last, int) {
     const FlushDenormals flush;
-    forward(network_.plan(), network_.online(), rows, count, first, last, valuing_,
+    forward(network_.plan(), network_.online(), rows, count, first, last, value_workspace_,
             network_.scale());
     for (int block = first; block < last; ++block) {
       const int begin = block * kLanes;
-      const float* q = valuing_.outputs(block);
+      const float* q = value_workspace_.outputs(block);
       std::array<std::int32_t, kLanes> greedy;
       greedy_actions(q, actions, std::min(kLanes, count - begin),
                      masks == nullptr ? nullptr : masks + static_cast<std::size_t>(begin) * actions,

@@ -1,12 +1,12 @@
-// Q-learning from the latest rollouts, without replay memory or target network:
+// Q-learning from the latest rollout, without replay memory or target network:
 //
-//   PQN    (Gallici et al. 2024): V(s) = max_a Q(s, a). Wants layer normalisation.
+//   PQN    (Gallici et al. 2024): V(s) = max_a Q(s, a). Relies on layer normalisation.
 //   SARSA  (Rummery & Niranjan 1994): V(s) = Q(s, a) of the action taken next.
 //
-//   L = mean loss(G - Q(s, a)), with the returns G of returns.hpp
+//   L = mean loss(G - Q(s, a)), with the lambda returns G of returns.hpp
 //
-// The value of a truncated episode's final observation is max_a Q in both: nothing was done there.
-// With noisy layers the values seen while acting carry that step's noise, the others none.
+// Both use max_a Q for the final observation of a truncated episode, where no action was taken.
+// With noisy layers, values computed while acting include the noise of that step; others have none.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +29,13 @@ class Pqn {
   Pqn(const Structure& structure, const AgentSpec& spec, std::uint64_t seed,
       const InputScale* scale = nullptr);
 
-  // One gradient update on the transitions `places` (indices into [T * N]) towards `returns` [T * N].
+  // One gradient update on the transitions `places` (indices into [T * N]), with `returns` [T * N].
   QReport update(const Rollout& rollout, std::span<const std::int32_t> places,
                  std::span<const float> returns, double learning_rate, std::uint64_t index,
                  ThreadTeam& team);
 
-  // max_a Q(s, a) over the allowed actions of rows [count, D], up to `envs` or FinalStates::kRows of them.
+  // max_a Q(s, a) over the allowed actions of rows [count, D]. At most max(envs,
+  // FinalStates::kRows) rows.
   void values(const float* rows, const std::uint8_t* masks, int count, std::span<float> best,
               ThreadTeam& team);
 
@@ -55,7 +56,7 @@ class Pqn {
   QNetwork network_;
   Arena arena_;
   QNetwork::Noisy noise_;
-  Workspace valuing_;
+  Workspace value_workspace_;
   std::vector<Shard> shards_;
 };
 

@@ -1,4 +1,4 @@
-// sarsa (Rummery & Niranjan 1994): the learner of pqn, with V(s) = Q(s, a) of the action taken next.
+// sarsa (Rummery & Niranjan 1994): pqn's learner with V(s) = Q(s, a) of the action taken next.
 #include "algo/pqn/algorithm.hpp"
 #include "algo/pqn/options.hpp"
 
@@ -9,7 +9,7 @@ class SarsaAlgorithm final : public PqnAlgorithm {
  public:
   std::string_view name() const override { return "sarsa"; }
   std::string_view about() const override {
-    return "learns the values of the policy that it follows, from the latest rollouts";
+    return "on-policy: learns the values of its own exploring policy, from the latest rollout";
   }
 
   void set_defaults(AgentSpec& spec) const override {
@@ -17,8 +17,7 @@ class SarsaAlgorithm final : public PqnAlgorithm {
     options.backup = Backup::taken;
     options.rollout.lambda = 0;
     spec.options = options;
-    spec.learn.batch =
-        options.rollout.n_steps;  // divides the rollouts of any number of environments
+    spec.learn.batch = options.rollout.n_steps;  // divides a rollout of any number of environments
   }
 };
 

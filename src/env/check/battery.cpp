@@ -29,10 +29,10 @@ Failure check_parts(const EnvSpec& spec) {
                      total);
 }
 
-// Whether `show(row, rows)` writes exactly the `width` values of its row: what lies on either side
-// must survive, and what it writes must not depend on the memory before. `guarded` is [N + 2, width],
-// with a spare row at either end. `marks` are values that no world writes on purpose. Afterwards the
-// row holds its values.
+// Checks that `show(row, rows)` writes exactly the `width` values of its row: the neighbouring rows
+// must not change, and the values must not depend on the previous content. `guarded` is
+// [N + 2, width], with a guard row at each end. `marks` are values that no world writes on purpose.
+// Afterwards the row holds its values.
 template <class T, class Show>
 Failure check_row_writes(std::string_view what, int row, int width, std::span<T> guarded,
                          std::array<T, 2> marks, Show&& show) {
@@ -99,8 +99,8 @@ Failure check_row(const WorldArray& worlds, int row, std::span<float> obs,
   return std::nullopt;
 }
 
-// Random play over the bare worlds: sizes, finiteness, flags, masks. It comes first, because the
-// later checks give the worlds unguarded memory.
+// Random play of the bare worlds: sizes, finiteness, flags, masks. It comes first, because the
+// later checks give the worlds memory without guard rows.
 Failure check_play(const EnvEntry::RowMaker& make, const BatteryOptions& options) {
   const auto rows = static_cast<std::size_t>(options.rows);
   const std::unique_ptr<WorldArray> worlds = make(options.rows, options.values);
@@ -122,7 +122,7 @@ Failure check_play(const EnvEntry::RowMaker& make, const BatteryOptions& options
 
   for (int row = 0; row < options.rows; ++row) reset(row, 0);
   for (std::uint64_t t = 0;; ++t) {
-    // The check of one row overwrites its neighbours', so each mask is copied out at once.
+    // Checking a row overwrites its neighbours, so each mask is copied immediately.
     for (int row = 0; row < options.rows; ++row) {
       if (Failure failure = check_row(*worlds, row, obs, mask)) return at(row, t, *failure);
       if (shown.empty()) continue;
@@ -152,8 +152,8 @@ Failure check_play(const EnvEntry::RowMaker& make, const BatteryOptions& options
   }
 }
 
-// Plays both runners side by side, each choosing among its own allowed actions with the same draws,
-// and reports the first difference.
+// Plays both runners in parallel. Each picks from its own allowed actions, with the same random
+// draws. Reports the first difference.
 Failure play_together(const EnvSpec& spec, const BatteryOptions& options, int steps,
                       std::uint64_t first_step, Runner& expected, Runner& found) {
   Actions actions(spec, options.rows);
@@ -179,7 +179,7 @@ Failure check_repeats(const EnvEntry& entry, const BatteryOptions& options) {
   return play_together(*entry.spec, options, options.steps, 0, first, second);
 }
 
-// A world that draws random numbers when it is reset must play differently under another seed.
+// A world that draws random numbers in reset must play differently with another seed.
 Failure check_other_seed(const EnvEntry& entry, const BatteryOptions& options) {
   const std::unique_ptr<WorldArray> worlds = entry.make(1, options.values);
   Rng used(options.seed, Purpose::test, 0, 0);
@@ -227,7 +227,7 @@ Failure check_restore(const EnvEntry& entry, const BatteryOptions& options) {
                        static_cast<std::uint64_t>(before) + 1, straight, resumed);
 }
 
-// Which bytes of a world's state differ, in words of four: "bytes 8 to 11 of its 16".
+// Which bytes of a world's state differ, rounded to words of four: "bytes 8 to 11 of its 16".
 std::string differing_bytes(const WorldArray& expected, const WorldArray& found, int row) {
   std::vector<std::byte> a(expected.row_bytes()), b(a);
   expected.save_row(row, a.data());
@@ -240,19 +240,19 @@ std::string differing_bytes(const WorldArray& expected, const WorldArray& found,
                      a.size());
 }
 
-// Worlds in memory that was just freed and is mostly full of `garbage`: a member without an initial
-// value takes it.
+// Worlds in memory that was just freed and is mostly filled with `garbage`, which a member without
+// an initial value will contain.
 std::unique_ptr<WorldArray> make_in(unsigned char garbage, const EnvEntry& entry,
                                     const BatteryOptions& options) {
   const std::size_t size = entry.make(1, options.values)->row_bytes() * options.rows;
   void* memory = std::malloc(size);
-  auto* bytes = static_cast<volatile unsigned char*>(memory);  // or the compiler removes the loop
+  auto* bytes = static_cast<volatile unsigned char*>(memory);  // volatile keeps the loop
   for (std::size_t i = 0; bytes != nullptr && i < size; ++i) bytes[i] = garbage;
   std::free(memory);
   return entry.make_one_by_one(options.rows, options.values);
 }
 
-// An episode must depend neither on earlier episodes of its row nor on the previous content of its
+// An episode must not depend on earlier episodes of its row or on the previous content of its
 // memory.
 Failure check_reset(const EnvEntry& entry, const BatteryOptions& options) {
   const EnvSpec& spec = *entry.spec;
@@ -296,7 +296,7 @@ std::optional<std::string> check_random_play(const EnvEntry& entry, const Batter
 std::vector<std::string> check_env(const EnvEntry& registered, const BatteryOptions& options) {
   const EnvSpec spec = registered.make(1, options.values)->spec();
   EnvEntry entry = registered;
-  entry.spec = &spec;  // as it is with these options
+  entry.spec = &spec;  // with these options
   std::vector<std::string> failures;
   const auto passes = [&](std::string_view check, const Failure& failure) {
     if (failure) failures.push_back(fmt::format("{}: {}: {}", entry.spec->name, check, *failure));
@@ -316,7 +316,7 @@ std::vector<std::string> check_env(const EnvEntry& registered, const BatteryOpti
     const std::string check = fmt::format("batch against one by one, {} thread(s)", threads);
     if (!passes(check, check_against_plain(entry, options, limit, threads))) return failures;
   }
-  // Few random plays reach the real limit; a short one truncates every episode that lasts that long.
+  // Random play rarely reaches the real limit; short limits truncate every longer episode.
   for (const int short_limit : {1, 5}) {
     passes(fmt::format("time limit of {}", short_limit),
            check_against_plain(entry, options, short_limit, 1));

@@ -129,7 +129,7 @@ std::unique_ptr<WorldArray> with_limit(std::unique_ptr<WorldArray> worlds, int m
 
 namespace {
 
-// Independent of the worlds' streams.
+// Independent of the worlds' random streams.
 Rng action_stream(std::uint64_t seed, int row, std::uint64_t t) {
   return Rng(~seed, Purpose::test, static_cast<std::uint32_t>(row), t);
 }

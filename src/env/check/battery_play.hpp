@@ -1,7 +1,7 @@
 // Playing for the battery: two runners that give the same results, and their comparison.
 //
-// BatchRunner is the engine's own BatchEnv. PlainRunner is its slow twin: one row after the other,
-// every rule written out, so that agreement between the two means something.
+// BatchRunner is the engine's own BatchEnv. PlainRunner is its independent slow twin: one row after
+// the other, with every rule written out.
 #pragma once
 
 #include <optional>
@@ -53,7 +53,7 @@ class PlainRunner final : public Runner {
   void step(const Actions& actions) override;
   PlayResults results() const override;
   WorldArray& worlds() { return *worlds_; }
-  std::unique_ptr<WorldArray> take_worlds() { return std::move(worlds_); }  // the last call
+  std::unique_ptr<WorldArray> take_worlds() { return std::move(worlds_); }  // call nothing after it
 
  private:
   void begin_episode(int row, std::uint64_t stream_step);
@@ -71,13 +71,13 @@ class PlainRunner final : public Runner {
 // The same worlds with another time limit.
 std::unique_ptr<WorldArray> with_limit(std::unique_ptr<WorldArray> worlds, int max_steps);
 
-// Fills `actions` with one allowed action per row, drawn for step t. Returns a row that has none,
-// or -1; that row gets action 0. Each float of a continuous action is one of its two bounds half of the
-// time, else between them.
+// Fills `actions` with one random allowed action per row for step t. Returns the first row without
+// an allowed action, or -1; such a row gets action 0. Each float of a continuous action is at one
+// of its bounds half of the time, otherwise between them.
 int choose_actions(const EnvSpec& spec, std::span<const std::uint8_t> mask, std::uint64_t seed,
                    std::uint64_t t, Actions& actions);
 
-// The first difference, as "row 3: reward: expected 1, found 0.5"; nothing if the bits are equal.
+// The first difference, as "row 3: reward: expected 1, found 0.5"; nullopt if the bits are equal.
 std::optional<std::string> first_difference(const EnvSpec& spec, const PlayResults& expected,
                                             const PlayResults& found);
 

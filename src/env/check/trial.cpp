@@ -19,7 +19,7 @@
 namespace hotloop {
 namespace {
 
-constexpr std::size_t kNotes = 8;  // threads that are distinguished
+constexpr std::size_t kNotes = 8;  // one per thread; more threads share them
 
 // In memory that parent and child share.
 struct Shared {
@@ -30,14 +30,14 @@ struct Shared {
   std::array<char, 1 << 18> text{};
 };
 
-Shared* shared = nullptr;  // of the trial that this process is part of
+Shared* shared = nullptr;  // of the trial that this process runs
 
 TrialNote* my_note() {
   if (shared == nullptr) return nullptr;
   thread_local TrialNote* note = nullptr;
-  thread_local Shared* of = nullptr;
-  if (of != shared) {
-    of = shared;
+  thread_local Shared* owner = nullptr;
+  if (owner != shared) {
+    owner = shared;
     note = &shared->notes[shared->used.fetch_add(1) % kNotes];
   }
   return note;
@@ -63,7 +63,7 @@ const char* signal_words(int signal) {
     case SIGILL:
       return "an illegal instruction (SIGILL)";
     case SIGABRT:
-      return "a call of abort, perhaps by a failed assertion (SIGABRT)";
+      return "a call to abort, perhaps by a failed assertion (SIGABRT)";
     case SIGKILL:
       return "killed from outside, perhaps out of memory (SIGKILL)";
     default:
@@ -76,11 +76,11 @@ void write_text(Shared& to, const std::string& text) {
   std::memcpy(to.text.data(), text.data(), to.length);
 }
 
-[[noreturn]] void be_child(Shared& mine, const std::function<std::string()>& body) {
+[[noreturn]] void run_child(Shared& mine, const std::function<std::string()>& body) {
   for (const int signal : {SIGINT, SIGTERM, SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL}) {
     std::signal(signal, SIG_DFL);
   }
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // when the parent is gone
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // when the parent dies
   shared = &mine;
   try {
     write_text(mine, body());
@@ -92,9 +92,9 @@ void write_text(Shared& to, const std::string& text) {
   _exit(0);
 }
 
-// Waits for the child, and kills it when a noted function does not return. Returns its status, and in
-// `hung` the note of that function.
-int watch(pid_t child, Shared& of, double seconds, const TrialNote*& hung) {
+// Waits for the child and returns its status. If a function of the world does not return in time,
+// kills the child and sets `hung` to the note of that function.
+int watch(pid_t child, Shared& memory, double seconds, const TrialNote*& hung) {
   using Clock = std::chrono::steady_clock;
   std::array<std::uint64_t, kNotes> seen{};
   std::array<Clock::time_point, kNotes> since{};
@@ -105,7 +105,7 @@ int watch(pid_t child, Shared& of, double seconds, const TrialNote*& hung) {
     if (ended == child || (ended < 0 && errno != EINTR)) return status;
     const Clock::time_point now = Clock::now();
     for (std::size_t i = 0; i < kNotes; ++i) {
-      const TrialNote& note = of.notes[i];
+      const TrialNote& note = memory.notes[i];
       const std::uint64_t changes = note.changes;
       if (changes != seen[i] || note.function.load() == nullptr) {
         seen[i] = changes;
@@ -144,27 +144,27 @@ TrialResult run_trial(const std::function<std::string()>& body, double seconds) 
   void* memory =
       mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw RunError("cannot share memory with another process");
-  auto* of = new (memory) Shared;
+  auto* child_shared = new (memory) Shared;
   std::fflush(nullptr);  // buffered output must not be written twice
   const pid_t child = fork();
   if (child < 0) {
     munmap(memory, sizeof(Shared));
     throw RunError("cannot start another process");
   }
-  if (child == 0) be_child(*of, body);
+  if (child == 0) run_child(*child_shared, body);
 
   TrialResult result;
   const TrialNote* hung = nullptr;
-  const int status = watch(child, *of, seconds, hung);
-  const std::string said(of->text.data(), of->length);
-  if (of->is_done && !of->threw) {
+  const int status = watch(child, *child_shared, seconds, hung);
+  const std::string message(child_shared->text.data(), child_shared->length);
+  if (child_shared->is_done && !child_shared->threw) {
     result.is_done = true;
-    result.text = said;
-  } else if (of->is_done) {
-    result.failure = said;
+    result.text = message;
+  } else if (child_shared->is_done) {
+    result.failure = message;
   } else {
     const TrialNote* note = hung;
-    for (const TrialNote& any : of->notes) {
+    for (const TrialNote& any : child_shared->notes) {
       if (note == nullptr && any.function.load() != nullptr) note = &any;
     }
     const char* function = note != nullptr ? note->function.load() : nullptr;
@@ -186,7 +186,7 @@ TrialResult run_trial(const std::function<std::string()>& body, double seconds) 
           fmt::format("{} ended the program with exit code {}{}", who, WEXITSTATUS(status), place);
     }
   }
-  of->~Shared();
+  child_shared->~Shared();
   munmap(memory, sizeof(Shared));
   return result;
 }

@@ -70,7 +70,7 @@ Message read_message(const std::string& line) {
   return message;
 }
 
-// Backquotes as plain quotes.
+// Replaces backquotes by plain quotes.
 std::string plain_quotes(std::string text) {
   for (char& c : text) {
     if (c == '`') c = '\'';
@@ -110,21 +110,21 @@ WorldCompiler sanitising_compiler() {
     return flag == "-O3" || flag == "-fPIC" || flag == "-shared" || flag.starts_with("-W") ||
            flag.starts_with("-fvisibility");
   });
-  // Without the check of every pointer: it compiles slowly, and the address sanitizer covers it.
+  // No check of every pointer: that compiles slowly, and the address sanitizer covers it.
   compiler.flags.insert(
       compiler.flags.end(),
       {"-O1", "-g1", "-w", "-D_GLIBCXX_ASSERTIONS",
        "-fsanitize=address,bounds,signed-integer-overflow,shift,integer-divide-by-zero,"
        "float-cast-overflow,bool,enum,return,unreachable",
        std::string(kStrictBounds)});
-  compiler.in_front = "hotloop/play_alone.hpp";
-  compiler.ending = ".play";
-  compiler.knows_source = true;
+  compiler.prelude = "hotloop/play_alone.hpp";
+  compiler.extension = ".play";
+  compiler.depends_on_path = true;
   return compiler;
 }
 
 std::string compiler_identity(const WorldCompiler& compiler) {
-  std::string text = compiler.program + ' ' + compiler.in_front;
+  std::string text = compiler.program + ' ' + compiler.prelude;
   std::error_code error;
   const fs::path program = fs::canonical(compiler.program, error);
   text += fmt::format(" {} {}", fs::file_size(program, error),
@@ -145,12 +145,12 @@ std::string compiler_identity(const WorldCompiler& compiler) {
 
 std::string readable_errors(std::string_view messages, const std::string& source) {
   std::vector<std::string> own, contract, other;
-  int required_at = 0;  // the author's line that led the compiler into a header
+  int required_at = 0;  // the author's line that instantiated code in a header
   bool keep_excerpt = false;
   std::stringstream lines{std::string(messages)};
   for (std::string line; std::getline(lines, line);) {
     const bool is_excerpt = line.starts_with(" ") && line.find('|') != std::string::npos;
-    if (is_excerpt) {  // the line concerned, and a caret below it
+    if (is_excerpt) {  // the source line, and a caret below it
       if (keep_excerpt) own.back() += "\n" + line;
       continue;
     }
@@ -172,7 +172,7 @@ std::string readable_errors(std::string_view messages, const std::string& source
       other.push_back(line);
     }
   }
-  // Other errors in headers are mostly consequences.
+  // Other errors in headers are mostly consequences of these.
   std::vector<std::string> all = std::move(own);
   all.insert(all.end(), contract.begin(), contract.end());
   if (all.empty()) all = std::move(other);
@@ -189,23 +189,23 @@ std::string compile_world(const WorldCompiler& compiler, const std::string& sour
                           const std::string& library) {
   if (compiler.program.empty()) {
     throw UsageError(fmt::format(
-        "{}: there is no C++ compiler to compile it with: {} is gone and c++, g++ and clang++ are "
-        "not in PATH; install one, e.g. apt install g++",
+        "{}: no C++ compiler found: {} no longer exists, and c++, g++ and clang++ are not in PATH; "
+        "install one, e.g. apt install g++",
         source, HOTLOOP_WORLD_COMPILER));
   }
   if (compiler.headers.empty()) {
     throw UsageError(
-        fmt::format("{}: hotloop's headers are neither in include/ beside this program nor in {}",
+        fmt::format("{}: hotloop's headers are neither in include/ above this program nor in {}",
                     source, HOTLOOP_INCLUDE_DIR));
   }
   std::vector<std::string> command = {compiler.program};
   command.insert(command.end(), compiler.flags.begin(), compiler.flags.end());
   command.insert(command.end(),
-                 {"-I", compiler.headers, "-include", compiler.in_front, "-o", library, source});
-  const ProgramResult outcome = run_program(command);
-  if (outcome.code == 0) return outcome.text;
+                 {"-I", compiler.headers, "-include", compiler.prelude, "-o", library, source});
+  const ProgramResult result = run_program(command);
+  if (result.code == 0) return result.text;
   throw UsageError(
-      fmt::format("{} does not compile:\n{}", source, readable_errors(outcome.text, source)));
+      fmt::format("{} does not compile:\n{}", source, readable_errors(result.text, source)));
 }
 
 }  // namespace hotloop

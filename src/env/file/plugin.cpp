@@ -23,10 +23,10 @@ struct PluginWorld {
   EnvSpec spec;
 
   [[noreturn]] void fail(std::string_view function, const std::string& place) const {
-    const char* said = plugin->error != nullptr ? plugin->error() : nullptr;
+    const char* reason = plugin->error != nullptr ? plugin->error() : nullptr;
     throw RunError(fmt::format("environment {}: {} failed{}{}: {}", spec.name, function,
                                place.empty() ? "" : ", ", place,
-                               said != nullptr && *said != 0 ? said : "it did not say why"));
+                               reason != nullptr && *reason != 0 ? reason : "it gave no reason"));
   }
 };
 
@@ -42,7 +42,7 @@ class PluginArray final : public WorldArray {
     if (table_.create(count, plain ? 1 : 0, &worlds_) != 0) world_.fail("the constructor", "");
     if (worlds_ == nullptr) {
       throw RunError(
-          fmt::format("environment {}: create succeeded but made nothing", world_.spec.name));
+          fmt::format("environment {}: create returned 0 but made no object", world_.spec.name));
     }
   }
   ~PluginArray() override {
@@ -151,7 +151,7 @@ class PluginArray final : public WorldArray {
   void* worlds_ = nullptr;
 };
 
-// The spec of a world. Calls `refuse` with what makes no sense.
+// The spec of a world. Calls `refuse` with the reason if it is invalid.
 template <class Refuse>
 EnvSpec read_spec(const hotloop_world& w, Refuse&& refuse) {
   EnvSpec spec;
@@ -162,9 +162,9 @@ EnvSpec read_spec(const hotloop_world& w, Refuse&& refuse) {
     refuse(
         fmt::format("environment {}: {} is {}; allowed: {} to {}", w.name, what, value, low, high));
   };
-  constexpr int kMany = 1 << 24;
-  in_range("obs", w.obs, 1, kMany);
-  in_range("actions", w.actions, 0, kMany);
+  constexpr int kMaxCount = 1 << 24;
+  in_range("obs", w.obs, 1, kMaxCount);
+  in_range("actions", w.actions, 0, kMaxCount);
   in_range("action_size", w.action_size, w.actions == 0 ? 1 : 0,
            w.actions == 0 ? kMaxActionSize : 0);
   in_range("max_steps", w.max_steps, 0, std::numeric_limits<int>::max());
@@ -181,13 +181,13 @@ EnvSpec read_spec(const hotloop_world& w, Refuse&& refuse) {
   for (int i = 0; i < w.action_size; ++i) {
     spec.action_low[i] = w.action_low[i];
     spec.action_high[i] = w.action_high[i];
-    const bool sound = std::isfinite(w.action_low[i]) && std::isfinite(w.action_high[i]) &&
+    const bool valid = std::isfinite(w.action_low[i]) && std::isfinite(w.action_high[i]) &&
                        w.action_low[i] < w.action_high[i];
-    if (!sound) {
-      refuse(fmt::format(
-          "environment {}: bounds {} to {} of action value {}; they must be finite and the "
-          "lower one first",
-          w.name, w.action_low[i], w.action_high[i], i));
+    if (!valid) {
+      refuse(
+          fmt::format("environment {}: action value {} has bounds {} to {}; bounds must be finite, "
+                      "and the lower one first",
+                      w.name, i, w.action_low[i], w.action_high[i]));
     }
   }
   spec.max_steps = w.max_steps;
@@ -258,12 +258,12 @@ std::vector<EnvEntry> load_plugin(const std::string& path, const std::string& sh
       reinterpret_cast<hotloop_plugin_function>(dlsym(library, HOTLOOP_PLUGIN_SYMBOL));
   if (function == nullptr) {
     dlclose(library);
-    throw UsageError(fmt::format(
-        "{}: a shared library, but no plug-in for this hotloop: it does not export {} (see "
-        "<hotloop/plugin.h>)",
-        shown, HOTLOOP_PLUGIN_SYMBOL));
+    throw UsageError(
+        fmt::format("{}: a shared library, but not a hotloop plug-in: it does not export {} (see "
+                    "<hotloop/plugin.h>)",
+                    shown, HOTLOOP_PLUGIN_SYMBOL));
   }
-  const Doing doing("the constructor");  // a C++ plug-in makes a world to learn its facts
+  const Doing doing("the constructor");  // a C++ plug-in makes a world to read its facts
   return plugin_entries(function(), shown);
 }
 

@@ -22,9 +22,9 @@ extern char** environ;
 namespace hotloop {
 namespace {
 
-constexpr std::size_t kMaxText = 1 << 20;  // a world may print without end
+constexpr std::size_t kMaxText = 1 << 20;  // a world may print endlessly
 
-// Until the pipe is closed at its other end. False if that takes longer than `seconds`.
+// Reads until the other end of the pipe is closed. False if that takes longer than `seconds`.
 bool read_all(int pipe, double seconds, std::string& text) {
   const Stopwatch watch;
   std::array<char, 4096> buffer{};
@@ -89,8 +89,8 @@ ProgramResult run_program(const std::vector<std::string>& arguments,
     throw RunError(fmt::format("cannot run {}: {}", arguments[0], std::strerror(error)));
   }
   ProgramResult result;
-  result.is_late = !read_all(pipe_ends[0], options.seconds, result.text);
-  if (result.is_late) kill(child, SIGKILL);
+  result.timed_out = !read_all(pipe_ends[0], options.seconds, result.text);
+  if (result.timed_out) kill(child, SIGKILL);
   close(pipe_ends[0]);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {

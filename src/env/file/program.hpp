@@ -1,4 +1,4 @@
-// Runs another program to its end.
+// Runs another program and waits for it to end.
 #pragma once
 
 #include <string>
@@ -7,15 +7,15 @@
 namespace hotloop {
 
 struct ProgramResult {
-  int code = 0;          // its exit code, or 128 + the number of the signal that ended it
-  std::string text;      // the beginning of what it printed
-  bool is_late = false;  // it took too long and was killed
+  int code = 0;            // its exit code, or 128 + the number of the signal that ended it
+  std::string text;        // the beginning of what it printed
+  bool timed_out = false;  // it took too long and was killed
 };
 
 struct ProgramOptions {
   std::vector<std::string> settings{};  // environment variables: "NAME=value"
   double seconds = 0;                   // time limit; 0 = none
-  bool only_errors = false;             // standard error alone is kept
+  bool only_errors = false;             // keep only standard error
 };
 
 // The first argument is the program's path. Throws RunError if it cannot be started.

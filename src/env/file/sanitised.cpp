@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kPlaySeconds = 10;  // the program normally ends long before
+constexpr double kPlaySeconds = 10;  // the program normally ends much earlier
 constexpr std::size_t kMaxFindings = 3;
 
 // One report of a sanitizer.
@@ -33,7 +33,8 @@ bool has(std::string_view text, std::string_view words) {
   return text.find(words) != std::string_view::npos;
 }
 
-// "/home/me/world.cpp:12:5" as the author names the file; empty if it is not the author's.
+// "/home/me/world.cpp:12:5" -> "world.cpp:12", as the author names the file; empty if the file is
+// not the author's.
 std::string own_place(std::string text, const std::string& source, const std::string& headers) {
   std::array<std::size_t, 2> colons{text.rfind(':'), std::string::npos};
   if (colons[0] == std::string::npos || colons[0] == 0) return "";
@@ -56,8 +57,9 @@ std::string own_place(std::string text, const std::string& source, const std::st
   return (fs::equivalent(file, source, error) ? source : file) + number;
 }
 
-// "    #1 0x55 in World::step(int, hotloop::Rng&) /home/me/world.cpp:12" -> its place. A path may be
-// relative, and hold blanks, as names of functions do: then it is known by the source's.
+// "    #1 0x55 in World::step(int, hotloop::Rng&) /home/me/world.cpp:12" -> its place. A relative
+// path, or one with spaces, is recognised only if it is that of the source, because function names
+// contain spaces too.
 std::string place_of_frame(std::string_view line, const std::string& source) {
   const std::size_t in = line.find(" in ");
   if (!line.starts_with("    #") || in == std::string_view::npos) return "";
@@ -66,41 +68,42 @@ std::string place_of_frame(std::string_view line, const std::string& source) {
   return path == std::string_view::npos ? "" : std::string(line.substr(path + 1));
 }
 
-// Of the sanitizer of undefined behaviour, "index 12 out of bounds for type 'int [12]'".
-Report undefined_behaviour(const std::string& said) {
-  Report report{.what = said, .hint = "", .place = "", .is_warning = false};
-  if (said.starts_with("index ") && has(said, " out of bounds")) {
-    const std::string index = said.substr(6, said.find(' ', 6) - 6);
-    const std::size_t open = said.rfind('['), close = said.rfind(']');
-    const std::string size =
-        open < close && close != std::string::npos ? said.substr(open + 1, close - open - 1) : "";
+// From the undefined-behaviour sanitizer: "index 12 out of bounds for type 'int [12]'".
+Report undefined_behaviour(const std::string& message) {
+  Report report{.what = message, .hint = "", .place = "", .is_warning = false};
+  if (message.starts_with("index ") && has(message, " out of bounds")) {
+    const std::string index = message.substr(6, message.find(' ', 6) - 6);
+    const std::size_t open = message.rfind('['), close = message.rfind(']');
+    const std::string size = open < close && close != std::string::npos
+                                 ? message.substr(open + 1, close - open - 1)
+                                 : "";
     if (!size.empty()) {
-      report.what = fmt::format("index {} of an array of {}: allowed are 0 to {}", index, size,
+      report.what = fmt::format("index {} of an array of {}; allowed: 0 to {}", index, size,
                                 std::atol(size.c_str()) - 1);
     }
     report.hint =
-        "what lies beside the array is read or overwritten; make the array larger, or keep "
-        "the index within it. Is spec.actions larger than a table of actions?";
-  } else if (has(said, "division by zero")) {
+        "memory next to the array is read or overwritten; make the array larger, or keep the "
+        "index within it. Is spec.actions larger than an array that is indexed by the action?";
+  } else if (has(message, "division by zero")) {
     report.what = "an integer divided by zero";
     report.hint = "look for / and % whose right side can be 0";
-  } else if (has(said, "not a valid value for type")) {
+  } else if (has(message, "not a valid value for type")) {
     report.hint = "probably a member or variable without an initial value";
   } else {
     report.is_warning = true;
     report.hint =
         "C++ does not define the result, and compilers assume that it never happens; use "
-        "unsigned or larger types, or check the value before";
+        "unsigned or larger types, or check the value first";
   }
   return report;
 }
 
-// Of the sanitizer of addresses, by its kind, "heap-buffer-overflow".
+// From the address sanitizer, by kind: "heap-buffer-overflow".
 Report wrong_address(std::string_view kind) {
   Report report{.what = "", .hint = "", .place = "", .is_warning = false};
   report.hint =
-      "look for an index beyond the end of an array, or an action used as an index without "
-      "regard to how many there are";
+      "look for an index beyond the end of an array, or an action used as an index into an array "
+      "with fewer elements than there are actions";
   if (kind.starts_with("heap-buffer-overflow")) {
     report.what =
         "an access beyond the environment's own state, or beyond the row that it was given";
@@ -114,7 +117,7 @@ Report wrong_address(std::string_view kind) {
     report.hint = "a pointer or span outlived what it points to";
   } else if (kind.starts_with("stack-overflow")) {
     report.what = "the stack is full";
-    report.hint = "a function calls itself without end, or a local array is very large";
+    report.hint = "a function calls itself endlessly, or a local array is very large";
   } else if (kind.starts_with("FPE")) {
     report.what = "an integer divided by zero";
     report.hint = "look for / and % whose right side can be 0";
@@ -127,16 +130,16 @@ Report wrong_address(std::string_view kind) {
   return report;
 }
 
-// Of the standard library, "array:208: ... operator[](size_type) ...: Assertion '__n < this->size()'
-// failed."
-Report refused(const std::string& said) {
-  Report report{.what = said, .hint = "", .place = "", .is_warning = false};
+// From the standard library: "array:208: ... operator[](size_type) ...:
+// Assertion '__n < this->size()' failed."
+Report failed_assertion(const std::string& message) {
+  Report report{.what = message, .hint = "", .place = "", .is_warning = false};
   for (const char* type : {"std::array", "std::span", "std::vector"}) {
-    if (!has(said, type) || !has(said, "operator[]")) continue;
+    if (!has(message, type) || !has(message, "operator[]")) continue;
     report.what = fmt::format("an index beyond the end of a {}", type);
     report.hint =
-        "make it larger, or keep the index within it. Is spec.obs or spec.actions another "
-        "number than the code counts on?";
+        "make it larger, or keep the index within it. Does spec.obs or spec.actions differ from "
+        "what the code assumes?";
     break;
   }
   return report;
@@ -148,7 +151,7 @@ SanitisedPlay read_sanitizers(std::string_view text, const std::string& source,
                               const std::string& headers) {
   std::vector<Report> reports;
   std::string assertion;  // of the standard library, which then aborts
-  bool in_stack = false;  // the first one of the latest report
+  bool in_stack = false;  // in the first stack trace of the latest report
   std::stringstream lines{std::string(text)};
   for (std::string line; std::getline(lines, line);) {
     constexpr std::string_view kUndefined = ": runtime error: ",
@@ -163,7 +166,7 @@ SanitisedPlay read_sanitizers(std::string_view text, const std::string& source,
       if (kind == "ABRT" && assertion.empty())
         break;  // the world's own assertion; the battery reports it
       reports.push_back(wrong_address(kind));
-      if (kind == "ABRT") reports.back() = refused(assertion);
+      if (kind == "ABRT") reports.back() = failed_assertion(assertion);
       in_stack = true;
     } else if (const auto failed = line.find("Assertion '"); failed != std::string::npos) {
       assertion = line;
@@ -182,7 +185,7 @@ SanitisedPlay read_sanitizers(std::string_view text, const std::string& source,
     }
   }
   SanitisedPlay play;
-  std::vector<std::string> places;  // one mistake may cause several reports of its line
+  std::vector<std::string> places;  // one mistake may cause several reports at its line
   for (const Report& report : reports) {
     if (std::find(places.begin(), places.end(), report.place) != places.end()) continue;
     places.push_back(report.place);
@@ -203,11 +206,11 @@ SanitisedPlay play_sanitised(const std::string& source, const WorldCompiler& com
   } catch (const UsageError&) {  // it compiles without sanitizers
     WorldCompiler lenient = compiler;
     const auto strict = std::find(lenient.flags.begin(), lenient.flags.end(), kStrictBounds);
-    if (strict != lenient.flags.end()) {  // only GCC has it
+    if (strict != lenient.flags.end()) {  // only GCC has this flag
       lenient.flags.erase(strict);
       return play_sanitised(source, lenient);
     }
-    play.why_not = fmt::format("{} has no sanitizers here", compiler.program);
+    play.skip_reason = fmt::format("{} has no sanitizers here", compiler.program);
     return play;
   }
   const ProgramResult result = run_program(
@@ -217,10 +220,10 @@ SanitisedPlay play_sanitised(const std::string& source, const WorldCompiler& com
                   .only_errors = true});
   play = read_sanitizers(result.text, source, compiler.headers);
   if (!play.failures.empty()) return play;
-  if (result.is_late) {
-    play.why_not = fmt::format("no end within {:g} s", kPlaySeconds);
+  if (result.timed_out) {
+    play.skip_reason = fmt::format("it did not finish within {:g} s", kPlaySeconds);
   } else if (result.code != 0) {
-    play.why_not = fmt::format("the program that does it ended with exit code {}", result.code);
+    play.skip_reason = fmt::format("the sanitised program ended with exit code {}", result.code);
   }
   return play;
 }

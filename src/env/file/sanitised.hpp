@@ -1,8 +1,8 @@
-// A world compiled with the compiler's sanitizers and played: accesses beyond an array, divisions by
-// zero and the like, with the line at which they happen.
+// Plays a world compiled with the compiler's sanitizers, to find out-of-bounds accesses, divisions
+// by zero and the like, with their line numbers.
 //
-// It is played in a program of its own (<hotloop/play_alone.hpp>): sanitizers must be loaded from the
-// start of a process, and a world that overwrites memory overwrites only its own.
+// It is played in a separate program (<hotloop/play_alone.hpp>): sanitizers must be loaded when a
+// process starts, and a world that overwrites memory cannot damage ours.
 #pragma once
 
 #include <string>
@@ -17,15 +17,15 @@ namespace hotloop {
 struct SanitisedPlay {
   std::vector<WorldFinding> failures;
   std::vector<WorldFinding> warnings;  // undefined in C++, but the same on all machines
-  std::string why_not;                 // why it could not be played
+  std::string skip_reason;             // why it could not be played; empty if it was
 };
 
 // Compiles and plays the world of the file `source`, for a few seconds in total.
 SanitisedPlay play_sanitised(const std::string& source,
                              const WorldCompiler& compiler = sanitising_compiler());
 
-// What the sanitizers printed, in plain words, with lines of the author's files: those that are
-// neither under `headers` nor the system's. The author names the file `source`.
+// Translates the sanitizers' output into plain words, with lines of the author's files: files that
+// are neither under `headers` nor the system's. `source` is the author's name of the file.
 SanitisedPlay read_sanitizers(std::string_view text, const std::string& source,
                               const std::string& headers);
 

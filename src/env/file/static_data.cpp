@@ -20,7 +20,7 @@ namespace {
 
 struct Symbol {
   std::string name;
-  std::size_t offset;  // from where the library is loaded
+  std::size_t offset;  // from the library's load address
   std::size_t size;
 };
 
@@ -68,7 +68,7 @@ std::string demangled(const std::string& symbol) {
   return status == 0 ? text.get() : symbol;
 }
 
-// "World::step(int, hotloop::Rng&)" without what is between parentheses, and "const" after them.
+// "World::step(int, hotloop::Rng&)" -> "World::step"; also removes "const" after the parentheses.
 std::string without_parameters(const std::string& name) {
   std::string text;
   int depth = 0;
@@ -84,14 +84,14 @@ std::string without_parameters(const std::string& name) {
 }  // namespace
 
 std::string variable_name(const std::string& symbol) {
-  // Statics of functions in C have a number: "best.0".
+  // Function-local statics in C have a number: "best.0".
   std::string name = demangled(symbol);
   for (const std::string_view other :
        {"hotloop::", "std::", "__gnu_cxx::", "guard variable", "vtable", "VTT", "typeinfo", "_",
         "completed.", "construction"}) {
     if (name.starts_with(other)) return "";
   }
-  // With anonymous namespaces first, whose parentheses are no parameters.
+  // Remove anonymous namespaces first: their parentheses are not parameters.
   constexpr std::string_view kAnonymous = "(anonymous namespace)::";
   for (std::size_t at; (at = name.find(kAnonymous)) != std::string::npos;) {
     name.erase(at, kAnonymous.size());

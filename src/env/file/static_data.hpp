@@ -1,8 +1,8 @@
 // Static and global variables of a loaded library, watched for changes.
 //
 // A world's state must be in the struct. Static variables are shared by all copies and threads, and
-// are neither saved nor reset. A table that is computed once is harmless, so a variable counts only if
-// it changes while worlds are played.
+// are neither saved nor reset. A table that is computed once is harmless, so a variable is reported
+// only if it changes while worlds are played.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@ namespace hotloop {
 
 class StaticData {
  public:
-  // Of a library that is loaded already, by its path. Nothing is watched if it has no symbols.
+  // Watches a library that is already loaded, by its path. Watches nothing if it has no symbols.
   explicit StaticData(const std::string& library);
 
-  // From here on, variables that are initialised at their first use count too.
+  // From here on, changes of variables that are initialised on first use count too.
   void all_are_initialised();
 
-  // Those that changed, by the names that their author knows: "World::step::best".
+  // The variables that changed, by their names in the source: "World::step::best".
   std::vector<std::string> changed() const;
 
  private:
@@ -32,7 +32,7 @@ class StaticData {
   std::vector<Variable> variables_;
 };
 
-// The author's name of a symbol; empty if it belongs to the compiler or to hotloop.
+// The name of a symbol in the source; empty if it belongs to the compiler or to hotloop.
 std::string variable_name(const std::string& symbol);
 
 }  // namespace hotloop

@@ -29,20 +29,20 @@ double step_seconds(const EnvEntry& entry, std::uint64_t seed) {
   constexpr int kCopies = 3, kSteps = 3;
   BatchRunner runner(entry.make_one_by_one(kCopies), kCopies, seed, 1);
   Actions actions(runner.env.spec(), kCopies);
-  double least = 1e9;  // the minimum, since interruptions only add
+  double minimum = 1e9;  // interruptions only add time
   for (std::uint64_t t = 0; t < kSteps; ++t) {
     choose_actions(runner.env.spec(), runner.results().mask, seed, t, actions);
     const Stopwatch watch;
     runner.step(actions);
-    least = std::min(least, watch.seconds() / kCopies);
+    minimum = std::min(minimum, watch.seconds() / kCopies);
   }
-  return least;
+  return minimum;
 }
 
 // A slow environment is checked with fewer copies and steps.
 CheckOptions affordable(const CheckOptions& wanted, double seconds) {
-  constexpr double kPlays = 20;     // of the whole check
-  constexpr double kMinSteps = 20;  // of each play
+  constexpr double kPlays = 20;     // plays in the whole check
+  constexpr double kMinSteps = 20;  // steps of each play
   CheckOptions options = wanted;
   for (const int copies : {67, 9, 3}) {
     options.copies = std::min(copies, wanted.copies);
@@ -57,7 +57,7 @@ CheckOptions affordable(const CheckOptions& wanted, double seconds) {
   return options;
 }
 
-// A warning about static variables that changed. They may also be why all rewards are the same.
+// Warns about static variables that changed. They may also explain why all rewards are equal.
 void judge_static_data(const std::vector<std::string>& changed, CheckReport& report) {
   if (changed.empty()) return;
   constexpr std::size_t kMax = 8;
@@ -77,7 +77,7 @@ void judge_static_data(const std::vector<std::string>& changed, CheckReport& rep
        "make it a member of the struct, set in reset"});
 }
 
-// In the child: everything that calls the world. It is from `library`, unless that is empty.
+// Runs in the child: everything that calls the world, which is from `library` if that is set.
 std::string examine(const std::function<EnvEntry()>& load, const std::string& library,
                     const CheckOptions& wanted) {
   const EnvEntry entry = noted_entry(load());
@@ -85,7 +85,7 @@ std::string examine(const std::function<EnvEntry()>& load, const std::string& li
   if (!library.empty()) shared.emplace(library);
   const EnvSpec spec = entry.make(1)->spec();
   CheckReport report;
-  // This comes first: the other checks give the world unguarded memory.
+  // This comes first: the other checks give the world memory without guard rows.
   BatteryOptions battery{.rows = 3, .steps = std::min(wanted.steps, 12), .seed = wanted.seed};
   if (const auto failure = check_random_play(entry, battery)) {
     report.failures.push_back({"random play: " + *failure, ""});
@@ -130,22 +130,22 @@ std::string hint_for_end(const TrialResult& result) {
   }
   if (has("SIGFPE")) return "look for / and % of integers whose right side can be 0";
   if (has("crashed")) {
-    return "look for an index beyond the end of an array, or an action used as an index without "
-           "regard to how many there are";
+    return "look for an index beyond the end of an array, or an action used as an index into an "
+           "array with fewer elements than there are actions";
   }
   if (has("exit code"))
     return "an environment must not end the program: throw an exception instead";
   if (has(" failed"))
-    return "its exception is quoted above; an environment should throw nothing while it is played "
-           "correctly";
+    return "the message of its exception is above; an environment must not throw when its actions "
+           "are legal";
   return "";
 }
 
 // Adds the findings of the sanitizers. They come first, because other failures may be consequences.
 void add_sanitised(const std::string& source, CheckReport& report) {
   const SanitisedPlay play = play_sanitised(source);
-  if (!play.why_not.empty()) {
-    report.facts.push_back("not checked for accesses beyond arrays: " + play.why_not);
+  if (!play.skip_reason.empty()) {
+    report.facts.push_back("not checked for out-of-bounds accesses: " + play.skip_reason);
   }
   for (WorldFinding& other : report.failures) {
     if (!play.failures.empty() && !other.what.starts_with("random play")) {
@@ -174,7 +174,7 @@ std::string hint_for(const std::string& failure, const EnvSpec& spec) {
     return has("mask:") ? "mask must write a 0 or 1 for every action, every time"
                         : fmt::format(
                               "observe must write all {} values every time: the memory is "
-                              "not cleared before; or set .obs to how many it writes",
+                              "not cleared before; or set .obs to the number it writes",
                               spec.obs);
   }
   if (has("when asked again")) {
@@ -183,18 +183,18 @@ std::string hint_for(const std::string& failure, const EnvSpec& spec) {
   }
   if (has("reward: expected a finite")) {
     return "look for a division by zero, the root or logarithm of a negative number, or a member "
-           "without an initial value in what the reward is made of";
+           "without an initial value in the computation of the reward";
   }
   if (has("expected a finite value")) {
     return "look for a division by zero, the root or logarithm of a negative number, or a member "
-           "without an initial value in what observe shows";
+           "without an initial value in what observe writes";
   }
   if (has("at least one allowed action")) {
-    return "where no action is possible, the step before should have ended the episode";
+    return "if no action is possible, the previous step should have ended the episode";
   }
   if (has("mask: expected 0 or 1")) return "write 1 for allowed and 0 for forbidden";
   if (has("named parts to add up")) {
-    return "the products of the shapes in spec.parts, added up, must be spec.obs";
+    return "the sizes of the parts in spec.parts must add up to spec.obs";
   }
   if (has("same seed:")) {
     return "two plays with the same seed differ: take every random number from the Rng that is "
@@ -205,20 +205,17 @@ std::string hint_for(const std::string& failure, const EnvSpec& spec) {
     return "reset draws random numbers, but no observation depends on them";
   }
   if (failure.starts_with("reset:")) {
-    return "an episode of an environment that was used before differs from the same one of a fresh "
-           "environment: a member is probably not set in reset. `*this = {};` as its first line "
-           "sets "
-           "all of them to their initial values";
+    return "an episode in a used environment differs from the same episode in a fresh one: a "
+           "member is probably not set in reset. `*this = {};` as its first line sets all members "
+           "to their initial values";
   }
   if (has("save and restore:")) {
-    return "the state is copied as the bytes of the struct: nothing may be stored outside it "
-           "(static or "
-           "global variables, memory behind pointers)";
+    return "the state is saved as the bytes of the struct: nothing may be stored outside it "
+           "(static or global variables, memory behind pointers)";
   }
   if (has("batch against one by one")) {
     return "rows must be independent of each other: no static or global variables; if the struct "
-           "has "
-           "a Batch, its step must give the bits of the plain one";
+           "has a Batch, its step must give the same bits as the plain step";
   }
   if (has("time limit of"))
     return "the engine applies the time limit; an environment must not count steps for it";

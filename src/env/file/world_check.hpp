@@ -1,4 +1,4 @@
-// `hotloop check`: the battery on one environment, explained, and other frequent mistakes.
+// `hotloop check`: the battery on one environment, common mistakes, and explanations of both.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -33,13 +33,13 @@ struct CheckReport {
 };
 
 // `name` is a registered environment or a file. It runs in another process: a crash or a hang is a
-// failure like others. Throws UsageError if there is no such environment.
+// failure like any other. Throws UsageError if there is no such environment.
 CheckReport check_world(const std::string& name, const CheckOptions& options);
 
-// Advice for a failure of the battery, found by words in its text.
+// Advice for a failure of the battery, selected by words in its text.
 std::string hint_for(const std::string& failure, const EnvSpec& spec);
 
-// Plays `entry` at random; adds facts and whatever is suspicious.
+// Plays `entry` at random; adds facts and warnings to the report.
 void look_at_play(const EnvEntry& entry, const CheckOptions& options, CheckReport& report);
 
 }  // namespace hotloop

@@ -30,7 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The contents that were loaded, by name, for run folders to keep.
+// The contents of loaded files by name, to be saved in run folders.
 struct Loaded {
   std::mutex mutex;
   std::map<std::string, std::string> contents;
@@ -45,7 +45,7 @@ void remember(const std::string& path, std::string content) {
   loaded().contents[path] = std::move(content);
 }
 
-// The content that was loaded by that name, if any.
+// The content that was loaded under that name, if any.
 std::optional<std::string> remembered(const std::string& path) {
   const std::lock_guard lock(loaded().mutex);
   const auto known = loaded().contents.find(path);
@@ -71,13 +71,13 @@ std::string included_name(std::string_view line) {
   return std::string(line.substr(0, line.find('"')));
 }
 
-constexpr int kMaxDepth = 32;  // of files that include files
+constexpr int kMaxDepth = 32;  // of nested includes
 
 void flatten(const fs::path& path, const std::string& shown, int depth, std::set<fs::path>& once,
              std::string& to) {
   if (depth > kMaxDepth) {
-    throw UsageError(fmt::format("{}: includes itself, or files include files more than {} deep",
-                                 shown, kMaxDepth));
+    throw UsageError(fmt::format(
+        "{}: includes itself, or its includes are nested more than {} deep", shown, kMaxDepth));
   }
   const std::string text(read_file(path.string()).text());
   std::stringstream lines(text);
@@ -103,7 +103,7 @@ void flatten(const fs::path& path, const std::string& shown, int depth, std::set
   }
 }
 
-// A header's `#pragma once` has no meaning in the middle of a file, and compilers warn about it.
+// `#pragma once` has no meaning in the middle of a flattened file, and compilers warn about it.
 std::string without_pragma_once(std::string text, bool has_includes) {
   constexpr std::string_view kPragma = "#pragma once";
   for (std::size_t at = 0; has_includes && (at = text.find(kPragma, at)) != std::string::npos;) {
@@ -121,12 +121,12 @@ bool make_folder(const fs::path& folder) {
 [[noreturn]] void no_such_file(const std::string& path) {
   const fs::path here = fs::current_path();
   throw UsageError(
-      fmt::format("{}: no such file (looked for from {}); an environment's source ends in .cpp, a "
-                  "plug-in in .so; hotloop new env NAME writes a first one",
+      fmt::format("{}: no such file (the current folder is {}); an environment's source ends in "
+                  ".cpp, a plug-in in .so; hotloop new env NAME writes one to start from",
                   path, here.string()));
 }
 
-// Environments whose names are files become known when they are first asked for.
+// Environments whose names are files are loaded on first use.
 [[maybe_unused]] const bool kRegistered =
     env_registry().add_loader({&is_world_file, &load_world_file});
 
@@ -138,7 +138,7 @@ std::string temporary_name(const std::string& base) {
   return fmt::format("{}.{}.{}.tmp", base, getpid(), ++number);
 }
 
-// Writes a file beside a library in the cache. If another process does the same, the last one stays.
+// Writes a file to the cache. If another process writes the same one, the last one wins.
 void put_text(const std::string& path, const std::string& text) {
   const std::string temporary = temporary_name(path);
   write_file_atomically(temporary, text);
@@ -150,26 +150,26 @@ std::string hashed_name(const std::string& cache, const std::string& content) {
   return fmt::format("{}/{:016x}{:016x}", cache, hash.high64, hash.low64);
 }
 
-// Called when something is added to the cache: removes what has not been used for long.
+// Called when a file is added to the cache: removes files that have not been used for a long time.
 void clean(const std::string& cache) {
-  constexpr auto kLong = std::chrono::days(90);
+  constexpr auto kMaxAge = std::chrono::days(90);
   const auto now = fs::file_time_type::clock::now();
   std::error_code error;
   for (const auto& file : fs::directory_iterator(cache, error)) {
     const auto used = file.last_write_time(error);
-    if (!error && now - used > kLong) fs::remove(file, error);
+    if (!error && now - used > kMaxAge) fs::remove(file, error);
   }
 }
 
 void mark_as_used(const std::string& base) {
-  std::error_code error;  // a cache that cannot be written to is good enough to read
-  for (const char* ending : {".so", ".play", ".ok", ".txt"}) {
-    fs::last_write_time(base + ending, fs::file_time_type::clock::now(), error);
+  std::error_code error;  // ignored: a read-only cache still works
+  for (const char* extension : {".so", ".play", ".ok", ".txt"}) {
+    fs::last_write_time(base + extension, fs::file_time_type::clock::now(), error);
   }
 }
 
-// A plug-in is loaded from a copy in the cache: the system never loads the same path twice, and a file
-// that is overwritten while it is loaded crashes the processes that use it.
+// A plug-in is loaded from a copy in the cache: the system never loads the same path twice, and
+// overwriting a loaded library crashes the processes that use it.
 std::string cached_copy(const std::string& content) {
   const std::string cache = world_cache_folder();
   const std::string base = hashed_name(cache, content);
@@ -186,7 +186,7 @@ void check_by_trial(const std::string& library, const std::string& shown) {
   std::string failure = try_library(library, shown, kTrialSeconds);
   if (failure.empty()) return;
   if (!failure.starts_with(shown)) failure = fmt::format("{}: {}", shown, failure);
-  throw UsageError(fmt::format("{}\nmore about it: hotloop check {}", failure, shown));
+  throw UsageError(fmt::format("{}\nfor details, run: hotloop check {}", failure, shown));
 }
 
 }  // namespace
@@ -197,9 +197,9 @@ bool is_world_file(std::string_view name) {
 
 std::string find_world_file(const std::string& name, const std::string& folder) {
   if (fs::path(name).is_absolute() || folder.empty()) return name;
-  const fs::path beside = fs::path(folder) / name;
+  const fs::path in_folder = fs::path(folder) / name;
   std::error_code error;
-  return fs::is_regular_file(beside, error) ? beside.string() : name;
+  return fs::is_regular_file(in_folder, error) ? in_folder.string() : name;
 }
 
 std::string world_cache_folder() {
@@ -213,7 +213,7 @@ std::string world_cache_folder() {
   for (const fs::path& folder : candidates) {
     if (make_folder(folder)) return folder.string();
   }
-  // Other users may write into the temporary folder too: use our own folder only.
+  // Other users can write to the temporary folder too, so use only a folder that is ours.
   const fs::path own = fs::temp_directory_path() / fmt::format("hotloop-worlds-{}", getuid());
   mkdir(own.c_str(), 0700);
   struct stat about {};
@@ -221,8 +221,8 @@ std::string world_cache_folder() {
                        about.st_uid == getuid() && (about.st_mode & 0077) == 0;
   if (is_ours && make_folder(own)) return own.string();
   throw RunError(
-      fmt::format("no folder for compiled environments: neither a home nor '{}' can be "
-                  "written; set XDG_CACHE_HOME to one that can",
+      fmt::format("no folder for compiled environments: neither the home folder nor '{}' is "
+                  "writable; set XDG_CACHE_HOME to a folder that is",
                   own.string()));
 }
 
@@ -238,10 +238,10 @@ std::string flat_source(const std::string& path) {
 CompiledWorld compile_world_file(const std::string& path, const WorldCompiler& compiler,
                                  const std::string& cache) {
   const std::string source = flat_source(path);
-  const std::string place = compiler.knows_source ? path + fs::absolute(path).string() : "";
+  const std::string place = compiler.depends_on_path ? path + fs::absolute(path).string() : "";
   const std::string base = hashed_name(cache, compiler_identity(compiler) + place + source);
   CompiledWorld world{.source = source,
-                      .library = base + compiler.ending,
+                      .library = base + compiler.extension,
                       .warnings = "",
                       .is_tried = fs::exists(base + ".ok")};
   if (fs::exists(world.library)) {
@@ -260,7 +260,7 @@ CompiledWorld compile_world_file(const std::string& path, const WorldCompiler& c
     fs::remove(temporary, error);
     throw;
   }
-  if (!is_same) {  // saved again during compilation: which one was compiled is unknown
+  if (!is_same) {  // edited during compilation: which version was compiled is unknown
     fs::remove(temporary);
     return compile_world_file(path, compiler, cache);
   }
@@ -274,13 +274,13 @@ EnvEntry only_world(const std::string& library, const std::string& shown) {
   if (entries.empty()) {
     throw UsageError(
         fmt::format("{}: has no environment: end it with HOTLOOP_ENV(Name), where Name is "
-                    "the struct that is the environment",
+                    "the environment's struct",
                     shown));
   }
   if (entries.size() > 1) {
     throw UsageError(
-        fmt::format("{}: has {} environments ({} and {}); a file holds one: move the "
-                    "others to files of their own",
+        fmt::format("{}: has {} environments ({} and {}); a file can hold only one: move the "
+                    "others to their own files",
                     shown, entries.size(), entries[0].spec->name, entries[1].spec->name));
   }
   return entries[0];

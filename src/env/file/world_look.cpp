@@ -1,4 +1,4 @@
-// What random play shows about an environment that is correct but perhaps not what its author meant.
+// Random play to find what is suspicious about an environment that passes the battery.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,9 +17,9 @@ namespace {
 
 constexpr int kRows = 64;
 constexpr double kTimingSeconds = 0.2;
-constexpr float kHuge = 100;  // an observation value that a network should not be fed unscaled
+constexpr float kHuge = 100;  // an observation value that should be scaled for a network
 constexpr float kHugeReward = 10'000;
-constexpr int kFarLimit = 20'000;  // steps after which a time limit hardly ever ends an episode
+constexpr int kFarLimit = 20'000;  // time limits beyond this rarely end an episode
 
 struct Range {
   float low = std::numeric_limits<float>::max();
@@ -84,8 +84,8 @@ std::vector<std::byte> outcome(WorldArray& world, std::span<const std::byte> sta
   return after;
 }
 
-// Whether two actions ever differ, over states of a random play. Of continuous actions, the two are the
-// bounds.
+// Whether two actions ever have different outcomes, in states of a random play. For continuous
+// actions, the two are the bounds.
 class Effects {
  public:
   Effects(const EnvEntry& entry, const CheckOptions& options)
@@ -112,7 +112,7 @@ class Effects {
     }
   }
 
-  // The first two actions that always did the same; {-1, -1} if there are none.
+  // The first two actions that always had the same outcome; {-1, -1} if there are none.
   std::pair<int, int> twins() const {
     const int n = choices();
     for (int a = 0; a < n; ++a) {
@@ -249,8 +249,7 @@ void judge_episodes(const Play& play, const EnvSpec& spec, CheckReport& report) 
     report.warnings.push_back(
         {fmt::format("rewards are large (one was {:.4g})", play.reward.size()),
          "networks learn best from returns of about -100 to 100: divide by a typical value, or "
-         "train "
-         "with --set algo.normalise.rewards=true"});
+         "train with --set algo.normalise.rewards=true"});
   }
   if (play.episodes == 0 && (spec.max_steps == 0 || spec.max_steps > kFarLimit)) {
     report.warnings.push_back(
@@ -262,8 +261,8 @@ void judge_episodes(const Play& play, const EnvSpec& spec, CheckReport& report) 
   }
   if (play.episodes > 0 && play.longest <= 1) {
     report.warnings.push_back({"every episode ended after its first step",
-                               "is `terminated` the right way round? reset must leave a state in "
-                               "which the game can continue"});
+                               "is `terminated` inverted? reset must leave a state in which the "
+                               "game can continue"});
   }
 }
 
@@ -275,7 +274,7 @@ void look_at_play(const EnvEntry& entry, const CheckOptions& options, CheckRepor
   report.facts.push_back(fmt::format(
       "{} observations, {}, {}, {} bytes of state{}", spec.obs,
       spec.actions > 0 ? fmt::format("{} discrete actions", spec.actions)
-                       : fmt::format("continuous actions of {}", spec.action_size),
+                       : fmt::format("continuous actions of size {}", spec.action_size),
       spec.max_steps > 0 ? fmt::format("at most {} steps", spec.max_steps) : "no time limit",
       world->row_bytes(), world->has_mask() ? ", with a mask" : ""));
   const Play play = play_randomly(entry, options);
@@ -289,7 +288,7 @@ void look_at_play(const EnvEntry& entry, const CheckOptions& options, CheckRepor
   } else if (const auto [a, b] = effects.twins(); a >= 0) {
     report.warnings.push_back(
         {fmt::format("actions {} and {} did the same in {} states", a, b, effects.states()),
-         "is spec.actions larger than the number of actions that step tells apart?"});
+         "is spec.actions larger than the number of actions that step distinguishes?"});
   }
   report.steps_per_second = measure_speed(entry, options);
 }

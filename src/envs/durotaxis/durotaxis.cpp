@@ -13,13 +13,13 @@ std::unique_ptr<WorldArray> make_durotaxis(int count, std::span<const double> va
 
 const EnvSpec kInitialSpec = durotaxis_spec(durotaxis_rules({}));
 
-// There is one implementation here; its slow twin is in reference/.
+// There is only one implementation. Its slow twin is in reference/.
 [[maybe_unused]] const bool kRegistered =
     register_env({&kInitialSpec, &make_durotaxis, &make_durotaxis, durotaxis_options()});
 
-// Rules to compare a learnt policy with: half of the cells go, the others grow straight ahead.
-//   fixed    the longest reach, with alpha and noise of stage 1
-//   fastest  everything set for the longest steps
+// Baselines for a learnt policy: half of the cells are deleted, the others grow straight ahead.
+//   fixed    the largest gamma, with alpha and noise of stage 1
+//   fastest  all parameters set for the longest steps
 constexpr std::array<std::string_view, 2> kScripts = {"fixed", "fastest"};
 constexpr std::array<std::array<float, 5>, 2> kScriptActions = {
     {{0.5f, 15, 2, 0.1f, 0}, {0.5f, 15, 0.5f, 0.5f, 0}}};

@@ -1,5 +1,5 @@
-// Durotaxis: N worlds behind the interface of a batch. The rules are in rules.hpp, one world in
-// world.hpp; here is what all rows share.
+// Durotaxis: N worlds behind the batch interface. The rules are in rules.hpp, one world is in
+// world.hpp. This file has what all rows share.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -50,7 +50,7 @@ class DurotaxisArray final : public WorldArray {
   DurotaxisRules rules_;
   EnvSpec spec_;
   Arena arena_;
-  std::span<DurotaxisWorld> worlds_;  // [N]; each has its cells in the arena
+  std::span<DurotaxisWorld> worlds_;  // [N]; their cells are in the arena
 };
 
 }  // namespace hotloop

@@ -7,8 +7,8 @@
 namespace hotloop {
 namespace {
 
-// Ranks in ascending order of x, then y, then index. Counting the points before each is quadratic, but
-// vectorises, and is a few times faster than sorting a hundred points.
+// Ranks in ascending order of x, then y, then index. Counting the points before each one is
+// quadratic, but vectorises, and is a few times faster than sorting a hundred points.
 void rank_points(int n, const float* __restrict x, const float* __restrict y,
                  std::int32_t* __restrict ranks) {
   std::fill_n(ranks, n, 0);
@@ -35,22 +35,22 @@ Hull convex_hull(std::span<const float> x, std::span<const float> y,
                                [&](int a, int b) { return x[a] == x[b] && y[a] == y[b]; });
   const int distinct = static_cast<int>(end - points.begin());
 
-  // Twice the area of the triangle, positive if it turns left.
+  // Twice the area of the triangle, positive for a left turn.
   const auto turn = [&](int o, int a, int b) {
     const double ox = x[o], oy = y[o];
     return (x[a] - ox) * (y[b] - oy) - (y[a] - oy) * (x[b] - ox);
   };
   std::array<std::int32_t, 2 * kMaxHullPoints> chain;
   int size = 0;
-  const auto extend = [&](int index, int least) {
-    while (size >= least && !(turn(chain[size - 2], chain[size - 1], index) > 0)) --size;
+  const auto extend = [&](int index, int min_size) {
+    while (size >= min_size && !(turn(chain[size - 2], chain[size - 1], index) > 0)) --size;
     chain[size++] = index;
   };
-  for (int i = 0; i < distinct; ++i) extend(points[i], 2);  // below, left to right
+  for (int i = 0; i < distinct; ++i) extend(points[i], 2);  // lower chain, left to right
   const int lower = size + 1;
-  for (int i = distinct - 2; i >= 0; --i) extend(points[i], lower);  // above, and back
+  for (int i = distinct - 2; i >= 0; --i) extend(points[i], lower);  // upper chain, right to left
   Hull hull;
-  hull.count = distinct > 1 ? size - 1 : size;  // the last one is the first one again
+  hull.count = distinct > 1 ? size - 1 : size;  // the last point repeats the first
   std::copy_n(chain.begin(), hull.count, vertices.begin());
   for (int i = 2; i < hull.count; ++i) hull.area += 0.5 * turn(chain[0], chain[i - 1], chain[i]);
   return hull;

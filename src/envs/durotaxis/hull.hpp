@@ -1,8 +1,8 @@
-// Convex hull of points in the plane: Andrew's monotone chain ("Another efficient algorithm for convex
-// hulls in two dimensions", 1979).
+// Convex hull of points in the plane: Andrew's monotone chain ("Another efficient algorithm for
+// convex hulls in two dimensions", 1979).
 //
-// Vertices are strict: a point on the line between two others is none, and of points at the same
-// place only the one with the lowest index can be one.
+// Vertices are strict: a point on the line between two others is not a vertex. Of several points at
+// the same place, only the one with the lowest index can be a vertex.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace hotloop {
 inline constexpr int kMaxHullPoints = 1000;
 
 struct Hull {
-  int count = 0;    // of vertices, fewer than 3 if all points lie on a line
-  double area = 0;  // 0 if they do
+  int count = 0;    // number of vertices, fewer than 3 if all points lie on a line
+  double area = 0;  // 0 if all points lie on a line
 };
 
-// Writes the indices of the vertices into `vertices` counter-clockwise from the leftmost one, the
-// lowest if there are several; it has room for all points.
+// Writes the indices of the vertices counter-clockwise into `vertices`, which has room for all
+// points. Starts at the leftmost vertex, the lowest one if there are several.
 Hull convex_hull(std::span<const float> x, std::span<const float> y,
                  std::span<std::int32_t> vertices);
 

@@ -1,19 +1,21 @@
 // The observation of a colony, padded to M = hard_limit cells:
-//   graph    [19]     cells, edges, density; centroid; least and greatest x and y; box width, height, area;
-//                     hull area; mean, most and sum of degrees; mean, most and sum of intensities
+//   graph    [19]     cells, edges, density; centroid; minimum x and y, maximum x and y; box width,
+//                     height, area; hull area; mean, maximum and sum of degrees; mean, maximum and
+//                     sum of intensities
 //   nodes    [M, 11]  x, y, intensity, in-degree, out-degree, centrality, distance to the centroid,
 //                     boundary, new, age / 100, stagnation / 50
 //   edges    [M, 3]   of the edge from a cell's parent: length, unit direction; 0 for roots
 //   parents  [M]      index of the parent; -1 for roots, -2 where there is no cell
-// Centrality is 1 / (d + 1e-6), d being the mean distance to the cells that are not at the same place,
-// and 1 if there are none. Beyond M cells, in the last state of an episode, the first M are shown: none
-// of them has a parent beyond, as cells are in the order of their birth, except those that were set up
-// together, and these are M at most.
+// Centrality is 1 / (d + 1e-6), where d is the mean distance to the cells at other places, and 1 if
+// there are none. The last state of an episode can have more than M cells. Then the first M are
+// shown. None of them has a parent beyond M: cells are in the order of their birth, except for
+// cells that were set up together, and those are M at most.
 //
-// `scale: unit` brings all to about 1: positions by width and height, other lengths by a tenth of the
-// width (where a colony begins), areas by that of the field, counts of cells by M, out-degrees by 10;
-// centrality c becomes c' / (1 + c') with c' = c times a tenth of the width. Intensities are divided by
-// the most that a field can have; where that may be exponential, log(1 + I) is divided by that of it.
+// `scale: unit` scales all features to about 1. It divides positions by width and height, other
+// lengths by a tenth of the width (where a colony starts), areas by the area of the field, counts
+// of cells by M, out-degrees by 10. Centrality c becomes c' / (1 + c') with c' = c times a tenth of
+// the width. Intensities I are divided by the maximum of the field; if the field can be
+// exponential, log(1 + I) is divided by log(1 + maximum).
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -48,8 +50,8 @@ struct Scale {
 
   float intensity(double value, double cells = 1) const {
     if (!unit) return static_cast<float>(value);
-    const double most = max_intensity * cells;
-    return static_cast<float>(logarithmic ? std::log1p(value) / std::log1p(most) : value / most);
+    const double max = max_intensity * cells;
+    return static_cast<float>(logarithmic ? std::log1p(value) / std::log1p(max) : value / max);
   }
   float centrality(float value) const {
     if (!unit) return value;
@@ -60,8 +62,8 @@ struct Scale {
 
 float length_of(float x, float y) { return std::sqrt(x * x + y * y); }
 
-// Sums of distances, and how many there are, of all cells to all. The order of each sum is that of the
-// cells, and the inner loop carries no sum, so it takes as many cells at a time as fit. It runs to a
+// For each cell, the sum of the distances to the cells at other places, and the number of those.
+// Each sum is in cell order. The inner loop has no reduction, so it vectorises. It runs to a
 // multiple of the vector width: sums beyond the last cell are not used.
 void add_distances(int count, const float* __restrict x, const float* __restrict y,
                    float* __restrict sums, float* __restrict others) {
@@ -110,15 +112,15 @@ void show_graph(const DurotaxisShape& shape, int count, const Scale& scale, floa
 
 void DurotaxisWorld::observe(float* obs) const {
   const Scale scale(*rules);
-  const int most = rules->hard_limit;
-  const int shown = std::min(count, most);
+  const int max_cells = rules->hard_limit;
+  const int shown = std::min(count, max_cells);
   float* node = obs + kDurotaxisGraphFeatures;
-  float* edge = node + most * kDurotaxisCellFeatures;
-  float* parents = edge + most * kDurotaxisEdgeFeatures;
+  float* edge = node + max_cells * kDurotaxisCellFeatures;
+  float* parents = edge + max_cells * kDurotaxisEdgeFeatures;
   show_graph(shape, count, scale, obs);
   std::fill(node + shown * kDurotaxisCellFeatures, edge, 0.0f);
   std::fill(edge + shown * kDurotaxisEdgeFeatures, parents, 0.0f);
-  std::fill(parents + shown, parents + most, -2.0f);
+  std::fill(parents + shown, parents + max_cells, -2.0f);
 
   std::array<float, 2 * kDurotaxisMaxCells> distances, others;
   add_distances(count, cells.x, cells.y, distances.data(), others.data());
@@ -128,7 +130,7 @@ void DurotaxisWorld::observe(float* obs) const {
     const float x = cells.x[i];
     const float y = cells.y[i];
     const int parent = cells.parent[i];
-    const int years = std::max(0, age(i) - 1);  // as it was before the latest step counted
+    const int shown_age = std::max(0, age(i) - 1);  // before the latest step
     const float central = others[i] > 0 ? 1 / (distances[i] / others[i] + 1e-6f) : 1;
     node[0] = x * scale.across;
     node[1] = y * scale.up;
@@ -139,8 +141,8 @@ void DurotaxisWorld::observe(float* obs) const {
     node[6] = length_of(x - middle_x, y - middle_y) * scale.length;
     node[7] = cells.boundary[i];
     node[8] = i >= count - spawned ? 1 : 0;
-    node[9] = static_cast<float>(years) / 100;
-    node[10] = static_cast<float>(stagnation(years)) / 50;
+    node[9] = static_cast<float>(shown_age) / 100;
+    node[10] = static_cast<float>(stagnation(shown_age)) / 50;
     assert(parent < shown);
     parents[i] = static_cast<float>(parent);
     if (parent < 0) {
@@ -149,7 +151,7 @@ void DurotaxisWorld::observe(float* obs) const {
     }
     const float dx = x - cells.x[parent];
     const float dy = y - cells.y[parent];
-    const float right = dx + 1e-8f;  // cells at the same place have a direction, too
+    const float right = dx + 1e-8f;  // so that cells at the same place have a direction, too
     const float up = dy + 1e-8f;
     const float norm = length_of(right, up);
     edge[0] = length_of(dx, dy) * scale.length;

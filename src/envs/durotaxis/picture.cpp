@@ -1,5 +1,6 @@
-// A colony on its field, about 150 pixels wide: dark ground is soft; hull, edges, cells (new ones
-// brighter), the centroid as a cross, the success line, and below how far the centroid has come.
+// A colony on its field, about 150 pixels wide. Dark ground is soft. Shows hull, edges, cells (new
+// ones brighter), the centroid as a cross, the success line, and below a bar with the progress of
+// the centroid.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -11,7 +12,7 @@ namespace hotloop {
 namespace {
 
 constexpr int kWidth = 150;
-constexpr int kShades = 48;  // of the field, so that a film needs few colours
+constexpr int kShades = 48;  // of the field; few, so that a film needs few colours
 constexpr int kBar = 6;      // height of the bar, with a gap of 2 above and below
 
 using Colour = std::array<std::uint8_t, 3>;
@@ -50,7 +51,7 @@ class Canvas {
   Picture picture;
 };
 
-// From dark blue to a light green grey. Steep fields are shown by their logarithm.
+// From dark blue to a light green grey. Exponential fields are shown by their logarithm.
 Colour ground(const DurotaxisField& field, double column, int width) {
   const auto height = [&](double x) {
     const double intensity = field.at(x, width);

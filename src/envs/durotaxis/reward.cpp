@@ -2,13 +2,13 @@
 //   normal    graph + node + survival + milestone, where graph is
 //             size + 0.01 (cells that acted) + centroid + spawn + deletion + efficiency + edge
 //   delete    penalties only: growth beyond the soft limit, and the deletion reward if negative
-//   distance  5 (x - x before) / goal of the centroid; in the first step, or always without `delta`,
-//             -(goal - x) / goal
-//   combined  the two before
-// and the penalty of a recovery in all of them. Components that a mode does not use are 0.
+//   distance  5 (x - previous x) / goal, with the centroid's x; in the first step, or always
+//             without `delta`, -(goal - x) / goal
+//   combined  delete + distance
+// All modes add the recovery penalty. Components that a mode does not use are 0.
 //
-// The original has one more term, 3 dx for the movement of a cell since the step before. Cells never
-// move, so it is 0 when cells are identified correctly, and left out here.
+// The original has one more term, 3 dx for the movement of a cell since the previous step. Cells
+// never move, so it is 0 when cells are identified correctly, and omitted here.
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +17,7 @@
 namespace hotloop {
 namespace {
 
-// Distance to the nearer of the lower and the upper edge, as a part of the height.
+// Distance to the nearer of the lower and the upper edge, as a share of the height.
 double edge_distance(const DurotaxisRules& rules, double y) {
   return std::min(y, rules.height - y) / rules.height;
 }
@@ -72,8 +72,8 @@ double durotaxis_survival(const DurotaxisRules& rules, int steps) {
   return (steps >= 100 ? 0.03 : 0.01) * (1 + std::min(steps / (0.8 * rules.max_steps), 1.0));
 }
 
-// The cells of the state before come first, the new ones follow: none is deleted yet. Of those that
-// are equally near the lower index counts. The loop over new cells is the inner one, for vectors.
+// The previous cells come first, then the new ones: none is deleted yet. Of equally near cells, the
+// lower index counts. The inner loop is the one over new cells, so that it vectorises.
 double DurotaxisWorld::rate_spawning(int before) const {
   std::array<float, 2 * kDurotaxisMaxCells> least;
   std::array<std::int32_t, 2 * kDurotaxisMaxCells> nearest;
@@ -101,15 +101,15 @@ double DurotaxisWorld::rate_spawning(int before) const {
   return reward;
 }
 
-// Obeying a mark, and pruning the old and the idle. Ages are those before this step.
+// For deleting marked cells, and old or stagnant ones. Ages are those before this step.
 void DurotaxisWorld::rate_deleting(int before, const DurotaxisFlags& gone,
                                    DurotaxisReward& reward) const {
   for (int i = 0; i < before; ++i) {
     if (gone[i] == 0 && cells.marked[i] == 0) continue;
     reward.deletion += gone[i] && cells.marked[i] ? 2.0 : -2.0;
     if (gone[i] == 0) continue;
-    const int years = age(i) - 1;
-    reward.efficiency += durotaxis_efficiency(years, stagnation(years));
+    const int age_before = age(i) - 1;
+    reward.efficiency += durotaxis_efficiency(age_before, stagnation(age_before));
   }
 }
 

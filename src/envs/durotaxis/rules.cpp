@@ -10,57 +10,57 @@ namespace hotloop {
 namespace {
 
 constexpr double kMaxFactor = 1e6;
-// Intensities, and sums over all cells of them, stay finite as floats up to exp(kSteepest).
-constexpr double kSteepest = 70;
-constexpr double kSteepestRandom = 0.05;  // slope of a random exponential field
-constexpr int kWidest = 1400;             // kSteepest / kSteepestRandom
-constexpr float kWidestAngle = 0.5236f;   // 30 degrees
+// Intensities up to exp(kMaxExponent), and their sums over all cells, stay finite as floats.
+constexpr double kMaxExponent = 70;
+constexpr double kMaxRandomSlope = 0.05;  // slope of a random exponential field
+constexpr int kMaxSide = 1400;            // kMaxExponent / kMaxRandomSlope
+constexpr float kMaxAngle = 0.5236f;      // 30 degrees
 
-constexpr std::array<float, kMaxActionSize> kLow = {0, 0.5f, 0.5f, 0.05f, -kWidestAngle};
-constexpr std::array<float, kMaxActionSize> kHigh = {1, 15, 4, 0.5f, kWidestAngle};
+constexpr std::array<float, kMaxActionSize> kLow = {0, 0.5f, 0.5f, 0.05f, -kMaxAngle};
+constexpr std::array<float, kMaxActionSize> kHigh = {1, 15, 4, 0.5f, kMaxAngle};
 
 constexpr EnvOption switch_option(std::string_view name, bool initial, std::string_view about) {
   return word_option(name, {"off", "on"}, initial ? 1 : 0, about);
 }
 
-// The order in which an OptionReader takes them.
+// In the order in which durotaxis_rules reads them.
 constexpr EnvOption kOptions[] = {
-    integer_option("width", 600, 50, kWidest,
-                   "columns of the field; cells begin in the left tenth"),
-    integer_option("height", 400, 50, kWidest, "rows of the field"),
+    integer_option("width", 600, 50, kMaxSide,
+                   "columns of the field; cells start in the left tenth"),
+    integer_option("height", 400, 50, kMaxSide, "rows of the field"),
     word_option("substrate", {"linear", "exponential", "random"}, 0,
                 "intensity over columns; random draws kind, slope and offset each episode"),
     number_option("slope", 0.05, 0, 1, "m of the field m x + b or b exp(m x)"),
     number_option("offset", 1, 0, 100, "b of the field"),
-    integer_option("cells", 5, 1, kDurotaxisMaxCells, "cells in the beginning"),
-    number_option("ratio", 0.5, 0.01, 1, "largest part of the cells that an action deletes"),
-    integer_option("stage", 2, 1, 2, "1: of an action only the ratio is used; 2: all five"),
+    integer_option("cells", 5, 1, kDurotaxisMaxCells, "cells at the start"),
+    number_option("ratio", 0.5, 0.01, 1, "largest share of the cells that an action can delete"),
+    integer_option("stage", 2, 1, 2, "1: actions use only the ratio; 2: all five values"),
     word_option("reward", {"normal", "delete", "distance", "combined"}, 2,
                 "all components, penalties only, centroid only, or the last two"),
     switch_option("include_termination", true,
-                  "the end of an episode is rewarded in the modes other than normal, too"),
-    switch_option("delta", true, "distance as its change since the previous step, or itself"),
+                  "reward the end of an episode also in modes other than normal"),
+    switch_option("delta", true,
+                  "reward the change of the distance since the previous step, or the distance"),
     number_option("terminal_scale", 0.02, 0, kMaxFactor,
-                  "factor of the reward of the end where distance counts"),
+                  "factor for the termination reward in distance and combined mode"),
     number_option("terminal_clip", 10, 0, kMaxFactor,
-                  "what that product is clipped to, either way"),
+                  "bound on the absolute value of that product"),
     number_option("penalty_factor", 1, 0, kMaxFactor,
-                  "factor of negative graph and node rewards in normal mode"),
+                  "factor for negative graph and node rewards in normal mode"),
     switch_option("bonus", false, "the original trainer's bonus for long episodes"),
     integer_option("soft_limit", 50, 1, kDurotaxisMaxCells,
                    "cells above which growth is penalised and cells are marked for deletion"),
     integer_option("hard_limit", 100, 5, kDurotaxisMaxCells,
-                   "cells above which an episode ends; the most that an observation shows"),
-    switch_option("recovery", false, "an empty colony is set up again for a penalty"),
-    integer_option("recovery_cells", 5, 1, kDurotaxisMaxCells,
-                   "cells of a colony that is set up again"),
-    integer_option("recovery_attempts", 2, 1, 1000000, "how often in an episode"),
+                   "cells above which an episode ends; the maximum that an observation shows"),
+    switch_option("recovery", false, "restart an empty colony, for a penalty"),
+    integer_option("recovery_cells", 5, 1, kDurotaxisMaxCells, "cells of a restarted colony"),
+    integer_option("recovery_attempts", 2, 1, 1000000, "maximum restarts per episode"),
     integer_option("patience", 30, 1, 1000000,
-                   "consecutive steps of falling back after which an episode ends"),
-    number_option("success", 0.99, 0.11, 1, "part of the width that a cell must reach"),
+                   "an episode ends when the centroid falls back in this many consecutive steps"),
+    number_option("success", 0.99, 0.11, 1, "share of the width that a cell must reach"),
     integer_option("max_steps", 1000, 1, 1000000, "steps after which an episode is truncated"),
     view(word_option("scale", {"raw", "unit"}, 0,
-                     "features as they are, or brought to about 1 by constants")),
+                     "features as they are, or scaled to about 1 by constants")),
 };
 
 void check(const DurotaxisRules& rules) {
@@ -73,17 +73,17 @@ void check(const DurotaxisRules& rules) {
   max_cells("cells", rules.cells);
   max_cells("recovery_cells", rules.recovery_cells);
   if (rules.substrate == DurotaxisSubstrate::exponential &&
-      rules.slope * rules.goal() > kSteepest) {
+      rules.slope * rules.goal() > kMaxExponent) {
     throw UsageError(fmt::format(
-        "env.options.slope: found {} with an exponential field {} wide; allowed: 0 to {:.4f}, as "
-        "intensities grow beyond a float",
-        rules.slope, rules.width, kSteepest / rules.goal()));
+        "env.options.slope: found {} with an exponential field {} wide; allowed: 0 to {:.4f}, "
+        "beyond which intensities overflow a float",
+        rules.slope, rules.width, kMaxExponent / rules.goal()));
   }
   const double reach = (rules.width - rules.margin_x()) / rules.width;
   if (rules.success > reach + 1e-9) {
     throw UsageError(fmt::format(
-        "env.options.success: found {} with a width of {}; allowed: 0.11 to {:.4f}, as cells are "
-        "kept {} off the edge",
+        "env.options.success: found {} with a width of {}; allowed: 0.11 to {:.4f}, because cells "
+        "stay {} away from the edge",
         rules.success, rules.width, reach, rules.margin_x()));
   }
 }
@@ -95,7 +95,7 @@ double DurotaxisRules::max_intensity() const {
     return DurotaxisField{exponential, m, b}.at(goal(), width);
   };
   if (substrate != DurotaxisSubstrate::random) return field().at(goal(), width);
-  return std::max(value(false, 0.1, 2.0), value(true, kSteepestRandom, 1.5));
+  return std::max(value(false, 0.1, 2.0), value(true, kMaxRandomSlope, 1.5));
 }
 
 DurotaxisAction DurotaxisRules::clip(std::span<const float> action) const {
@@ -105,7 +105,7 @@ DurotaxisAction DurotaxisRules::clip(std::span<const float> action) const {
   };
   DurotaxisAction clipped;
   clipped.ratio = value(0, static_cast<float>(ratio));
-  if (stage == 1) return clipped;  // the rest keeps the constants of stage 1
+  if (stage == 1) return clipped;  // the others keep the constants of stage 1
   clipped.gamma = value(1, kHigh[1]);
   clipped.alpha = value(2, kHigh[2]);
   clipped.noise = value(3, kHigh[3]);
@@ -147,25 +147,25 @@ DurotaxisRules durotaxis_rules(std::span<const double> values) {
 }
 
 EnvSpec durotaxis_spec(const DurotaxisRules& rules) {
-  const int most = rules.hard_limit;
-  EnvSpec spec{
-      .name = "durotaxis",
-      .obs = kDurotaxisGraphFeatures + most * (kDurotaxisCellFeatures + kDurotaxisEdgeFeatures + 1),
-      .action_size = 5,  // ratio, gamma, alpha, noise, theta
-      .action_low = kLow,
-      .action_high = kHigh,
-      .max_steps = rules.max_steps,
-      .parts = {{{"graph", {kDurotaxisGraphFeatures}},
-                 {"nodes", {most, kDurotaxisCellFeatures}},
-                 {"edges", {most, kDurotaxisEdgeFeatures}},
-                 {"parents", {most}}}},
-      .about =
-          "lead a colony of cells to stiffer ground by growing and deleting "
-          "(rl-durotaxis)",
-      .measures = {"success", "progress", "centroid", "cells", "graph", "spawn", "delete",
-                   "efficiency", "edge", "centroid_reward", "milestone", "node", "survival",
-                   "termination", "ratio", "gamma", "alpha", "noise", "theta"},
-      .reward_parts = {"graph", "spawn", "delete", "edge", "node"}};
+  const int max_cells = rules.hard_limit;
+  EnvSpec spec{.name = "durotaxis",
+               .obs = kDurotaxisGraphFeatures +
+                      max_cells * (kDurotaxisCellFeatures + kDurotaxisEdgeFeatures + 1),
+               .action_size = 5,  // ratio, gamma, alpha, noise, theta
+               .action_low = kLow,
+               .action_high = kHigh,
+               .max_steps = rules.max_steps,
+               .parts = {{{"graph", {kDurotaxisGraphFeatures}},
+                          {"nodes", {max_cells, kDurotaxisCellFeatures}},
+                          {"edges", {max_cells, kDurotaxisEdgeFeatures}},
+                          {"parents", {max_cells}}}},
+               .about =
+                   "lead a colony of cells to stiffer ground by growing and deleting "
+                   "(rl-durotaxis)",
+               .measures = {"success", "progress", "centroid", "cells", "graph", "spawn", "delete",
+                            "efficiency", "edge", "centroid_reward", "milestone", "node",
+                            "survival", "termination", "ratio", "gamma", "alpha", "noise", "theta"},
+               .reward_parts = {"graph", "spawn", "delete", "edge", "node"}};
   spec.action_high[0] = static_cast<float>(rules.ratio);
   return spec;
 }

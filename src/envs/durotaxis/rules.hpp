@@ -1,14 +1,14 @@
 // The options of durotaxis, and the rules that follow from them.
 //
-// Durotaxis is the way of cells towards stiffer ground. A colony lies on a field whose stiffness, the
-// intensity I, depends on the column x = 0 .. W - 1 alone:
+// Durotaxis is the movement of cells towards stiffer ground. A colony lies on a field whose
+// stiffness, the intensity I, depends only on the column x = 0 .. W - 1:
 //   linear       I(x) = m x + b
 //   exponential  I(x) = b exp(m x)
-// In a step the k = trunc(ratio N) leftmost of its N cells are deleted, and each other one spawns a
-// child at a distance r from it in the direction theta (a Hill law), kept off the edges by a margin:
+// In a step the k = trunc(ratio N) leftmost of its N cells are deleted. Each of the others spawns a
+// child at distance r in direction theta (a Hill law), kept off the edges by a margin:
 //   r = gamma / (1 + (alpha / I)^2) + noise
-// So N becomes 2 (N - k), and a colony lives only while it deletes about as much as it grows. The
-// environment follows a public trainer, rl-durotaxis, as its design says; its defects are left out.
+// So N becomes 2 (N - k), and a colony survives only while it deletes about as much as it grows.
+// The environment follows the design of a public trainer, rl-durotaxis, without its defects.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -20,7 +20,7 @@
 namespace hotloop {
 
 inline constexpr int kDurotaxisMaxCells = 500;  // the largest hard_limit
-inline constexpr int kDurotaxisLanes = 8;       // arrays of cells are multiples of it
+inline constexpr int kDurotaxisLanes = 8;       // the size of cell arrays is a multiple of this
 inline constexpr int kDurotaxisGraphFeatures = 19;
 inline constexpr int kDurotaxisCellFeatures = 11;
 inline constexpr int kDurotaxisEdgeFeatures = 3;
@@ -35,14 +35,14 @@ struct DurotaxisField {
   double slope = 0.05;  // m
   double offset = 1;    // b
 
-  // Columns are constant; what lies beyond the field has the intensity of its edge.
+  // Constant within a column. Positions beyond the field have the intensity of its edge.
   double at(double x, int width) const {
     const double column = std::trunc(std::clamp(x, 0.0, width - 1.0));
     return exponential ? offset * std::exp(slope * column) : slope * column + offset;
   }
 };
 
-// One action, for all cells alike.
+// One action, the same for all cells.
 struct DurotaxisAction {
   double ratio = 0;
   double gamma = 0.5;
@@ -63,7 +63,7 @@ struct DurotaxisRules {
   DurotaxisSubstrate substrate = DurotaxisSubstrate::linear;
   double slope = 0.05;
   double offset = 1;
-  int cells = 5;  // in the beginning
+  int cells = 5;  // at the start
   double ratio = 0.5;
   int stage = 2;
   DurotaxisMode reward = DurotaxisMode::distance;
@@ -83,30 +83,30 @@ struct DurotaxisRules {
   int max_steps = 1000;
   bool unit = false;
 
-  // Spawning comes before deleting, and a colony above hard_limit is at its end.
+  // Spawning, before deleting, can double the cells. Above hard_limit the episode ends.
   int capacity() const {
     return (2 * hard_limit + kDurotaxisLanes - 1) / kDurotaxisLanes * kDurotaxisLanes;
   }
   double goal() const { return width - 1.0; }
   double margin_x() const { return std::max(2.0, 0.01 * width); }
   double margin_y() const { return std::max(2.0, 0.01 * height); }
-  // The line lies where spawning can still reach it; the smaller one is for the last bit of a float.
+  // Spawning can still reach the line: the minimum is for the last bit of a float.
   float success_line() const {
     return std::min(static_cast<float>(success * width), static_cast<float>(width - margin_x()));
   }
   DurotaxisField field() const {
     return {substrate == DurotaxisSubstrate::exponential, slope, offset};
   }
-  // The largest that a field can have.
+  // The largest intensity that a field can have.
   double max_intensity() const;
-  // Within the bounds of the spec, and of stage 1.
+  // Clips to the bounds of the spec. Stage 1 uses only the ratio.
   DurotaxisAction clip(std::span<const float> action) const;
 };
 
 std::span<const EnvOption> durotaxis_options();
 
-// `values` has one number per option, or none for the initial ones. Throws UsageError if two options
-// contradict each other.
+// `values` has one number per option, or is empty for the defaults. Throws UsageError if two
+// options contradict each other.
 DurotaxisRules durotaxis_rules(std::span<const double> values);
 
 EnvSpec durotaxis_spec(const DurotaxisRules& rules);

@@ -11,16 +11,16 @@
 namespace hotloop {
 namespace {
 
-// Cells that ought to be deleted, as a part of those above the soft limit.
-constexpr double kMarkedPart = 0.15;
+// Cells to mark for deletion, as a share of those above the soft limit.
+constexpr double kMarkedShare = 0.15;
 
 constexpr double kRecoveryRadius = 10;
 constexpr double kRecoveryJitter = 1.5;
-constexpr double kRecoverySpread = 2.5;  // of a single cell
+constexpr double kRecoverySpread = 2.5;  // std, for a single cell
 
 using Keys = std::array<std::uint64_t, 2 * kDurotaxisMaxCells>;
 
-// The low half of a key is an index: keys of equal x sort by it.
+// The low half of a key is an index: keys with equal x sort by index.
 int index_of(std::uint64_t key) { return static_cast<int>(key & 0xFFFFFFFFu); }
 
 }  // namespace
@@ -154,18 +154,18 @@ void DurotaxisWorld::spawn(const DurotaxisAction& action, int before, const Duro
   spawned = count - before;
 }
 
-// Takes the cells of the state before that are gone out of the forest. One after the other would give
-// each child of a cell to that cell's parent: in the end, to the nearest ancestor that stays.
+// Removes the deleted cells of the previous state from the forest. Deleting them one by one would
+// give each child of a cell to that cell's parent, and finally to the nearest ancestor that stays.
 void DurotaxisWorld::remove(const DurotaxisFlags& gone) {
   const int before = count - spawned;
-  std::array<std::int32_t, 2 * kDurotaxisMaxCells> place;  // where a cell that stays goes
+  std::array<std::int32_t, 2 * kDurotaxisMaxCells> place;  // new index of a cell that stays
   int kept = 0;
   for (int i = 0; i < before; ++i) {
     place[i] = kept;
     kept += !gone[i];
   }
   std::iota(&place[before], &place[0] + count, kept);
-  const DurotaxisCells to = cells;  // a copy: bytes that are written cannot be its pointers
+  const DurotaxisCells to = cells;  // a local copy: byte writes cannot alias its pointers
   const int all = count;
   for (int i = 0; i < before; ++i) {
     if (gone[i]) continue;
@@ -216,8 +216,8 @@ void DurotaxisWorld::find_shape() {
   find_boundary();
 }
 
-// Two cells are both at the boundary. Where all lie on a line there is no hull: then the leftmost, the
-// rightmost, the lowest and the highest are, the first of each.
+// One or two cells are all at the boundary. If all cells lie on a line there is no hull. Then the
+// leftmost, rightmost, lowest and highest cells are at the boundary, the first of each.
 void DurotaxisWorld::find_boundary() {
   std::fill_n(cells.boundary, count, static_cast<std::uint8_t>(count < 3));
   if (count < 3) return;
@@ -235,8 +235,8 @@ void DurotaxisWorld::find_boundary() {
   }
 }
 
-// Of the cells of the lagged state that lie below today's mean intensity, the rightmost ones; of equal
-// x the lower index first.
+// Marks the rightmost of the cells of the lagged state that are below the current mean intensity,
+// for equal x the lower index first.
 void DurotaxisWorld::mark() {
   if (count <= rules->soft_limit) return;
   const double mean = mean_intensity();
@@ -246,14 +246,14 @@ void DurotaxisWorld::mark() {
     if (!is_lagged(i) || !(cells.intensity[i] < mean)) continue;
     keys[found++] = (~sortable(cells.x[i]) & 0xFFFFFFFFu) << 32 | static_cast<std::uint64_t>(i);
   }
-  const int wanted = std::max(1, static_cast<int>(kMarkedPart * (count - rules->soft_limit)));
+  const int wanted = std::max(1, static_cast<int>(kMarkedShare * (count - rules->soft_limit)));
   const int marks = std::min(wanted, found);
   if (marks < found) std::nth_element(keys.begin(), keys.begin() + marks, keys.begin() + found);
   for (int i = 0; i < marks; ++i) cells.marked[index_of(keys[i])] = 1;
 }
 
-// A ring around where the centroid was. Their age counts from here, and the lagged state is none until
-// it has them.
+// A ring of cells around the previous centroid. Their age counts from here. There is no lagged
+// state until it contains them.
 void DurotaxisWorld::recover(double x, double y, Rng& rng) {
   const int n = rules->recovery_cells;
   for (int i = 0; i < n; ++i) {
@@ -273,7 +273,7 @@ void DurotaxisWorld::recover(double x, double y, Rng& rng) {
   find_shape();
 }
 
-// The reward of the end, as it is.
+// Returns the termination reward before scaling.
 double DurotaxisWorld::end(bool& is_over) {
   is_over = true;
   if (count > rules->hard_limit) return -15;

@@ -4,11 +4,11 @@
 //   P2 = 10 if the centre has a function of the request, -5 if only others have one, 0 if none has
 //   P3 = 100 / (r + 1e-6) if r < 10, else 0
 //
-// `candidate` looks at few requests, and finds the one that a scan of all would. Only the first
-// function of a chain can be next for a waiting request. Among the waiting of a type P2 is 0 and the
-// points do not fall with age up to the limit, so the oldest of them, which is the first in the list,
-// has most. Beyond the limit P3 changes its sign: such a request may be seen in the one step between
-// the tick that makes it too old and its drop, and then the whole list is looked at.
+// `candidate` looks at few requests, and finds the same one as a scan of all. Only the first
+// function of a chain can be next for a waiting request. For waiting requests of a type, P2 is 0
+// and the points do not fall with age up to the limit, so the oldest, the first in the list, has
+// the most. Beyond the limit P3 changes its sign. This can last for one step, between the tick that
+// makes a request too old and its drop. Then the whole list is scanned.
 #include <limits>
 
 #include "envs/sfc/world.hpp"
@@ -28,14 +28,14 @@ double SfcWorld::score(const SfcRequest& request, int centre) const {
 int SfcWorld::candidate(int function) const {
   const int centre = here();
   int best = kNoSfcRequest;
-  double most = 0;
+  double best_points = 0;
   const auto offer = [&](int slot) {
     const double points = score(requests[slot], centre);
-    const bool wins = best == kNoSfcRequest || points > most ||
-                      (points == most && requests[slot].rank < requests[best].rank);
+    const bool wins = best == kNoSfcRequest || points > best_points ||
+                      (points == best_points && requests[slot].rank < requests[best].rank);
     if (!wins) return;
     best = slot;
-    most = points;
+    best_points = points;
   };
   if (function == kSfcFirstFunction) {
     for (const List& list : waiting) {
@@ -59,24 +59,24 @@ bool SfcWorld::has_candidate(int function) const {
   return candidate(function) != kNoSfcRequest;
 }
 
-// Whether the next function of a request under way can be here: there must be bandwidth to it.
+// Whether the next function of a request under way can be here: a path needs enough bandwidth.
 bool SfcWorld::reaches(const SfcRequest& request, int centre) const {
   if (!rules->paper || request.last_host() == centre) return true;
   return route(request.last_host(), centre, request.kbps).count > 0;
 }
 
-// The direct link is never longer than a detour. Where it is full: Dijkstra.
+// The direct link is never longer than a detour. If it is full: Dijkstra.
 SfcRoute SfcWorld::route(int from, int to, int kbps) const {
   const auto is_free = [&](int a, int b) {
     return !rules->paper || free_kbps[sfc_link(a, b)] >= kbps;
   };
-  SfcRoute way;
+  SfcRoute path;
   if (is_free(from, to)) {
-    way.delay = hop[from][to];
-    way.links = 1u << sfc_link(from, to);
-    way.count = 2;
-    way.centres = {static_cast<std::uint8_t>(from), static_cast<std::uint8_t>(to)};
-    return way;
+    path.delay = hop[from][to];
+    path.links = 1u << sfc_link(from, to);
+    path.count = 2;
+    path.centres = {static_cast<std::uint8_t>(from), static_cast<std::uint8_t>(to)};
+    return path;
   }
   constexpr double kFar = std::numeric_limits<double>::infinity();
   std::array<double, kSfcMaxCentres> distance;
@@ -92,7 +92,7 @@ SfcRoute SfcWorld::route(int from, int to, int kbps) const {
         nearest = c;
       }
     }
-    if (nearest < 0) return way;  // none
+    if (nearest < 0) return path;  // there is none
     if (nearest == to) break;
     seen |= 1u << nearest;
     for (int c = 0; c < centre_count; ++c) {
@@ -103,18 +103,18 @@ SfcRoute SfcWorld::route(int from, int to, int kbps) const {
       before[c] = static_cast<std::uint8_t>(nearest);
     }
   }
-  way.delay = distance[to];
-  for (int c = to; c != from; c = before[c]) ++way.count;
-  int at = way.count++;
+  path.delay = distance[to];
+  for (int c = to; c != from; c = before[c]) ++path.count;
+  int at = path.count++;
   for (int c = to; at >= 0; c = before[c]) {
-    way.centres[at--] = static_cast<std::uint8_t>(c);
-    if (c != from) way.links |= 1u << sfc_link(before[c], c);
+    path.centres[at--] = static_cast<std::uint8_t>(c);
+    if (c != from) path.links |= 1u << sfc_link(before[c], c);
   }
-  return way;
+  return path;
 }
 
-// An action is allowed if, as things are shown, it would not be answered by -1 or -0.5. (Before the
-// first step there are no requests, so waiting is the only action.)
+// An action is allowed if, in the observed state, its reward would not be -1 or -0.5. (Before the
+// first step there are no requests, so only waiting is allowed.)
 void SfcWorld::mask(std::uint8_t* allowed) const {
   const SfcCentre& centre = centres[here()];
   for (int f = 0; f < kSfcFunctions; ++f) {

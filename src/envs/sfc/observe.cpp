@@ -1,11 +1,11 @@
 // Observations and measures of an SFC world.
 //
-//   dc [14]        this centre: installed and idle of each function, storage and CPU left
-//   dc_sfc [6,13]  per type, the first request under way with a function at this centre: 1, a bit per
-//                  function placed, a bit per function to come (by position: of a function that the
-//                  chain has twice both bits can be 1)
-//   global [6,10]  per type, the waiting: 1, how many, least time left (or 0), bandwidth of the first,
-//                  how many of each function they need in all
+//   dc [14]        this centre: installed and idle instances per function, storage and CPU left
+//   dc_sfc [6,13]  per type, the first request under way with a function at this centre: 1, a bit
+//                  per function placed, a bit per function to come (by position: for a function
+//                  that is twice in the chain, both bits can be 1)
+//   global [6,10]  per type, the waiting requests: 1, their number, least time left (or 0),
+//                  bandwidth of the first, how many of each function they need in total
 // Rows without such a request are zeros.
 #include <algorithm>
 #include <cstring>
@@ -32,21 +32,21 @@ void SfcWorld::observe(float* obs, const std::array<float, 152>* scale) const {
   *to++ = static_cast<float>(centre.storage);
   *to++ = static_cast<float>(centre.cpu);
 
-  constexpr int kSeen = 1 + 2 * kSfcFunctions;
-  for (int t = 0; t < kSfcTypes; ++t, to += kSeen) {
+  constexpr int kRequestFeatures = 1 + 2 * kSfcFunctions;
+  for (int t = 0; t < kSfcTypes; ++t, to += kRequestFeatures) {
     const int slot = first_here[at][t];
     if (slot == kNoSfcRequest) {
-      std::fill_n(to, kSeen, 0.0f);
+      std::fill_n(to, kRequestFeatures, 0.0f);
     } else {
-      std::copy_n(rules->types[t].progress[requests[slot].placed].data(), kSeen, to);
+      std::copy_n(rules->types[t].progress[requests[slot].placed].data(), kRequestFeatures, to);
     }
   }
 
-  constexpr int kTold = 4 + kSfcFunctions;
-  for (int t = 0; t < kSfcTypes; ++t, to += kTold) {
+  constexpr int kTypeFeatures = 4 + kSfcFunctions;
+  for (int t = 0; t < kSfcTypes; ++t, to += kTypeFeatures) {
     const List& list = waiting[t];
     if (list.size == 0) {
-      std::fill_n(to, kTold, 0.0f);
+      std::fill_n(to, kTypeFeatures, 0.0f);
       continue;
     }
     const SfcRequest& first = requests[list.first];  // the oldest of its type

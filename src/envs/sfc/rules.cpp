@@ -13,36 +13,37 @@
 namespace hotloop {
 namespace {
 
-constexpr double kFollows = std::numeric_limits<double>::quiet_NaN();
+constexpr double kDerived = std::numeric_limits<double>::quiet_NaN();
 constexpr double kMaxReward = 1e6;
 
-constexpr EnvOption following_integer(std::string_view name, int low, int high,
-                                      std::string_view about) {
-  return {name, about, kFollows, static_cast<double>(low), static_cast<double>(high), true};
+constexpr EnvOption derived_integer(std::string_view name, int low, int high,
+                                    std::string_view about) {
+  return {name, about, kDerived, static_cast<double>(low), static_cast<double>(high), true};
 }
 
-// The order in which an OptionReader takes them.
+// In the order in which sfc_rules reads them.
 constexpr EnvOption kOptions[] = {
     word_option("mode", {"reference", "paper"}, 0,
                 "numbers and quirks of the public trainer, or those of its paper"),
-    following_integer("centres", 2, kSfcMaxCentres,
-                      "data centres; drawn for each episode, fewest to most, unless set"),
-    integer_option("fewest", 2, 2, kSfcMaxCentres, "data centres, where centres is not set"),
-    following_integer("most", 2, kSfcMaxCentres,
-                      "data centres, where centres is not set; 8 unless set, 4 in paper mode"),
-    following_integer("pending_cap", 1, kSfcMaxPending,
-                      "requests that may wait; 50 unless set, 2000 in paper mode"),
-    following_integer("rounds", 1, 1000,
-                      "generations of requests per episode; 1 unless set, 5 in paper mode"),
+    derived_integer("centres", 2, kSfcMaxCentres,
+                    "data centres; if not set, drawn for each episode from fewest to most"),
+    integer_option("fewest", 2, 2, kSfcMaxCentres, "minimum data centres, if centres is not set"),
+    derived_integer("most", 2, kSfcMaxCentres,
+                    "maximum data centres, if centres is not set; default 8, 4 in paper mode"),
+    derived_integer("pending_cap", 1, kSfcMaxPending,
+                    "requests that may wait; default 50, 2000 in paper mode"),
+    derived_integer("rounds", 1, 1000,
+                    "generations of requests per episode; default 1, 5 in paper mode"),
     integer_option("interval", 4, 1, 1000, "ms between generations"),
-    number_option("traffic", 1, 0.01, 10, "factor of the size of bundles; each has at least 1"),
-    number_option("timeout_reward", kFollows, -kMaxReward, kMaxReward,
-                  "per request dropped by time-out; 0 unless set, -1.5 in paper mode"),
+    number_option("traffic", 1, 0.01, 10,
+                  "factor for the size of bundles; each has at least 1 request"),
+    number_option("timeout_reward", kDerived, -kMaxReward, kMaxReward,
+                  "per request dropped by time-out; default 0, -1.5 in paper mode"),
     number_option("placement_reward", 0, -kMaxReward, kMaxReward,
                   "for a placement that does not finish a chain"),
     view(word_option("mask", {"off", "on"}, 0, "forbid actions that would cost -1 or -0.5")),
     view(word_option("scale", {"off", "on"}, 0,
-                     "divide observations by typical values, mostly to within 1")),
+                     "divide observations by typical values, so that most lie within 1")),
     integer_option("max_steps", 10050, 1, 1000000, "actions after which an episode is truncated"),
 };
 
@@ -93,15 +94,15 @@ SfcRules sfc_rules(std::span<const double> values) {
   rules.paper = read.is_second("mode");
   const bool paper = rules.paper;
   const int centres = read.integer("centres");
-  rules.fewest = read.integer("fewest");
-  rules.most = read.integer("most", paper ? 4 : 8);
+  rules.min_centres = read.integer("fewest");
+  rules.max_centres = read.integer("most", paper ? 4 : 8);
   if (centres > 0) {
-    rules.fewest = rules.most = centres;
-  } else if (rules.fewest > rules.most) {
+    rules.min_centres = rules.max_centres = centres;
+  } else if (rules.min_centres > rules.max_centres) {
     throw UsageError(
         fmt::format("env.options.fewest: found {} with most {}; allowed: 2 to {}, or "
                     "a larger most",
-                    rules.fewest, rules.most, rules.most));
+                    rules.min_centres, rules.max_centres, rules.max_centres));
   }
   rules.pending_cap = read.integer("pending_cap", paper ? 2000 : 50);
   rules.rounds = read.integer("rounds", paper ? 5 : 1);
@@ -132,7 +133,7 @@ EnvSpec sfc_spec(const SfcRules& rules) {
 std::array<float, 152> sfc_scale(const SfcRules& rules) {
   std::array<float, 152> factors;
   factors.fill(1);
-  // A round of the paper has up to 378 requests, one of the reference up to 50.
+  // A round has up to 378 requests in paper mode, up to 50 in reference mode.
   const float requests = rules.paper ? 1.0f / 400 : 1.0f / 50;
   const float bandwidth = rules.paper ? 1.0f / 100 : 1.0f / 50;
   for (int i = 0; i < 12; ++i) factors[i] = 1.0f / 8;  // instances

@@ -1,22 +1,22 @@
 // The options of SFC provisioning, and the rules that follow from them.
 //
-// Chains of network functions (a service function chain: SFC) are placed on the data centres of a
-// network by a planner that acts on one centre at a time. The environment follows a public trainer,
-// DRL-NFV; `mode: reference` has its numbers and its quirks, `mode: paper` those of the paper that
-// it builds on (Onsu et al., "Unlocking Reconfigurability for Deep Reinforcement Learning in SFC
-// Provisioning", 2024) as far as they are known:
+// A planner places chains of network functions (a service function chain: SFC) on the data centres
+// of a network. It acts on one centre at a time. The environment follows a public trainer, DRL-NFV:
+// `mode: reference` has its numbers and quirks, `mode: paper` those of the paper that it builds on
+// (Onsu et al., "Unlocking Reconfigurability for Deep Reinforcement Learning in SFC Provisioning",
+// 2024), as far as they are known:
 //
 //                     reference                          paper
-//   bandwidth         Gbps, MIoT in Mbps; never used up  Mbps; 1000 on a link, reserved while served
+//   bandwidth         Gbps, MIoT in Mbps; unlimited      Mbps; 1000 per link, reserved while served
 //   MIoT limit        0.005 ms: cannot be met            5 ms
 //   VoIP              three functions                    five, two of them twice
 //   clock             0.01 ms per round of the centres   0.01 ms per action
 //   order of centres  new after each round               new after each action
 //   requests          once                               every 4 ms, five times
 //   time-out          costs nothing                      -1.5
-// Where the paper is not known to differ, its mode keeps the rule of the reference. One rule is left out
-// of both: the time that a request waits for an earlier function of its own of the same kind at the same
-// centre, which chains without repetition never have, and whose size is not known.
+// Where the paper is not known to differ, paper mode keeps the rule of the reference. Both modes
+// omit one rule: the time that a request waits for an earlier function of its own, of the same kind
+// at the same centre. It cannot occur in chains without repetition, and its size is not known.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -29,14 +29,14 @@ namespace hotloop {
 inline constexpr int kSfcFunctions = 6;  // NAT, FW, VOC, TM, WO, IDPS
 inline constexpr int kSfcTypes = 6;      // CG, AR, VoIP, VS, MIoT, Ind4.0
 inline constexpr int kSfcMaxCentres = 8;
-inline constexpr int kSfcLongestChain = 5;
-inline constexpr int kSfcRam = 256;  // of a centre
+inline constexpr int kSfcMaxChain = 5;
+inline constexpr int kSfcRam = 256;  // per centre
 inline constexpr int kSfcStorage = 2048;
 inline constexpr double kSfcTick = 0.01;        // ms
 inline constexpr int kSfcTicksPerMs = 100;      // 1 / kSfcTick
-inline constexpr int kSfcLinkKbps = 1'000'000;  // of a link, in paper mode
-// Every chain begins with the function 0, NAT. So only that can be placed for a request that has
-// nothing yet; and as every request under way holds a NAT instance, RAM bounds how many there are.
+inline constexpr int kSfcLinkKbps = 1'000'000;  // per link, in paper mode
+// Every chain begins with function 0, NAT. So it is the only function that can be placed for a
+// waiting request. And every request under way holds a NAT instance, so RAM bounds their number.
 inline constexpr int kSfcFirstFunction = 0;
 
 struct SfcFunction {
@@ -56,24 +56,24 @@ inline constexpr int kSfcMaxPending = 8000;
 inline constexpr int kSfcMaxRequests = kSfcMaxPending + kSfcActivePerCentre * kSfcMaxCentres;
 
 struct SfcType {
-  std::array<std::uint8_t, kSfcLongestChain> chain{};
+  std::array<std::uint8_t, kSfcMaxChain> chain{};
   int length = 0;
-  double bandwidth = 0;  // 0 = drawn for each request, 1 to 50 in steps of 0.001
+  double bandwidth = 0;  // 0 = drawn per request, 1 to 50 in steps of 0.001
   double limit = 0;      // ms from creation to the end
-  int fewest = 0;        // requests in a bundle, both ends included
-  int most = 0;
+  int min_bundle = 0;    // requests in a bundle
+  int max_bundle = 0;    // inclusive
 
-  double processing = 0;                  // of the whole chain, summed in its order
-  std::array<int, kSfcFunctions> uses{};  // how often the chain has each function
-  // What is shown of a request after each number of placements: 1, the functions placed, those to
-  // come. [length + 1, 13]
-  std::array<std::array<float, 1 + 2 * kSfcFunctions>, kSfcLongestChain + 1> progress{};
+  double processing = 0;                  // of the whole chain, summed in order
+  std::array<int, kSfcFunctions> uses{};  // how often each function is in the chain
+  // The observation of a request, by number of placements: 1, the functions placed, the functions
+  // to come. [length + 1, 13]
+  std::array<std::array<float, 1 + 2 * kSfcFunctions>, kSfcMaxChain + 1> progress{};
 };
 
 struct SfcRules {
   bool paper = false;
-  int fewest = 2;  // centres of an episode, drawn from fewest to most
-  int most = 8;
+  int min_centres = 2;  // the number of centres is drawn for each episode
+  int max_centres = 8;
   int pending_cap = 50;
   int rounds = 1;    // generations of requests per episode
   int interval = 4;  // ms between them
@@ -83,23 +83,23 @@ struct SfcRules {
   bool mask = false;
   bool scale = false;
   int max_steps = 10050;
-  int max_cpu = 119;  // of a centre, drawn from 12 on
+  int max_cpu = 119;  // the CPU of a centre is drawn from 12 to this
   std::array<SfcType, kSfcTypes> types{};
 
   // Requests that can be waiting or under way at the same time.
-  int capacity() const { return pending_cap + kSfcActivePerCentre * most; }
+  int capacity() const { return pending_cap + kSfcActivePerCentre * max_centres; }
 };
 
 std::span<const EnvOption> sfc_options();
 
-// `values` has one number per option, or none for the initial ones. Throws UsageError if two options
-// contradict each other.
+// `values` has one number per option, or is empty for the defaults. Throws UsageError if two
+// options contradict each other.
 SfcRules sfc_rules(std::span<const double> values);
 
 EnvSpec sfc_spec(const SfcRules& rules);
 
-// What `scale` multiplies an observation by: most values then lie within 1. Counts of what waits reach 5
-// when all five rounds of the paper wait, instances of a small function 8.
+// The factors that `scale` multiplies an observation by. Most values then lie within 1. Counts of
+// waiting requests reach 5 when all five rounds of the paper wait, instances of a small function 8.
 std::array<float, 152> sfc_scale(const SfcRules& rules);
 
 }  // namespace hotloop

@@ -13,7 +13,7 @@ std::unique_ptr<WorldArray> make_sfc(int count, std::span<const double> values) 
 
 const EnvSpec kInitialSpec = sfc_spec(sfc_rules({}));
 
-// There is one implementation here; its slow twin is in reference/.
+// There is only one implementation. Its slow twin is in reference/.
 [[maybe_unused]] const bool kRegistered =
     register_env({&kInitialSpec, &make_sfc, &make_sfc, sfc_options()});
 
@@ -76,16 +76,16 @@ std::size_t SfcWorld::saved_bytes(const SfcRules& rules) {
   return sizeof(SfcState) + sizeof(SfcRequest) * static_cast<std::size_t>(rules.capacity());
 }
 
-// The state, then the requests by rank, then zeros: a function of the state, not of its history.
+// The state, then the requests by rank, then zeros. Depends on the state only, not on its history.
 void SfcWorld::save(std::byte* to) const {
   detail::save_world<SfcState>(*this, to);
   std::byte* end_of_row = to + saved_bytes(*rules);
   to += sizeof(SfcState);
   std::array<std::uint16_t, kSfcMaxRequests> slots;
   std::size_t count = 0;
-  const auto see = [&](int slot) { slots[count++] = static_cast<std::uint16_t>(slot); };
-  for (const List& list : waiting) for_each(list, see);
-  for (const List& list : under_way) for_each(list, see);
+  const auto visit = [&](int slot) { slots[count++] = static_cast<std::uint16_t>(slot); };
+  for (const List& list : waiting) for_each(list, visit);
+  for (const List& list : under_way) for_each(list, visit);
   std::sort(slots.begin(), slots.begin() + count,
             [this](int a, int b) { return requests[a].rank < requests[b].rank; });
   for (std::size_t i = 0; i < count; ++i, to += sizeof(SfcRequest)) {
@@ -97,7 +97,7 @@ void SfcWorld::save(std::byte* to) const {
 }
 
 void SfcWorld::restore(const std::byte* from) {
-  forget_requests();
+  clear_requests();
   SfcState state;
   std::memcpy(static_cast<void*>(&state), from, sizeof(state));
   static_cast<SfcState&>(*this) = state;

@@ -1,5 +1,5 @@
-// SFC provisioning: N worlds behind the interface of a batch. The rules are in rules.hpp, one world in
-// world.hpp; here is what all rows share.
+// SFC provisioning: N worlds behind the batch interface. The rules are in rules.hpp, one world is
+// in world.hpp. This file has what all rows share.
 #pragma once
 
 #include <hotloop/env.hpp>

@@ -9,13 +9,13 @@
 namespace hotloop {
 namespace {
 
-constexpr double kSide = 1000;    // km: centres lie in a square
-constexpr double kKmPerMs = 300;  // of light, as the reference has it
+constexpr double kSide = 1000;    // km: centres lie in a square of this side
+constexpr double kKmPerMs = 300;  // speed of light, as in the reference
 constexpr int kMinCpu = 12;
-constexpr int kMinKbps = 1000;  // drawn where the type has no bandwidth of its own
+constexpr int kMinKbps = 1000;  // drawn if the type has no fixed bandwidth
 constexpr int kMaxKbps = 50000;
-constexpr std::uint32_t kUnderWay = 1u << 31;  // ranks from here on
-// What an expiry found by rounding may be early: far more than clocks are off, far less than a tick.
+constexpr std::uint32_t kUnderWay = 1u << 31;  // the first rank of requests under way
+// Subtracted from expiry times, for rounding: far more than the clock error, far less than a tick.
 constexpr double kSlack = 1e-6;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
@@ -26,7 +26,7 @@ constexpr double kStillNeeded = -0.5;
 
 }  // namespace
 
-void SfcWorld::forget_requests() {
+void SfcWorld::clear_requests() {
   waiting.fill({});
   under_way.fill({});
   unused = {};
@@ -50,14 +50,14 @@ void SfcWorld::clear() {
   static_cast<SfcState&>(*this) = {};
   rounds_left = rules->rounds;
   free_kbps.fill(kSfcLinkKbps);
-  forget_requests();
+  clear_requests();
   measure_distances();
 }
 
 void SfcWorld::reset(Rng& rng) {
   clear();
-  const auto sizes = static_cast<std::uint32_t>(rules->most - rules->fewest + 1);
-  centre_count = rules->fewest + static_cast<int>(rng.below(sizes));
+  const auto sizes = static_cast<std::uint32_t>(rules->max_centres - rules->min_centres + 1);
+  centre_count = rules->min_centres + static_cast<int>(rng.below(sizes));
   for (int i = 0; i < centre_count; ++i) {
     SfcCentre& centre = centres[i];
     centre.x = rng.uniform(0, kSide);
@@ -81,7 +81,7 @@ void SfcWorld::place(std::span<const SfcCentre> given, std::span<const SfcWaitin
   }
 }
 
-// A round that finds the list full is lost: it counts, but no request arrives.
+// If the list is full the round is lost: it counts, but no request arrives.
 void SfcWorld::generate(Rng& rng) {
   --rounds_left;
   next_round += rules->interval * kSfcTicksPerMs;
@@ -92,14 +92,15 @@ void SfcWorld::generate(Rng& rng) {
   for (int i = 0; i < chosen && pending < rules->pending_cap; ++i) {
     std::swap(types[i], types[i + rng.below(kSfcTypes - i)]);
     const SfcType& type = rules->types[types[i]];
-    const int drawn = type.fewest + static_cast<int>(rng.below(type.most - type.fewest + 1));
+    const int drawn =
+        type.min_bundle + static_cast<int>(rng.below(type.max_bundle - type.min_bundle + 1));
     const int bundle = std::max(1, static_cast<int>(drawn * rules->traffic));
     const int size = std::min(bundle, rules->pending_cap - pending);
     for (int k = 0; k < size; ++k) {
       const auto source = static_cast<int>(rng.below(centre_count));
       const auto other = static_cast<int>(rng.below(centre_count - 1));
       const int kbps = type.bandwidth > 0
-                           ? 0  // the type says
+                           ? 0  // fixed by the type
                            : kMinKbps + static_cast<int>(rng.below(kMaxKbps - kMinKbps + 1));
       arrive(types[i], source, other + (other >= source), clock, kbps);
     }
@@ -126,7 +127,7 @@ void SfcWorld::arrive(int type, int source, int destination, double created, int
 }
 
 Step SfcWorld::step(int action, Rng& rng) {
-  // In reference mode a tick comes with the first centre of the order, as a round must.
+  // In reference mode a tick starts at the first centre of the order, so a round does too.
   if (ticks == next_round && rounds_left > 0) generate(rng);
   double reward = 0;
   if (action < kSfcFunctions) {
@@ -180,12 +181,12 @@ double SfcWorld::put(int slot, int function) {
   } else {
     remove(under_way[function], slot);
     if (request.last_host() != at) {
-      const SfcRoute way = route(request.last_host(), at, request.kbps);
-      request.hops += way.delay;
+      const SfcRoute path = route(request.last_host(), at, request.kbps);
+      request.hops += path.delay;
       if (rules->paper) {
-        request.links[request.placed - 1] = way.links;
-        for (int i = 1; i < way.count; ++i) {
-          free_kbps[sfc_link(way.centres[i - 1], way.centres[i])] -= request.kbps;
+        request.links[request.placed - 1] = path.links;
+        for (int i = 1; i < path.count; ++i) {
+          free_kbps[sfc_link(path.centres[i - 1], path.centres[i])] -= request.kbps;
         }
       }
     }
@@ -199,7 +200,7 @@ double SfcWorld::put(int slot, int function) {
     add(under_way[type.chain[request.placed]], slot);
     return rules->placement_reward;
   }
-  // The ends of the chain do not enter.
+  // The paths from the source and to the destination do not count.
   const double delay = request.hops + type.processing;
   const bool in_time = delay <= remaining(request);
   if (in_time) delay_sum += delay;
@@ -249,14 +250,14 @@ int SfcWorld::drop_expired() {
 
 void SfcWorld::find_earliest_end() {
   earliest_end = kNever;
-  const auto see = [&](int slot) {
+  const auto visit = [&](int slot) {
     const double end_of_it = requests[slot].created + type_of(requests[slot]).limit - kSlack;
     earliest_end = std::min(earliest_end, end_of_it);
   };
   for (const List& list : waiting) {
-    if (list.size > 0) see(list.first);  // the oldest of its type
+    if (list.size > 0) visit(list.first);  // the oldest of its type
   }
-  for (const List& list : under_way) for_each(list, see);
+  for (const List& list : under_way) for_each(list, visit);
 }
 
 void SfcWorld::advance() {
@@ -264,13 +265,13 @@ void SfcWorld::advance() {
   if (wraps) position = 0;
   if (!wraps && !rules->paper) return;
   ++ticks;
-  // The reference sums up its ticks, with what rounding makes of it.
+  // The reference adds up its ticks, so its clock has the rounding errors of the sum.
   clock = rules->paper ? ticks * kSfcTick : clock + kSfcTick;
   refresh_order();
 }
 
-// The most urgent of the waiting is the first one with the least time left. In paper mode there may
-// be no way for it: then the order is ascending, as without any request.
+// The most urgent waiting request is the first one with the least time left. In paper mode it may
+// have no route. Then the order is ascending, as without any request.
 void SfcWorld::refresh_order() {
   const SfcRequest* urgent = nullptr;
   double least = kNever;
@@ -286,10 +287,10 @@ void SfcWorld::refresh_order() {
   int count = 0;
   unsigned taken = 0;
   if (urgent != nullptr) {
-    const SfcRoute way = route(urgent->source, urgent->destination, urgent->kbps);
-    for (; count < way.count; ++count) {
-      order[count] = way.centres[count];
-      taken |= 1u << way.centres[count];
+    const SfcRoute path = route(urgent->source, urgent->destination, urgent->kbps);
+    for (; count < path.count; ++count) {
+      order[count] = path.centres[count];
+      taken |= 1u << path.centres[count];
     }
   }
   for (int c = 0; c < centre_count; ++c) {

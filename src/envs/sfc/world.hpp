@@ -1,22 +1,22 @@
-// One SFC world: data centres, the requests that wait or are under way, and counters.
+// One SFC world: data centres, requests that wait or are under way, and counters.
 //
-// A step is one action on one centre, the one at `position` of `order`:
+// A step is one action on one centre, order[position]:
 //   1. requests arrive, if a round is due
 //   2. the action: uninstall function 0..5, allocate function 0..5, or wait
 //   3. requests older than their limit are dropped
 //   4. the next centre; after the last one (in paper mode: always) the clock ticks and the order is
-//      made again, the route of the most urgent waiting request first, then the others ascending
-// The request that is allocated to is the one with most points (see `score`), on ties the first one
-// waiting in order of arrival, then the first one under way in order of activation.
+//      made again: the route of the most urgent waiting request first, then the others ascending
+// An allocation goes to the request with the most points (see `score`). On ties it goes to the
+// first waiting request by arrival, then to the first request under way by activation.
 //
 // Invariants:
-//   0 <= busy <= installed; a centre's resources + what its instances take = what it began with
+//   0 <= busy <= installed; a centre's free resources + those of its instances = its initial ones
 //   the busy instances are the placements of the requests under way
-//   needed[f] counts the f in what is still to be placed of all requests, waiting or under way
-//   a waiting request is in the list of its type, in order of arrival, and so of creation; one under
-//   way is in the list of its next function, in any order: `rank` says which came first
+//   needed[f] counts the functions f still to be placed for all requests, waiting or under way
+//   a waiting request is in the list of its type, in order of arrival, and so of creation
+//   a request under way is in the list of its next function, in any order: `rank` has the order
 //   first_here[c][t] is the request of type t with the least rank that has a function at centre c
-//   in paper mode free_kbps = kSfcLinkKbps - what the requests under way reserve
+//   in paper mode free_kbps = kSfcLinkKbps - the reservations of the requests under way
 #pragma once
 
 #include <array>
@@ -33,19 +33,19 @@ static_assert(kSfcMaxRequests < kNoSfcRequest);
 
 struct SfcRequest {
   double created = 0;   // ms
-  double hops = 0;      // ms of propagation between its functions so far
-  std::int32_t id = 0;  // number of its arrival in the episode
-  // Order among equals: the waiting by arrival, then those under way by activation.
+  double hops = 0;      // ms of propagation between its functions placed so far
+  std::int32_t id = 0;  // counts arrivals in the episode
+  // Breaks ties: waiting requests by arrival, then requests under way by activation.
   std::uint32_t rank = 0;
   std::int32_t kbps = 0;
-  std::array<std::uint32_t, kSfcLongestChain - 1> links{};  // reserved before each next function
+  std::array<std::uint32_t, kSfcMaxChain - 1> links{};  // reserved on the way to each next function
   std::uint8_t type = 0;
   std::uint8_t placed = 0;  // functions placed
   std::uint8_t source = 0;
   std::uint8_t destination = 0;
-  std::uint8_t visited = 0;                            // a bit per centre that has a function of it
-  std::array<std::uint8_t, kSfcLongestChain> hosts{};  // centre of each function placed
-  std::uint16_t next = kNoSfcRequest;                  // in its list
+  std::uint8_t visited = 0;                        // a bit per centre with a function of it
+  std::array<std::uint8_t, kSfcMaxChain> hosts{};  // centre of each function placed
+  std::uint16_t next = kNoSfcRequest;              // in its list
   std::uint16_t previous = kNoSfcRequest;
 
   bool is_at(int centre) const { return visited >> centre & 1; }
@@ -55,7 +55,7 @@ struct SfcRequest {
 struct SfcCentre {
   double x = 0, y = 0;  // km
   int all_cpu = 12;
-  int cpu = 12;  // what is left
+  int cpu = 12;  // left
   int ram = kSfcRam;
   int storage = kSfcStorage;
   std::array<std::int16_t, kSfcFunctions> installed{};
@@ -69,20 +69,20 @@ struct SfcCentre {
   bool has_room(int function) const { return idle(function) > 0 || fits(function); }
 };
 
-// A way between two centres; `count` 0 if there is none with enough free bandwidth.
+// A path between two centres. `count` is 0 if none has enough free bandwidth.
 struct SfcRoute {
   double delay = 0;         // ms
   std::uint32_t links = 0;  // a bit per link
   int count = 0;
-  std::array<std::uint8_t, kSfcMaxCentres> centres{};  // from the first to the last
+  std::array<std::uint8_t, kSfcMaxCentres> centres{};  // from first to last
 };
 
-// What cannot be recomputed: this is saved, with the requests.
+// The state that cannot be recomputed. It is saved, with the requests.
 struct SfcState {
   double clock = 0;      // ms
-  double delay_sum = 0;  // ms, of the satisfied
+  double delay_sum = 0;  // ms, of the satisfied requests
   std::int32_t ticks = 0;
-  std::int32_t next_round = 0;  // tick of it
+  std::int32_t next_round = 0;  // its tick
   std::int32_t rounds_left = 0;
   std::int32_t arrivals = 0;
   std::int32_t activations = 0;
@@ -92,25 +92,25 @@ struct SfcState {
   std::int32_t position = 0;
   std::array<std::uint8_t, kSfcMaxCentres> order = {0, 1, 2, 3, 4, 5, 6, 7};
   std::array<SfcCentre, kSfcMaxCentres> centres{};
-  std::array<std::int32_t, 28> free_kbps{};  // of the link between each two centres
+  std::array<std::int32_t, 28> free_kbps{};  // by sfc_link
   std::array<std::int32_t, kSfcTypes> generated{};
   std::array<std::int32_t, kSfcTypes> satisfied{};
   std::array<std::int32_t, kSfcTypes> dropped{};
 };
 
-// A request set up by hand, waiting.
+// A waiting request that is set up by hand.
 struct SfcWaiting {
   int type = 0;
   int source = 0;
   int destination = 1;
   double created = 0;
-  int kbps = 1000;  // where the type does not say
+  int kbps = 1000;  // if the type has no fixed bandwidth
 };
 
 struct SfcWorld : SfcState {
   void clear();
   void reset(Rng& rng);
-  // Centres with these places and CPUs, and these requests, in order of creation; no more arrive.
+  // Sets up these centres and these requests, in order of creation. No more requests arrive.
   void place(std::span<const SfcCentre> given, std::span<const SfcWaiting> waiting);
   Step step(int action, Rng& rng);
   void observe(float* obs, const std::array<float, 152>* scale) const;
@@ -123,10 +123,10 @@ struct SfcWorld : SfcState {
   static std::size_t saved_bytes(const SfcRules& rules);
 
   int here() const { return order[position]; }  // the centre to act on
-  // The request that allocating the function here would go to, or kNoSfcRequest.
+  // The request that an allocation of the function here would go to, or kNoSfcRequest.
   int candidate(int function) const;
   double score(const SfcRequest& request, int centre) const;
-  // By distance, over links with enough free bandwidth.
+  // The shortest path over links with enough free bandwidth.
   SfcRoute route(int from, int to, int kbps) const;
   double bandwidth(const SfcRequest& request) const;
   const SfcType& type_of(const SfcRequest& request) const { return rules->types[request.type]; }
@@ -142,12 +142,12 @@ struct SfcWorld : SfcState {
     std::uint16_t last = kNoSfcRequest;
     std::int32_t size = 0;
   };
-  // Calls `see(slot)` for each of a list; the request may leave the list in `see`.
-  template <class See>
-  void for_each(const List& list, See&& see) const {
+  // Calls `visit(slot)` for each request of a list. `visit` may remove that request from the list.
+  template <class Visit>
+  void for_each(const List& list, Visit&& visit) const {
     for (int slot = list.first; slot != kNoSfcRequest;) {
       const int next = requests[slot].next;
-      see(slot);
+      visit(slot);
       slot = next;
     }
   }
@@ -155,18 +155,18 @@ struct SfcWorld : SfcState {
   const SfcRules* rules = nullptr;
   SfcRequest* requests = nullptr;  // [rules->capacity()]
 
-  // What follows from the above.
+  // Derived from the above.
   std::array<List, kSfcTypes> waiting{};        // by type, in order of arrival
   std::array<List, kSfcFunctions> under_way{};  // by next function
   List unused{};
-  int used = 0;  // requests from here on were never used in this episode
+  int used = 0;  // requests from this index on were never used in this episode
   std::array<std::int32_t, kSfcFunctions> needed{};
   std::array<std::array<std::uint16_t, kSfcTypes>, kSfcMaxCentres> first_here{};
-  double earliest_end = 0;  // no request is older than its limit before this
+  double earliest_end = 0;  // no request exceeds its limit before this
   std::array<std::array<double, kSfcMaxCentres>, kSfcMaxCentres> hop{};  // ms
 
  private:
-  void forget_requests();
+  void clear_requests();
   void measure_distances();
   void generate(Rng& rng);
   void arrive(int type, int source, int destination, double created, int kbps);

@@ -1,14 +1,14 @@
-// Boards of Snake as bits, four side by side in vector registers, and flood fill without a queue.
+// Snake boards as bits, four side by side in vector registers, and flood fill without a queue.
 //
-// Cell (x, y) of a G x G board is bit y (G + 1) + x. Column G, one guard bit per row, is never free:
-// a shift by one cannot wrap into the next row, and a step off any edge lands, clamped to the last
-// bit, on a guard. A board takes W words of 64 bits; word w of four neighbouring rows of a batch is
-// one register.
+// Cell (x, y) of a G x G board is bit y (G + 1) + x. Column G, one guard bit per row, is never
+// free: a shift by one cannot wrap into the next row, and a step off any edge (clamped to the last
+// bit) lands on a guard. A board has W words of 64 bits. Word w of four neighbouring rows of a
+// batch is one register.
 //
 // A region f grows within the free cells m by
 //   f <- f | ((f << 1 | f >> 1) & m),   f <- f | ((f << S | f >> S) & m),   S = G + 1
-// until it stops changing: as many rounds as the longest way has turns and steps, at most, and about
-// G on an open board.
+// until it stops changing. The number of rounds is at most the number of turns and steps of the
+// longest path, and about G on an open board.
 #pragma once
 
 #ifdef __AVX2__
@@ -22,14 +22,14 @@
 namespace hotloop {
 
 inline constexpr int kMaxSnakeGrid = 32;
-inline constexpr int kSnakeSide = 4;  // boards side by side
+inline constexpr int kSnakeLanes = 4;  // boards side by side
 
 struct SnakeGrid {
   int size = 0;                                                          // G
   int stride = 0;                                                        // S
   int last = 0;                                                          // the last bit, a guard
   int words = 0;                                                         // W
-  std::array<std::uint8_t, kMaxSnakeGrid*(kMaxSnakeGrid + 1)> x{}, y{};  // of a cell
+  std::array<std::uint8_t, kMaxSnakeGrid*(kMaxSnakeGrid + 1)> x{}, y{};  // by cell
 
   explicit SnakeGrid(int grid) : size(grid), stride(grid + 1), last(grid * (grid + 1) - 1) {
     const int needed = last / 64 + 1;
@@ -42,14 +42,14 @@ struct SnakeGrid {
 
   int cell(int cell_x, int cell_y) const { return cell_y * stride + cell_x; }
   bool is_guard(int at) const { return x[at] == size; }
-  // Beyond either end means a guard, which `last` is.
+  // Maps everything beyond either end to `last`, which is a guard.
   int clamp(int at) const {
     const auto place = static_cast<std::uint32_t>(at);
     return static_cast<int>(place < static_cast<std::uint32_t>(last) ? place : last);
   }
 };
 
-// Calls body.template operator()<W>() for the number of words of a grid.
+// Calls body.template operator()<W>() with W = words.
 template <class Body>
 void with_words(int words, Body&& body) {
   switch (words) {
@@ -66,7 +66,7 @@ void with_words(int words, Body&& body) {
   }
 }
 
-// The index of the k-th set bit, counted from 0; it must exist.
+// The index of the k-th set bit, counted from 0. It must exist.
 inline int select_bit(std::uint64_t word, int k) {
   int place = 0;
   for (int half = 32; half > 0; half /= 2) {
@@ -87,10 +87,10 @@ struct QuadBoards {
   Quad word[W];
 
   std::uint64_t at(int w, int lane) const {
-    return reinterpret_cast<const std::uint64_t*>(word)[w * kSnakeSide + lane];
+    return reinterpret_cast<const std::uint64_t*>(word)[w * kSnakeLanes + lane];
   }
   std::uint64_t& at(int w, int lane) {
-    return reinterpret_cast<std::uint64_t*>(word)[w * kSnakeSide + lane];
+    return reinterpret_cast<std::uint64_t*>(word)[w * kSnakeLanes + lane];
   }
   bool bit(int cell, int lane) const { return at(cell >> 6, lane) >> (cell & 63) & 1; }
   int count(int lane) const {
@@ -108,9 +108,9 @@ inline bool any(Quad quad) {
 #endif
 }
 
-// All cells next to `boards` along one axis: a step of `stride` bits either way.
+// All cells next to `boards` along one axis: a step of `stride` bits in both directions.
 template <int W>
-inline QuadBoards<W> beside(const QuadBoards<W>& boards, int stride) {
+inline QuadBoards<W> adjacent(const QuadBoards<W>& boards, int stride) {
   QuadBoards<W> result;
   for (int w = 0; w < W; ++w) {
     Quad quad = boards.word[w] << stride | boards.word[w] >> stride;
@@ -123,25 +123,25 @@ inline QuadBoards<W> beside(const QuadBoards<W>& boards, int stride) {
 
 template <int W>
 inline QuadBoards<W> neighbours(const QuadBoards<W>& boards, int stride) {
-  QuadBoards<W> result = beside(boards, 1);
-  const QuadBoards<W> vertical = beside(boards, stride);
+  QuadBoards<W> result = adjacent(boards, 1);
+  const QuadBoards<W> vertical = adjacent(boards, stride);
   for (int w = 0; w < W; ++w) result.word[w] |= vertical.word[w];
   return result;
 }
 
 template <int W>
 inline void grow(QuadBoards<W>& region, const QuadBoards<W>& free, int stride) {
-  const QuadBoards<W> horizontal = beside(region, 1);
+  const QuadBoards<W> horizontal = adjacent(region, 1);
   for (int w = 0; w < W; ++w) region.word[w] |= horizontal.word[w] & free.word[w];
-  const QuadBoards<W> vertical = beside(region, stride);
+  const QuadBoards<W> vertical = adjacent(region, stride);
   for (int w = 0; w < W; ++w) region.word[w] |= vertical.word[w] & free.word[w];
 }
 
-// Everything that is connected to `region` through free cells.
+// Extends `region` to everything connected to it through free cells.
 template <int W>
 inline void fill(QuadBoards<W>& region, const QuadBoards<W>& free, int stride) {
   Quad changed;
-  do {  // rounds are cheaper than the question whether another is needed
+  do {  // two rounds at a time: a round is cheaper than checking whether it is needed
     const QuadBoards<W> before = region;
     grow(region, free, stride);
     grow(region, free, stride);
@@ -150,7 +150,7 @@ inline void fill(QuadBoards<W>& region, const QuadBoards<W>& free, int stride) {
   } while (any(changed));
 }
 
-// One set bit of each board that has any.
+// The lowest set bit of each board that has any.
 template <int W>
 inline QuadBoards<W> lowest(const QuadBoards<W>& boards) {
   QuadBoards<W> result;
@@ -173,17 +173,19 @@ inline QuadBoards<W> single_cells(Quad cells) {
   return result;
 }
 
-// How much can be reached from cells next to the head.
+// What is reachable from the cells next to the head.
 template <int W>
 struct QuadFlood {
-  std::array<std::array<int, kSnakeSide>, 3> count;  // from each cell looked at, 0 if not free
-  QuadBoards<W> reached;                             // from any neighbour of the head
+  std::array<std::array<int, kSnakeLanes>, 3>
+      count;              // from each cell in `looked_at`, 0 if not free
+  QuadBoards<W> reached;  // from all neighbours of the head
 };
 
-// Regions are found one after the other, so cells of the same one cost one fill.
+// Finds the regions one by one, so cells of the same region share one fill.
 template <int W>
 inline QuadFlood<W> flood(const QuadBoards<W>& free, const QuadBoards<W>& heads,
-                          const std::array<std::array<int, kSnakeSide>, 3>& looked_at, int stride) {
+                          const std::array<std::array<int, kSnakeLanes>, 3>& looked_at,
+                          int stride) {
   QuadFlood<W> result;
   result.count = {};
   QuadBoards<W> rest = neighbours(heads, stride);
@@ -200,7 +202,7 @@ inline QuadFlood<W> flood(const QuadBoards<W>& free, const QuadBoards<W>& heads,
       rest.word[w] &= ~region.word[w];
       left |= rest.word[w];
     }
-    for (int lane = 0; lane < kSnakeSide; ++lane) {
+    for (int lane = 0; lane < kSnakeLanes; ++lane) {
       const int count = region.count(lane);
       for (int k = 0; k < 3; ++k) {
         result.count[k][lane] += region.bit(looked_at[k][lane], lane) ? count : 0;

@@ -1,7 +1,7 @@
-// What the snakes see, row by row or four boards side by side.
+// Observations of Snake, row by row or four boards side by side.
 //
-// `danger` says what would kill, so a tail that moves away is no danger. Everything about space
-// (flood, escape, reachability of the tail) takes the whole body as it lies for an obstacle.
+// `danger` marks cells that would kill, so a tail that moves away is no danger. All features about
+// space (flood, escape, reachability of the tail) treat the whole current body as an obstacle.
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -23,7 +23,7 @@ inline void write_eight(unsigned bits, int i, float* to) {
   std::memcpy(to + i, &values, sizeof(values));
 }
 
-// The lowest ten bits; the two registers overlap.
+// The lowest ten bits. The two registers overlap.
 inline void write_flags(unsigned bits, float* to) {
   write_eight(bits, 0, to);
   write_eight(bits, 2, to);
@@ -31,7 +31,7 @@ inline void write_flags(unsigned bits, float* to) {
 
 }  // namespace
 
-// The ten values that every vector of features begins with, as bits.
+// The first ten values of every feature vector, as bits.
 inline unsigned SnakeArray::flags(int row) const {
   const int direction = direction_[row];
   const int tail = leaving(row);
@@ -73,21 +73,21 @@ void SnakeArray::observe_grid(int begin, int end, std::span<float> obs) const {
   }
 }
 
-// The rows [begin, end), all of one register; the lanes of others stay empty, as they may be another
-// thread's.
+// The rows [begin, end) of one register. The other lanes stay empty: they may belong to another
+// thread.
 template <int W>
 inline QuadBoards<W> SnakeArray::load_boards(int begin, int end) const {
   QuadBoards<W> boards{};
-  const int first = begin % kSnakeSide;
+  const int first = begin % kSnakeLanes;
   const std::uint64_t* from = board(begin - first);
-  if (end - begin == kSnakeSide) {
+  if (end - begin == kSnakeLanes) {
     for (int w = 0; w < W; ++w) {
       boards.word[w] = reinterpret_cast<const Quad*>(from)[w];
     }
     return boards;
   }
   for (int lane = first; lane < first + end - begin; ++lane) {
-    for (int w = 0; w < W; ++w) boards.at(w, lane) = from[w * kSnakeSide + lane];
+    for (int w = 0; w < W; ++w) boards.at(w, lane) = from[w * kSnakeLanes + lane];
   }
   return boards;
 }
@@ -96,9 +96,9 @@ template <int W>
 inline QuadFlood<W> SnakeArray::flood_rows(int begin, int end,
                                            const std::uint8_t* directions) const {
   Quad heads{};
-  std::array<std::array<int, kSnakeSide>, 3> looked_at{};
+  std::array<std::array<int, kSnakeLanes>, 3> looked_at{};
   for (int row = begin; row < end; ++row) {
-    const int lane = row % kSnakeSide;
+    const int lane = row % kSnakeLanes;
     const int direction = directions[row - begin];
     heads[lane] = head_[row];
     looked_at[0][lane] = ahead(row, direction);
@@ -116,22 +116,22 @@ inline float SnakeArray::flood_ratio(int row, int count) const {
 }
 
 inline bool SnakeArray::is_entrapped(int row, std::array<int, 3> counts) const {
-  const int most = std::max({counts[0], counts[1], counts[2]});
-  return flood_ratio(row, most) < static_cast<float>(rules_.soft_threshold);
+  const int best = std::max({counts[0], counts[1], counts[2]});
+  return flood_ratio(row, best) < static_cast<float>(rules_.soft_threshold);
 }
 
-// From where the snakes are, but already turned.
+// At the current positions, but with the headings after the turn.
 void SnakeArray::find_entrapped(int begin, int end, std::span<const std::int32_t> actions) {
   with_words(grid_.words, [&]<int W>() {
     for (int row = begin, next; row < end; row = next) {
-      next = std::min(end, row / kSnakeSide * kSnakeSide + kSnakeSide);
-      std::array<std::uint8_t, kSnakeSide> directions{};
+      next = std::min(end, row / kSnakeLanes * kSnakeLanes + kSnakeLanes);
+      std::array<std::uint8_t, kSnakeLanes> directions{};
       for (int i = row; i < next; ++i) {
         directions[i - row] = turned_[actions[i] * 4 + direction_[i]];
       }
       const QuadFlood<W> seen = flood_rows<W>(row, next, directions.data());
       for (int i = row; i < next; ++i) {
-        const int lane = i % kSnakeSide;
+        const int lane = i % kSnakeLanes;
         entrapped_[i] =
             is_entrapped(i, {seen.count[0][lane], seen.count[1][lane], seen.count[2][lane]});
       }
@@ -139,7 +139,7 @@ void SnakeArray::find_entrapped(int begin, int end, std::span<const std::int32_t
   });
 }
 
-// For the cells straight, right and left: how many of their four neighbours are free, in quarters.
+// For the cells straight, right and left: the share of their four neighbours that is free.
 inline float* SnakeArray::write_escape(int row, float* to) const {
   const int direction = direction_[row];
   for (const int turn : {0, 1, 3}) {
@@ -161,26 +161,26 @@ void SnakeArray::observe_flood(int begin, int end, std::span<float> obs) const {
   const float diameter = static_cast<float>(2 * (grid_.size - 1));
 
   for (int first = begin, next; first < end; first = next) {
-    next = std::min(end, first / kSnakeSide * kSnakeSide + kSnakeSide);
+    next = std::min(end, first / kSnakeLanes * kSnakeLanes + kSnakeLanes);
     const QuadFlood<W> seen = flood_rows<W>(first, next, &direction_[first]);
 
-    Quad touched{};  // whether a way from the head leads to the tail
+    Quad touched{};  // nonzero if a path leads from the head to the tail
     if (has_tail) {
       Quad heads{}, tails{};
       for (int row = first; row < next; ++row) {
-        heads[row % kSnakeSide] = head_[row];
-        tails[row % kSnakeSide] = tail_[row];
+        heads[row % kSnakeLanes] = head_[row];
+        tails[row % kSnakeLanes] = tail_[row];
       }
       const QuadBoards<W> head = single_cells<W>(heads);
       const QuadBoards<W> tail = single_cells<W>(tails);
-      const QuadBoards<W> beside_tail = neighbours(tail, grid_.stride);
+      const QuadBoards<W> next_to_tail = neighbours(tail, grid_.stride);
       for (int w = 0; w < W; ++w) {
-        touched |= (beside_tail.word[w] | tail.word[w]) & (seen.reached.word[w] | head.word[w]);
+        touched |= (next_to_tail.word[w] | tail.word[w]) & (seen.reached.word[w] | head.word[w]);
       }
     }
 
     for (int row = first; row < next; ++row) {
-      const int lane = row % kSnakeSide;
+      const int lane = row % kSnakeLanes;
       const std::array<int, 3> counts = {seen.count[0][lane], seen.count[1][lane],
                                          seen.count[2][lane]};
       float* to = &obs[static_cast<std::size_t>(row) * width];
@@ -209,24 +209,24 @@ void SnakeArray::observe_flood(int begin, int end, std::span<float> obs) const {
   }
 }
 
-// What a move leads to, for the cells straight, right and left, with the body as it lies after it:
-//   room        share of the free cells that can be reached from the new head, its own cell included
-//   tail_after  whether the tail can be reached: a snake that follows its tail survives
-//   food_after  whether the food can be reached, or was eaten
-// A deadly move leads to nothing.
+// The state after a move straight, right or left, with the body after that move:
+//   room        share of the free cells that the new head can reach, its own cell included
+//   tail_after  whether it can reach the tail: a snake that follows its tail survives
+//   food_after  whether it can reach the food, or has eaten it
+// All are 0 for a deadly move.
 template <int W>
 void SnakeArray::observe_lookahead(int begin, int end, std::span<float> obs) const {
   const auto width = static_cast<std::size_t>(spec_.obs);
   const float area = static_cast<float>(grid_.size * grid_.size);
   for (int first = begin, next; first < end; first = next) {
-    next = std::min(end, first / kSnakeSide * kSnakeSide + kSnakeSide);
+    next = std::min(end, first / kSnakeLanes * kSnakeLanes + kSnakeLanes);
     const QuadBoards<W> free = load_boards<W>(first, next);
     for (int k = 0; k < 3; ++k) {
       constexpr std::array<int, 3> kTurns = {0, 1, 3};
       Quad heads{}, vacated{}, tails{};  // cells
-      Quad lives{}, moves{};             // all bits, or none if the snake dies or grows
+      Quad lives{}, moves{};             // all bits set; 0 if the snake dies, or grows
       for (int row = first; row < next; ++row) {
-        const int lane = row % kSnakeSide;
+        const int lane = row % kSnakeLanes;
         const int cell = ahead(row, (direction_[row] + kTurns[k]) & 3);
         const bool grows = cell == food_[row];
         heads[lane] = cell;
@@ -249,7 +249,7 @@ void SnakeArray::observe_lookahead(int begin, int end, std::span<float> obs) con
 
       const QuadBoards<W> near = neighbours(region, grid_.stride);
       for (int row = first; row < next; ++row) {
-        const int lane = row % kSnakeSide;
+        const int lane = row % kSnakeLanes;
         float* to = &obs[row * width];
         to[10 + k] = std::min(1.0f, flood_ratio(row, region.count(lane)));
         to[13 + k] = near.bit(static_cast<int>(tails[lane]), lane) ? 1.0f : 0.0f;

@@ -1,6 +1,6 @@
-// What a snake can reach, counted as Snake-RL counts it: breadth first with a queue, one fill for each
-// direction, board after board. `flood_fill: queue` selects it; the numbers are those of bits.hpp, which
-// finds them for four boards at once. It is here to show what the bits gain.
+// Counts the cells a snake can reach as Snake-RL does: breadth first with a queue, one fill per
+// direction, one board at a time. `flood_fill: queue` selects it. The results equal those of
+// bits.hpp, which handles four boards at once. It is here to show the gain of the bit boards.
 #pragma once
 
 #include <array>
@@ -9,12 +9,12 @@
 
 namespace hotloop {
 
-// Adds to the lane's region the free cells that can be reached from `from`, and says how many they
-// are: none if `from` is not free or was in the region before.
+// Adds the free cells that can be reached from `from` to the lane's region and returns their
+// number: 0 if `from` is not free or was already in the region.
 template <int W>
 inline int queue_fill(QuadBoards<W>& region, const QuadBoards<W>& free, int lane, int from,
                       const SnakeGrid& grid) {
-  std::array<std::uint16_t, kMaxSnakeGrid * kMaxSnakeGrid> queue;  // the first `reached` were seen
+  std::array<std::uint16_t, kMaxSnakeGrid * kMaxSnakeGrid> queue;  // the first `reached` are used
   int reached = 0;
   const auto offer = [&](int cell) {
     if (!free.bit(cell, lane) || region.bit(cell, lane)) return;
@@ -28,18 +28,18 @@ inline int queue_fill(QuadBoards<W>& region, const QuadBoards<W>& free, int lane
   return reached;
 }
 
-// As `flood`. `reached` takes a fourth fill and stays empty unless it is wanted.
+// Like `flood`. `reached` needs a fourth fill and stays empty unless `wants_reached`.
 template <int W>
 inline QuadFlood<W> queue_flood(const QuadBoards<W>& free, Quad heads,
-                                const std::array<std::array<int, kSnakeSide>, 3>& looked_at,
-                                bool asks_reached, const SnakeGrid& grid) {
+                                const std::array<std::array<int, kSnakeLanes>, 3>& looked_at,
+                                bool wants_reached, const SnakeGrid& grid) {
   QuadFlood<W> result{};
-  for (int lane = 0; lane < kSnakeSide; ++lane) {
+  for (int lane = 0; lane < kSnakeLanes; ++lane) {
     for (int k = 0; k < 3; ++k) {
       QuadBoards<W> region{};
       result.count[k][lane] = queue_fill(region, free, lane, looked_at[k][lane], grid);
     }
-    if (!asks_reached) continue;
+    if (!wants_reached) continue;
     for (const int delta : {-grid.stride, 1, grid.stride, -1}) {
       const int cell = grid.clamp(static_cast<int>(heads[lane]) + delta);
       queue_fill(result.reached, free, lane, cell, grid);
@@ -48,11 +48,11 @@ inline QuadFlood<W> queue_flood(const QuadBoards<W>& free, Quad heads,
   return result;
 }
 
-// What can be reached from one cell of each board; nothing where it is not free.
+// The cells that can be reached from one cell of each board; none if that cell is not free.
 template <int W>
 inline QuadBoards<W> queue_regions(const QuadBoards<W>& free, Quad cells, const SnakeGrid& grid) {
   QuadBoards<W> regions{};
-  for (int lane = 0; lane < kSnakeSide; ++lane) {
+  for (int lane = 0; lane < kSnakeLanes; ++lane) {
     queue_fill(regions, free, lane, static_cast<int>(cells[lane]), grid);
   }
   return regions;

@@ -18,49 +18,47 @@ constexpr EnvOption quirk(std::string_view name, std::string_view about) {
   return word_option(name, {"auto", "false", "true"}, 0, about);
 }
 
-constexpr double kFollows = std::numeric_limits<double>::quiet_NaN();
+constexpr double kDerived = std::numeric_limits<double>::quiet_NaN();
 constexpr double kMaxReward = 1e6;
 
-// The order in which an OptionReader takes them.
+// In the order in which snake_rules reads them.
 constexpr EnvOption kOptions[] = {
     integer_option("grid", 10, 4, 32, "cells along a side of the board"),
-    view(
-        word_option("obs", {"basic", "flood", "selective", "enhanced", "grid", "lookahead"}, 0,
-                    "what is observed: 10, 13, 18 or 23 features, the board with 3 channels, or 20 "
-                    "features about what follows each move")),
+    view(word_option("obs", {"basic", "flood", "selective", "enhanced", "grid", "lookahead"}, 0,
+                     "the observation: 10, 13, 18 or 23 features, the board with 3 channels, or 20 "
+                     "features that look one move ahead")),
     view(word_option("actions", {"relative", "absolute"}, 0,
                      "straight, left, right; or up, right, down, left")),
     integer_option("max_steps", 1000, 1, 1000000, "steps after which an episode is truncated"),
-    yes_or_no("faithful", "the original's quirks, where they are not set one by one"),
-    quirk(
-        "food_under_head",
-        "food may appear under the head, and off the free cells after 100 tries; auto = faithful"),
-    quirk("lethal_tail", "the cell that the tail is leaving kills; auto = faithful"),
+    yes_or_no("faithful",
+              "switch on the original's quirks, except those that are set individually"),
+    quirk("food_under_head",
+          "food may appear under the head, and after 100 tries on the body; auto = faithful"),
+    quirk("lethal_tail", "entering the cell that the tail is leaving kills; auto = faithful"),
     quirk("post_turn_trap",
           "entrapment is judged from the heading after the turn; auto = faithful"),
     quirk("timeout_ends", "reaching max_steps terminates instead of truncating; auto = faithful"),
     yes_or_no("zero_flood",
-              "selective and enhanced observations have zeros for flood; not part of faithful, as "
-              "the original does so only without flood"),
+              "flood features of selective and enhanced observations are 0; not part of faithful, "
+              "because the original does this only without flood"),
     number_option("food_reward", 10, -kMaxReward, kMaxReward, "for eating"),
     number_option("death_reward", -10, -kMaxReward, kMaxReward, "for dying"),
     number_option("step_reward", -0.01, -kMaxReward, kMaxReward, "for any other step"),
-    number_option(
-        "shaping", 0.5, 0, kMaxReward,
-        "factor of the distance to food gained in a step, in sides of the board; 0 = off"),
-    number_option("timeout_reward", kFollows, -kMaxReward, kMaxReward,
-                  "added in step number max_steps; 0 unless set, -5 if faithful"),
-    yes_or_no("soft_entrapment", "other rewards while all flood values are below soft_threshold"),
+    number_option("shaping", 0.5, 0, kMaxReward,
+                  "factor for the distance to food gained in a step, in board widths; 0 = off"),
+    number_option("timeout_reward", kDerived, -kMaxReward, kMaxReward,
+                  "added in step number max_steps; default 0, -5 if faithful"),
+    yes_or_no("soft_entrapment",
+              "use the soft rewards while all flood values are below soft_threshold"),
     number_option("soft_threshold", 0.3, 0, 1, "share of the free cells that must be reachable"),
     number_option("soft_step_reward", 0.02, -kMaxReward, kMaxReward,
                   "instead of step_reward while softly entrapped"),
     number_option("soft_food_reward", -5, -kMaxReward, kMaxReward,
                   "instead of food_reward while softly entrapped"),
     yes_or_no("entrapped_flag", "one more feature: softly entrapped; needs soft_entrapment"),
-    speed(
-        word_option("flood_fill", {"bits", "queue"}, 0,
-                    "how reachable cells are counted: boards as bits, or a queue per direction as "
-                    "the original does; the same numbers")),
+    speed(word_option("flood_fill", {"bits", "queue"}, 0,
+                      "how reachable cells are counted: on boards of bits, or with a queue per "
+                      "direction as in the original; the numbers are the same")),
 };
 
 void refuse_contradictions(const SnakeRules& rules) {
@@ -120,7 +118,7 @@ EnvSpec snake_spec(const SnakeRules& rules) {
   EnvSpec spec{.name = "snake",
                .actions = rules.absolute ? 4 : 3,
                .max_steps = rules.timeout_ends ? 0 : rules.max_steps,
-               .about = "eat and grow without running into a wall or oneself (Snake-RL's game)",
+               .about = "eat and grow without hitting a wall or yourself (Snake-RL's game)",
                .measures = {"score", "wall", "self", "entrapment", "timeout", "won"}};
   int parts = 0;
   const auto add = [&](ObsPart part) {

@@ -1,13 +1,13 @@
-// Snakes that play by rule, to compare a learnt policy with:
-//   direct       first to the food's column, then to its row, whatever lies between; where that
-//                would mean turning round, to the right
-//   astar        the first step of a shortest way to the food around the body without its tail
-//                (A*, Manhattan distance; ties by f, then g, then x, then y); if there is none, the
-//                first of straight, left, right that does not kill, else straight
-//   hamiltonian  along a cycle through all cells: row 0 from left to right, the other rows back and
-//                forth over columns 1 to G - 1, up again in column 0; where that would mean turning
-//                round, the first of straight, right, left that does not kill. There is such a cycle
-//                on even boards only, and only there the script is offered.
+// Scripted snakes, as baselines for a learnt policy:
+//   direct       moves to the food's column, then to its row, and ignores obstacles; turns right
+//                instead of reversing
+//   astar        takes the first step of a shortest path to the food around the body without its
+//                tail (A*, Manhattan distance; ties by f, then g, then x, then y); without a path,
+//                the first of straight, left, right that does not kill, else straight
+//   hamiltonian  follows a cycle through all cells: row 0 from left to right, the other rows back
+//                and forth over columns 1 to G - 1, up again in column 0; instead of reversing, the
+//                first of straight, right, left that does not kill. Such a cycle exists only on
+//                even boards, so the script is offered only there.
 #include <algorithm>
 #include <cassert>
 #include <cstdlib>
@@ -27,7 +27,7 @@ constexpr int kLeft = 3;
 
 int distance(Cell a, Cell b) { return std::abs(a.x - b.x) + std::abs(a.y - b.y); }
 
-// A cell waiting to be expanded; the order of the numbers is the order of the search.
+// A cell waiting to be expanded. The search expands cells in ascending order of `key`.
 struct Waiting {
   std::uint32_t key;
   Waiting() = default;
@@ -83,9 +83,9 @@ int SnakeArray::direct_heading(int row) const {
 
 int SnakeArray::shortest_heading(int row) const {
   constexpr int kCells = kMaxSnakeGrid * (kMaxSnakeGrid + 1);
-  std::array<Waiting, 4 * kCells> heap;      // a cell is offered at most once by each neighbour
-  std::array<std::int16_t, kCells> best;     // length of the shortest way known, or kNone
-  std::array<std::uint8_t, kCells> first{};  // heading of its first step
+  std::array<Waiting, 4 * kCells> heap;      // each neighbour pushes a cell at most once
+  std::array<std::int16_t, kCells> best;     // length of the shortest known path, or kNone
+  std::array<std::uint8_t, kCells> first{};  // heading of the first step of that path
   best.fill(kNone);
   const int head = head_[row];
   const int goal = food_[row];
@@ -122,7 +122,7 @@ int SnakeArray::cycle_heading(int row) const {
     direction = x < last ? 1 : 2;
   } else if (x == 0) {
     direction = 0;
-  } else if (y % 2 == 1) {  // leftwards, and from the last row into column 0
+  } else if (y % 2 == 1) {  // left, and from the last row into column 0
     direction = x > 1 || y == last ? 3 : 2;
   } else {
     direction = x < last ? 1 : 2;

@@ -8,7 +8,7 @@
 namespace hotloop {
 namespace {
 
-constexpr int kFoodTries = 100;  // of the original's rejection sampling
+constexpr int kFoodTries = 100;  // in the original's rejection sampling
 
 std::unique_ptr<WorldArray> make_snakes(int count, std::span<const double> values) {
   return std::make_unique<SnakeArray>(count, snake_rules(values));
@@ -16,7 +16,7 @@ std::unique_ptr<WorldArray> make_snakes(int count, std::span<const double> value
 
 const EnvSpec kInitialSpec = snake_spec(snake_rules({}));
 
-// There is one implementation here; its slow twin is in reference/.
+// There is only one implementation. Its slow twin is in reference/.
 [[maybe_unused]] const bool kRegistered =
     register_env({&kInitialSpec, &make_snakes, &make_snakes, snake_options()});
 
@@ -45,11 +45,11 @@ SnakeArray::SnakeArray(int count, const SnakeRules& rules)
       delta_{-grid_.stride, 1, grid_.stride, -1},
       turned_(turn_table(rules.absolute)) {
   for (const bool soft : {false, true}) {
-    fed_[soft] = static_cast<float>(soft ? rules.soft_food_reward : rules.food_reward);
+    food_rewards_[soft] = static_cast<float>(soft ? rules.soft_food_reward : rules.food_reward);
     for (const int closer : {0, 1}) {
       // A move changes the distance by exactly one.
       const double base = soft ? rules.soft_step_reward : rules.step_reward;
-      moved_[soft][closer] =
+      move_rewards_[soft][closer] =
           static_cast<float>(base + rules.shaping * (closer ? 1 : -1) / rules.grid);
     }
   }
@@ -57,7 +57,8 @@ SnakeArray::SnakeArray(int count, const SnakeRules& rules)
     empty_[cell / 64] |= std::uint64_t{!grid_.is_guard(cell)} << (cell % 64);
   }
   const auto n = static_cast<std::size_t>(count);
-  free_ = arena_.take<std::uint64_t>((n + kSnakeSide - 1) / kSnakeSide * kSnakeSide * grid_.words);
+  free_ =
+      arena_.take<std::uint64_t>((n + kSnakeLanes - 1) / kSnakeLanes * kSnakeLanes * grid_.words);
   ring_ = arena_.take<std::uint16_t>(n * ring_size_);
   for (auto* cells : {&head_, &tail_, &food_, &head_at_, &length_, &score_}) {
     *cells = arena_.take<std::uint16_t>(n);
@@ -71,7 +72,7 @@ SnakeArray::SnakeArray(int count, const SnakeRules& rules)
 
 void SnakeArray::set_body(int row, std::span<const std::uint16_t> cells) {
   std::uint64_t* words = board(row);
-  for (int w = 0; w < grid_.words; ++w) words[w * kSnakeSide] = empty_[w];
+  for (int w = 0; w < grid_.words; ++w) words[w * kSnakeLanes] = empty_[w];
   const auto length = static_cast<int>(cells.size());
   std::uint16_t* ring = &ring_[static_cast<std::size_t>(row) * ring_size_];
   for (int i = 0; i < length; ++i) {
@@ -130,7 +131,7 @@ int SnakeArray::draw_food(int row, Rng& rng) const {
   auto left = static_cast<int>(rng.below(side * side - length_[row]));
   const std::uint64_t* words = board(row);
   for (int w = 0;; ++w) {
-    const std::uint64_t word = words[w * kSnakeSide];
+    const std::uint64_t word = words[w * kSnakeLanes];
     const int here = std::popcount(word);
     if (left < here) return w * 64 + select_bit(word, left);
     left -= here;
@@ -173,15 +174,15 @@ float SnakeArray::eat(int row, int cell, Rng rng) {
     }
   }
   food_[row] = static_cast<std::uint16_t>(food);
-  return fed_[entrapped_[row]];
+  return food_rewards_[entrapped_[row]];
 }
 
 inline float SnakeArray::move(int row, int direction, int cell) {
   const bool closer = bearing(row, food_[row]) >> direction & 1;
-  flip_bit(row, tail_[row]);  // a head that follows it flips the bit back
+  flip_bit(row, tail_[row]);  // if the head enters this cell, push_head flips the bit back
   push_head(row, cell);
   tail_[row] = static_cast<std::uint16_t>(segment_cell(row, length_[row] - 1));
-  return moved_[entrapped_[row]][closer];
+  return move_rewards_[entrapped_[row]][closer];
 }
 
 void SnakeArray::step(int begin, int end, const ActionRows& rows, std::uint64_t seed,
@@ -218,7 +219,7 @@ void SnakeArray::measure(int row, std::span<float> values) const {
   if (end_[row] != SnakeEnd::none) values[static_cast<std::size_t>(end_[row])] = 1;
 }
 
-// A cell is two by two pixels with a gap around it, which the body fills where it continues.
+// A cell is two by two pixels with a gap around it. The body fills the gap between its cells.
 Picture SnakeArray::picture(int row) const {
   constexpr int kCell = 3;
   const int side = grid_.size * kCell + 1;
@@ -243,7 +244,7 @@ Picture SnakeArray::picture(int row) const {
     const Cell here = segment(row, i);
     const Cell ahead = segment(row, i - 1);
     paint_cell(here, colour);
-    const int left = std::max(here.x, ahead.x) * kCell;  // of the gap between the two
+    const int left = std::max(here.x, ahead.x) * kCell;  // the gap between the two
     const int top = std::max(here.y, ahead.y) * kCell;
     here.x == ahead.x ? paint(left + 1, top, 2, 1, colour) : paint(left, top + 1, 1, 2, colour);
   }
@@ -251,7 +252,7 @@ Picture SnakeArray::picture(int row) const {
   return picture;
 }
 
-// The beginning of a saved row; G * G cells follow, the body head first, then zeros.
+// The start of a saved row. G * G cells follow: the body, head first, then zeros.
 struct SnakeArray::Saved {
   std::int32_t steps;
   std::uint16_t length;

@@ -1,15 +1,15 @@
 // Snake: N boards stepped as one batch.
 //
-// x grows to the right, y down; headings are 0 up, 1 right, 2 down, 3 left. A snake starts with three
-// cells, (c, c), (c - 1, c), (c - 2, c) for c = G / 2, heading right. Relative actions are 0 straight,
-// 1 left, 2 right; an absolute action is a heading, and the opposite of the current one is ignored.
+// x grows to the right, y down. Headings are 0 up, 1 right, 2 down, 3 left. A snake starts with
+// three cells, (c, c), (c - 1, c), (c - 2, c) for c = G / 2, heading right. Relative actions are 0
+// straight, 1 left, 2 right. An absolute action is a heading; the reverse heading is ignored.
 //
-// A step turns, looks at the next cell, and either dies there (the body stays), eats (the body grows
-// at the head) or moves (head forward, tail off). Filling the board wins. What differs from the
-// original game, and how to get it back, is in rules.hpp.
+// In a step the snake turns, looks at the next cell, and either dies there (the body stays), eats
+// (the body grows at the head) or moves (head forward, tail off). Filling the board wins. rules.hpp
+// lists the differences from the original game and the options that restore it.
 //
-// Invariant: `free_` has the bits of exactly those cells that are on the board and not on the body;
-// the body is head_at_, head_at_ - 1, ... of the row's ring, `length_` cells, head first.
+// Invariant: `free_` has a bit set for exactly those board cells that are not on the body. The body
+// is head_at_, head_at_ - 1, ... of the row's ring, `length_` cells, head first.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -29,7 +29,7 @@ struct Cell {
   bool operator==(const Cell&) const = default;
 };
 
-// How an episode ended: the order of the measures after the score.
+// How an episode ended, in the order of the measures after the score.
 enum class SnakeEnd : std::uint8_t { none, wall, self, entrapment, timeout, won };
 
 class SnakeArray final : public WorldArray {
@@ -53,8 +53,8 @@ class SnakeArray final : public WorldArray {
   void save_row(int row, std::byte* to) const override;
   void restore_row(int row, const std::byte* from) override;
 
-  // Sets up a board, its step counter and score at 0. The body is given head first, each cell next
-  // to the one before and none twice.
+  // Sets up a board with step counter and score 0. The body is given head first. Each cell is next
+  // to the previous one, and none appears twice.
   void place(int row, std::span<const Cell> body, int direction, Cell food);
 
   // For scripts, pictures and tests.
@@ -64,7 +64,7 @@ class SnakeArray final : public WorldArray {
   Cell segment(int row, int i) const { return cell_at(segment_cell(row, i)); }  // 0 is the head
   Cell food(int row) const { return cell_at(food_[row]); }
   bool is_free(int row, Cell cell) const { return free_bit(row, grid_.cell(cell.x, cell.y)); }
-  // Whether the snake would die in the next cell of this heading.
+  // Whether the snake would die in the next cell in this direction.
   bool is_deadly(int row, int direction) const { return deadly(row, ahead(row, direction)); }
 
  private:
@@ -75,13 +75,13 @@ class SnakeArray final : public WorldArray {
     return ring_[static_cast<std::size_t>(row) * ring_size_ + ((head_at_[row] - i) & ring_mask_)];
   }
   int ahead(int row, int direction) const { return grid_.clamp(head_[row] + delta_[direction]); }
-  // Word w of the row's board is [w * kSnakeSide].
+  // Word w of the row's board is [w * kSnakeLanes].
   std::uint64_t* board(int row) const {
     const auto at = static_cast<std::size_t>(row);
-    return &free_[at / kSnakeSide * kSnakeSide * grid_.words + at % kSnakeSide];
+    return &free_[at / kSnakeLanes * kSnakeLanes * grid_.words + at % kSnakeLanes];
   }
   static std::uint64_t& word_of(std::uint64_t* board, int cell) {
-    return board[static_cast<unsigned>(cell) / 64 * kSnakeSide];
+    return board[static_cast<unsigned>(cell) / 64 * kSnakeLanes];
   }
   bool free_bit(int row, int cell) const { return word_of(board(row), cell) >> (cell & 63) & 1; }
   void flip_bit(int row, int cell) { word_of(board(row), cell) ^= std::uint64_t{1} << (cell & 63); }
@@ -92,8 +92,8 @@ class SnakeArray final : public WorldArray {
   }
   bool deadly(int row, int cell) const { return !(free_bit(row, cell) | (cell == leaving(row))); }
   bool trapped(int row, int direction) const;  // ahead, left and right are deadly
-  // Bits 0 to 3: the cell lies up, right, down, left of the head. Signs instead of comparisons, which
-  // the CPU could not predict.
+  // Bits 0 to 3: the cell lies up, right, down, left of the head. Uses signs: the CPU could not
+  // predict comparisons.
   unsigned bearing(int row, int cell) const {
     const int head = head_[row];
     const int right = grid_.x[cell] - grid_.x[head];
@@ -113,7 +113,7 @@ class SnakeArray final : public WorldArray {
 
   template <int W>
   QuadBoards<W> load_boards(int begin, int end) const;
-  // `directions` are those of the rows [begin, end) of one register.
+  // `directions` has the directions of the rows [begin, end), all of one register.
   template <int W>
   QuadFlood<W> flood_rows(int begin, int end, const std::uint8_t* directions) const;
   float flood_ratio(int row, int count) const;
@@ -139,11 +139,11 @@ class SnakeArray final : public WorldArray {
   int count_;
   int ring_size_;  // a power of two, G * G or more
   int ring_mask_;
-  std::array<int, 4> delta_;                   // cells to the next one in each heading
-  std::array<std::uint8_t, 16> turned_;        // [action, heading] -> heading
-  std::array<std::array<float, 2>, 2> moved_;  // reward of a move: [softly entrapped][closer]
-  std::array<float, 2> fed_;                   // reward of food: [softly entrapped]
-  std::array<std::uint64_t, 17> empty_{};      // the free cells of a board without a snake
+  std::array<int, 4> delta_;                          // offset to the next cell in each heading
+  std::array<std::uint8_t, 16> turned_;               // [action, heading] -> heading
+  std::array<std::array<float, 2>, 2> move_rewards_;  // [softly entrapped][closer]
+  std::array<float, 2> food_rewards_;                 // [softly entrapped]
+  std::array<std::uint64_t, 17> empty_{};             // the free cells of a board without a snake
 
   Arena arena_;
   std::span<std::uint64_t> free_;      // [ceil(N / 4), W, 4]
@@ -151,13 +151,14 @@ class SnakeArray final : public WorldArray {
   std::span<std::uint16_t> head_;      // [N] cells
   std::span<std::uint16_t> tail_;      // [N]
   std::span<std::uint16_t> food_;      // [N]
-  std::span<std::uint16_t> head_at_;   // [N] place of the head in the ring
+  std::span<std::uint16_t> head_at_;   // [N] index of the head in the ring
   std::span<std::uint16_t> length_;    // [N]
   std::span<std::uint16_t> score_;     // [N]
-  std::span<std::int32_t> steps_;      // [N] of the episode so far
+  std::span<std::int32_t> steps_;      // [N] in the episode so far
   std::span<std::uint8_t> direction_;  // [N]
-  std::span<std::uint8_t> entrapped_;  // [N] softly, after the turn; 0 without soft_entrapment
-  std::span<SnakeEnd> end_;            // [N]
+  std::span<std::uint8_t>
+      entrapped_;            // [N] softly entrapped after the turn; 0 without soft_entrapment
+  std::span<SnakeEnd> end_;  // [N]
 };
 
 }  // namespace hotloop

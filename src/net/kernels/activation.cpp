@@ -29,7 +29,7 @@ void activate(const float* bias, int features, float* z, float* slope) {
   }
 }
 
-// Of one feature; returns what its bias gradient is the sum of.
+// For one feature; its bias gradient is the sum over the result.
 template <Activation kActivation, int kWidth>
 Vec differentiate_lanes(const float* y, const float* slope, float* delta) {
   Vec total = {};

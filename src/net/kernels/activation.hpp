@@ -18,8 +18,8 @@ inline constexpr float kSeluAlpha = 1.6732632423543772848f;
 void add_bias_and_activate(Activation activation, const float* bias, int features, int width,
                            float* z, float* slope);
 
-// The same for one sample, z [features] contiguous. `bias` may be read up to a multiple of kLaneStep
-// floats.
+// The same for one sample, z [features] contiguous. `bias` may be read up to a multiple of
+// kLaneStep floats.
 void add_bias_and_activate_one(Activation activation, const float* bias, int features, float* z);
 
 // In place on d [features][kLanes]: d <- d * act'(.), given the outputs y of the forward pass (and

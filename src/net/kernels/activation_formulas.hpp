@@ -1,5 +1,5 @@
-// Activations and their derivatives as formulas over arrays and vectors, for kernels that fuse them with something else.
-// activation.hpp has the constants.
+// Activations and their derivatives as formulas over arrays and vectors, for kernels that fuse
+// them. activation.hpp has the constants.
 #pragma once
 
 #include <Eigen/Core>
@@ -31,8 +31,8 @@ Array activation_of(const Array& x, float leaky = kLeakySlope) {
   }
 }
 
-// da * act'(.): from the output a, or for GELU from the slope that was kept. Eigen would compare lane by
-// lane.
+// da * act'(.): from the output a, or for GELU from the kept slope. Not in Eigen, which would
+// compare lane by lane.
 template <Activation kActivation>
 inline Vec differentiate(Vec da, Vec a, const float* slope, float leaky = kLeakySlope) {
   constexpr float kSeluFloor = kSeluScale * kSeluAlpha;
@@ -51,7 +51,7 @@ inline Vec differentiate(Vec da, Vec a, const float* slope, float leaky = kLeaky
   }
 }
 
-// A runtime activation to a compile-time one.
+// Turns a runtime activation into a compile-time one.
 template <class F>
 void with_activation(Activation activation, F&& f) {
   switch (activation) {

@@ -1,9 +1,9 @@
-// GELU (Hendrycks and Gimpel 2016): x Phi(x), Phi being the distribution function of the standard
-// normal, and its slope, for eight numbers at a time.
+// GELU (Hendrycks and Gimpel 2016): x Phi(x), where Phi is the distribution function of the
+// standard normal, and its slope, for eight numbers at a time.
 //
-// Both come from one exponential: Phi(-a) = exp(-a^2 / 2) P(t), a >= 0, t = 1 / (1 + 0.28 a), where the
-// polynomial P of degree 6 was fitted so that the largest error of Phi is smallest: 1e-8, a sixth of
-// what a float resolves near 1.
+// Both come from one exponential: Phi(-a) = exp(-a^2 / 2) P(t), a >= 0, t = 1 / (1 + 0.28 a), where
+// the polynomial P of degree 6 is a minimax fit: the largest error of Phi is 1e-8, a sixth of the
+// resolution of a float near 1.
 #pragma once
 
 #include <numbers>
@@ -16,9 +16,9 @@ struct Gelu {
   Vec value, slope;
 };
 
-// Not a number stays one.
+// NaN stays NaN.
 inline Gelu gelu(Vec x) {
-  constexpr float kFar = 13;  // there is nothing left of Phi(-a) from here on
+  constexpr float kFar = 13;  // Phi(-a) is negligible from here on
   constexpr float kInvSqrtTwoPi =
       std::numbers::inv_sqrtpi_v<float> * std::numbers::sqrt2_v<float> / 2;
   const Vec near = x > kFar ? broadcast(kFar) : x < -kFar ? broadcast(-kFar) : x;

@@ -12,12 +12,13 @@
 namespace hotloop {
 namespace {
 
-// C of kVecs vectors by any number of columns, kColumns at a time: enough sums are under way that none
-// waits for itself. For AVX2 libxsmm has three columns at a time whatever m is, which for one or two
-// vectors leaves the multipliers idle half of the time.
+// C of kVecs vectors by any number of columns, kColumns at a time: enough independent sums to hide
+// latency. For AVX2 libxsmm computes three columns at a time for any m, which leaves the
+// multipliers idle half of the time for one or two vectors.
 template <int kVecs, int kColumns>
 void narrow_product(const ProductShape& s, const float* a, const float* b, float* c) {
-  const std::ptrdiff_t down = s.transpose_b ? s.ldb : 1, right = s.transpose_b ? 1 : s.ldb;
+  const std::ptrdiff_t row_step = s.transpose_b ? s.ldb : 1,
+                       column_step = s.transpose_b ? 1 : s.ldb;
   int done = 0;
   for (; done + kColumns <= s.n; done += kColumns) {
     Vec sums[kColumns][kVecs] = {};
@@ -28,18 +29,18 @@ void narrow_product(const ProductShape& s, const float* a, const float* b, float
     }
     for (int k = 0; k < s.k; ++k) {
       const float* x = a + k * s.lda;
-      const float* w = b + k * down;
+      const float* w = b + k * row_step;
 #pragma GCC unroll 8
       for (int j = 0; j < kColumns; ++j) {
 #pragma GCC unroll 3
         for (int v = 0; v < kVecs; ++v)
-          sums[j][v] = multiply_add(load(x + v * kVec), broadcast(w[j * right]), sums[j][v]);
+          sums[j][v] = multiply_add(load(x + v * kVec), broadcast(w[j * column_step]), sums[j][v]);
       }
     }
     for (int j = 0; j < kColumns; ++j) {
       for (int v = 0; v < kVecs; ++v) store(c + j * s.ldc + v * kVec, sums[j][v]);
     }
-    b += kColumns * right;
+    b += kColumns * column_step;
     c += kColumns * s.ldc;
   }
   if constexpr (kColumns > 1) {
@@ -49,8 +50,8 @@ void narrow_product(const ProductShape& s, const float* a, const float* b, float
   }
 }
 
-// The instruction set to compile a kernel for. With AVX-512, kernels of one vector and few columns keep
-// several sums for each element, to hide latency: those are compiled for AVX2, which does not.
+// The instruction set to compile a kernel for. With AVX-512, kernels of one vector and few columns
+// keep several sums for each element, to hide latency. They are compiled for AVX2, which keeps one.
 int target_for(const ProductShape& shape, int best) {
   constexpr int kOneVector = 16, kFewColumns = 12;
   const bool several_sums = shape.m <= kOneVector && shape.n < kFewColumns;
@@ -63,9 +64,9 @@ Product::Product(const ProductShape& shape) : shape_(shape) {
   const float alpha = 1;
   const float beta = shape.accumulate ? 1 : 0;
   const int flags = shape.transpose_b ? LIBXSMM_GEMM_FLAG_TRANS_B : LIBXSMM_GEMM_FLAG_NONE;
-  static std::mutex of_target;  // which is the library's, for all threads
-  const std::lock_guard lock(of_target);
-  libxsmm_init();  // finds out about the CPU, the first time
+  static std::mutex target_mutex;  // the target is global in libxsmm
+  const std::lock_guard lock(target_mutex);
+  libxsmm_init();  // detects the CPU on the first call
   const int best = libxsmm_get_target_archid();
   const int target = target_for(shape, best);
   if (target <= LIBXSMM_X86_AVX2) {

@@ -1,13 +1,13 @@
 // One matrix product of fixed shape, planned once and called many times.
 //
 // C[m x n] (+)= A[m x k] * B[k x n], all column-major with leading dimensions, B optionally
-// transposed. libxsmm compiles a kernel for exactly this shape; where it does badly (few rows without
-// AVX-512) product.cpp has one of its own, and where it cannot (another CPU family) Eigen computes the
-// same product. docs/products.md has the comparison of libraries.
+// transposed. libxsmm compiles a kernel for exactly this shape; where it is slow (few rows without
+// AVX-512) product.cpp has its own kernel, and where it is not available (other CPU families) Eigen
+// computes the same product. docs/products.md has the comparison of libraries.
 //
-// Invariant of the kernels: an element of C is one sum over k in ascending order, each term added by a
-// fused multiply-add, whatever m and n are. So a row's result does not depend on the batch around it,
-// and every x86 CPU with FMA computes the same bits.
+// Invariant of the kernels: an element of C is one sum over k in ascending order, each term added
+// by a fused multiply-add, for any m and n. So a row's result does not depend on the batch around
+// it, and every x86 CPU with FMA computes the same bits.
 #pragma once
 
 namespace hotloop {

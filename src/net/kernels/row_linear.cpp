@@ -12,9 +12,9 @@ namespace {
 
 constexpr int kPanel = kLanes;  // columns
 constexpr int kMaxRows = 64;    // rows in a chunk
-// ... of dW: more rows than that drive each other out of the first-level cache.
+// The same for dW: more rows would evict each other from the L1 cache.
 constexpr int kMaxGradientRows = 32;
-// Rows that stay in the second-level cache while all panels meet them.
+// Rows that stay in the L2 cache while all panels are applied to them.
 constexpr int kStage = 512;
 
 // Calls visit(index of the chunk's size, its first row) for chunks that cover rows [first, last).
@@ -27,8 +27,8 @@ void each_chunk(int first, int last, int max_rows, F&& visit) {
   }
 }
 
-// Calls visit(first column, columns, first row, last row) for panels that cover all columns, over stages
-// that cover all rows.
+// Calls visit(first column, columns, first row, last row) for panels that cover all columns, over
+// stages that cover all rows.
 template <class F>
 void each_panel(int columns, int rows, F&& visit) {
   for (int row = 0; row < rows; row += kStage) {
@@ -78,7 +78,7 @@ RowLinear::RowLinear(int in, int out)
   }
 }
 
-// The library wants W transposed.
+// libxsmm needs W transposed.
 void RowLinear::forward(const float* weight, const float* x, int rows, float* y,
                         bool accumulate) const {
   const Panels& panels = forward_[accumulate];
@@ -92,7 +92,7 @@ void RowLinear::forward(const float* weight, const float* x, int rows, float* y,
   });
 }
 
-// Columns of W that lie apart would drive each other out of the first-level cache.
+// Copies panels of W: its columns are far apart and would evict each other from the L1 cache.
 void RowLinear::input_gradient(const float* weight, const float* dy, int rows, float* dx,
                                bool accumulate) const {
   const Panels& panels = input_gradient_[accumulate];

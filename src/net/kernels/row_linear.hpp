@@ -1,10 +1,10 @@
-// A linear map over any number of rows that lie one after the other: Y = X W', and its two gradients
+// A linear map over any number of consecutive rows: Y = X W', and its two gradients
 // dX = dY W, dW += dY' X.
 //
-// X is [rows][stride], Y [rows][out], W [out, stride] as in Structure. Rows are taken in chunks of
-// powers of two, each with a product planned for it, so that no row is padding. A number of Y or dX
-// is added up over the same inputs in the same order whatever the chunk: it does not depend on the
-// rows around it. dW adds up the rows in their order.
+// X is [rows][stride], Y [rows][out], W [out, stride] as in Structure. Rows are processed in chunks
+// of powers of two, each with its own planned product, so that no row is padding. In every chunk an
+// element of Y or dX sums the same inputs in the same order: it does not depend on the rows around
+// it. dW sums the rows in order.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ class RowLinear {
   static constexpr int kMaxWidth = 1024;  // in and out
 
   RowLinear(int in, int out);  // out is a multiple of 8
-  // With `accumulate` Y and dX are added to.
+  // With `accumulate` the result is added to Y or dX.
   void forward(const float* weight, const float* x, int rows, float* y, bool accumulate) const;
   void input_gradient(const float* weight, const float* dy, int rows, float* dx,
                       bool accumulate) const;
@@ -27,7 +27,7 @@ class RowLinear {
  private:
   static constexpr int kChunks = 7;  // of 64, 32, 16, 8, 4, 2 and 1 rows
   using Products = std::array<Product, kChunks>;
-  // Over 32 columns of Y or dX, and over those that are left.
+  // For 32 columns of Y or dX, and for the remaining ones.
   struct Panels {
     Products whole, rest;
   };

@@ -1,7 +1,8 @@
 // Additive attention over the rows h_i of a sample (Bahdanau et al. 2015):
 //
 //   t_i = tanh(W h_i + b),  s_i = v . t_i + c,  w = softmax(s),  y = sum of w_i h_i
-//   dw_i = dy . h_i,  ds_i = w_i (dw_i - sum over j of w_j dw_j),  dh_i = w_i dy + what W hands back
+//   dw_i = dy . h_i,  ds_i = w_i (dw_i - sum over j of w_j dw_j)
+//   dh_i = w_i dy + the gradient through W
 #include "net/layers/attention.hpp"
 
 #include <cmath>
@@ -148,7 +149,7 @@ double multiply_adds(const AttentionLayer& layer) {
          1.0 * layer.rows() * layer.width();
 }
 
-// Inside: t [rows, units], then w [rows]. The scratch: that of the two dense layers, ds [rows], dt.
+// Inner: t [rows, units], then w [rows]. Scratch: that of the two dense layers, then ds [rows], dt.
 LayerMemory memory_of(const AttentionLayer& layer) {
   const int inner = layer.hidden.outputs() + layer.rows();
   return {.scratch = memory_of(layer.hidden).scratch + memory_of(layer.score).scratch +

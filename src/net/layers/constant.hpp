@@ -1,4 +1,4 @@
-// y = its parameters, for every observation: what is learnt but depends on nothing.
+// y = its parameters, the same for every observation.
 #pragma once
 
 #include "net/layers/layer.hpp"

@@ -4,8 +4,8 @@
 //   Z_p = sum over i of W_i X_(row of p + i - 1);   dX_(row of p + i - 1) += W_i' dZ_p,
 //   dW_i += dZ_p X_(row of p + i - 1)',             db = sum over p of dZ_p
 //
-// for each position p in turn. What would lie beyond the border is left out: rows of the filter
-// above and below, columns of both matrices on the left and on the right.
+// for each position p in turn. Terms beyond the border are left out: filter rows above and below,
+// columns of both matrices on the left and on the right.
 #include "net/layers/conv.hpp"
 
 #include <Eigen/Core>
@@ -21,8 +21,8 @@ namespace {
 
 constexpr int kFilter = 3;
 
-// Those of at - 1, at, at + 1 that lie within [0, extent): `count` from `first`; the first of them
-// meets number `filter` of the filter.
+// Which of at - 1, at, at + 1 are within [0, extent): `count` of them from `first` on, where
+// `first` has index `filter` in the filter.
 struct Neighbours {
   int first, count, filter;
 
@@ -32,13 +32,13 @@ struct Neighbours {
         filter(first - (at - 1)) {}
 };
 
-// One product of a position: `count` neighbours in a row of the grid, and what they meet.
+// One product of a position: `count` neighbours in a row of the grid, and their weights.
 struct Tap {
   int position;
   int row, column;  // of the first neighbour
   int count;
   int weight;        // offset within a row of W
-  bool first, last;  // of its position
+  bool first, last;  // whether it is the first or last of its position
 };
 
 template <class F>
@@ -75,8 +75,8 @@ class ConvKernel final : public LayerKernel {
   void backward(const BackwardBlock& block) const override;
 
  private:
-  // For a block of some width, and the neighbours of a position within one row of the grid (three,
-  // at the border two, in a grid of one column one): Z = W X, Z += W X, dX += W' dZ, dW += dZ X'.
+  // For one block width, and one number of neighbours within a row of the grid (three; two at the
+  // border; one in a grid of one column): Z = W X, Z += W X, dX += W' dZ, dW += dZ X'.
   struct Products {
     Product forward, add_forward, add_input_gradient, add_weight_gradient;
   };
@@ -198,8 +198,8 @@ void each_tensor(ConvLayer& layer, const TensorVisitor& visit) {
   visit.vector("bias", layer.bias, layer.out);
 }
 
-// `in` counts the 9 * channels numbers that an output adds up, and `out` the 9 * channels outputs that
-// an input meets; it is orthogonal as a matrix [channels out, 9 * channels].
+// Fan-in is the 9 * in inputs of an output, fan-out the 9 * out outputs of an input. `orthogonal`
+// treats W as a matrix [out, 9 * in].
 void initialise(const ConvLayer& layer, Initialiser init, const Draws& draws, float* parameters) {
   initialise(Affine{layer.fan_in(), layer.out, 9 * layer.out, layer.stride, layer.activation,
                     parameters + layer.weight, parameters + layer.bias},
@@ -210,7 +210,7 @@ double multiply_adds(const ConvLayer& layer) {
   return 1.0 * layer.positions() * layer.fan_in() * layer.out;
 }
 
-// GELU keeps its slope. The scratch is X as rows, those of one grid row after those of another:
+// GELU keeps its slope. The scratch is X as rows, one grid row after the other:
 // [height][kLanes][row_stride].
 LayerMemory memory_of(const ConvLayer& layer) {
   return {.kept = layer.activation == Activation::gelu ? layer.outputs() : 0,

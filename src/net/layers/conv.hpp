@@ -1,7 +1,7 @@
-// A convolution of 3 x 3 filters over a grid, with zeros around it, stride 1:
+// A convolution of 3 x 3 filters over a grid, zero-padded, stride 1:
 //   y[r, s, o] = act(b[o] + sum over i, j, c of W[o, i, j, c] x[r + i - 1, s + j - 1, c]).
 // Features are channel-last, (row * width + column) * channels + channel, in and out: the three
-// neighbours within a row are one contiguous stretch, which meets one of a row of W.
+// neighbours within a row are contiguous, and so are their weights in a row of W.
 #pragma once
 
 #include "net/layers/layer.hpp"

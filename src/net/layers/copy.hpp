@@ -1,4 +1,4 @@
-// y = x, to where it is needed.
+// y = x: copies features to where they are needed.
 #pragma once
 
 #include "net/layers/layer.hpp"

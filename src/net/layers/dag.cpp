@@ -1,14 +1,15 @@
-// Graphs of neurons. A graph has about one neuron per level, so nothing is parallel but the batch: a
-// neuron is a row of lanes, and its sum stays in registers, one broadcast weight and one multiply-add
-// per edge and eight lanes.
+// Graphs of neurons. A graph has about one neuron per level, so only the batch is parallel: a
+// neuron is a row of lanes, and its sum stays in registers, with one broadcast weight and one
+// multiply-add per edge and eight lanes.
 //
-//   forward, in order:      z[n] = b[n] + sum over predecessors q of w[q -> n] a[q], one after the
-//                           other from b on,   a[n] = act(z[n])
-//   backward, in reverse:   da[n] = sum over successors s of w[n -> s] dz[s],   dz[n] = da[n] act'(z[n])
-//                           dw[n -> s] = sum over lanes of dz[s] a[n],   db[n] = sum over lanes of dz[n]
+//   forward, in order:     z[n] = b[n] + sum over predecessors q of w[q -> n] a[q], added to b one
+//                          by one,  a[n] = act(z[n])
+//   backward, in reverse:  da[n] = sum over successors s of w[n -> s] dz[s]
+//                          dz[n] = da[n] act'(z[n]),  db[n] = sum over lanes of dz[n]
+//                          dw[n -> s] = sum over lanes of dz[s] a[n]
 //
-// Going back source by source, each dz[s] is loaded once for both da and dw, and nothing but dw is
-// written per edge; the lanes of four edges are added up together.
+// The backward pass goes source by source: each dz[s] is loaded once for both da and dw, and only
+// dw is written per edge. The lanes of four edges are summed together.
 #include "net/layers/dag.hpp"
 
 #include <algorithm>
@@ -48,8 +49,8 @@ class DagKernel final : public LayerKernel {
   void backward(const BackwardBlock& block) const override;
 
  private:
-  // One neuron and the stretch of edges that it adds up: into it on the way forward, out of it on the
-  // way back.
+  // One neuron and the range of edges that it sums over: incoming edges in the forward pass,
+  // outgoing edges in the backward pass.
   struct Step {
     std::int32_t node, first, last;
   };
@@ -84,7 +85,7 @@ DagKernel::DagKernel(const DagLayer& layer) : layer_(layer) {
   std::stable_partition(forward_.begin(), forward_.end(),
                         [&](const Step& step) { return !graph.is_output(step.node); });
 
-  // The nearest target is known last, so its edge comes last too.
+  // The dz of the nearest target is computed last, so its edge comes last too.
   std::vector<std::vector<OutEdge>> out(graph.nodes);
   for (auto node = graph.order.rbegin(); node != graph.order.rend(); ++node) {
     for (int e = graph.first[*node]; e < graph.first[*node + 1]; ++e)
@@ -163,7 +164,7 @@ template <Activation kActivation, int kWidth, bool kLearns>
 void DagKernel::output_deltas(const BackwardBlock& b) const {
   constexpr int kVecs = kWidth / kVec;
   float* bias = b.gradient_of(layer_.bias);
-  const int first = layer_.graph->hidden();  // rank of the first output among those that compute
+  const int first = layer_.graph->hidden();  // index of the first output, without inputs
   for (int o = 0; o < layer_.outputs(); ++o) {
     Vec db = {};
     for (int i = 0; i < kVecs; ++i) {
@@ -190,7 +191,7 @@ void DagKernel::hidden_deltas(const BackwardBlock& b) const {
     const float* row = b.inner + step.node * kLanes;
     Vec a[kVecs], da[kVecs] = {};
     for (int i = 0; i < kVecs; ++i) a[i] = load(row + i * kVec);
-    const auto through = [&](const OutEdge& edge) {  // adds to da, returns what dw is the sum of
+    const auto through = [&](const OutEdge& edge) {  // adds to da; dw is the sum over the result
       const Vec w = broadcast(weight[edge.number]);
       const float* dz = deltas + edge.target;
       Vec dw = {};
@@ -247,9 +248,9 @@ void DagKernel::backward(const BackwardBlock& b) const {
   all_deltas<true>(b);
 }
 
-// Normal with std 0.1, in the order and with the random numbers of the Small-World topology
-// DQN, from the seed of the graph. For every neuron, inputs too, a bias and then a weight for each predecessor. The biases of inputs mean
-// nothing, but have their random number.
+// Normal with std 0.1, from the seed of the graph, with the random numbers of the Small-World
+// topology DQN in its order: for every neuron, inputs too, a bias and then a weight for each
+// predecessor. The biases of inputs are unused, but consume a random number.
 void initialise_small_world(const DagLayer& layer, float* weight, float* bias) {
   const Graph& graph = *layer.graph;
   NumpyRandom random(layer.seed);
@@ -261,7 +262,6 @@ void initialise_small_world(const DagLayer& layer, float* weight, float* bias) {
   }
 }
 
-// Each neuron draws from its own stream, as each row of a dense layer does.
 }  // namespace
 
 int DagLayer::inputs() const { return graph->inputs; }
@@ -288,8 +288,9 @@ void each_tensor(DagLayer& layer, const TensorVisitor& visit) {
   visit.vector("bias", layer.bias, layer.computed());
 }
 
-// `in` counts the predecessors of the neuron that a weight leads to, and `out` the successors of the one
-// it comes from. There is no matrix to be orthogonal: `orthogonal` is the same as `he`.
+// Fan-in is the number of predecessors of an edge's target, fan-out the number of successors of its
+// source. There is no matrix, so `orthogonal` is the same as `he`. Each neuron draws from its own
+// stream, as each row of a dense layer does.
 void initialise(const DagLayer& layer, Initialiser init, const Draws& draws, float* parameters) {
   const Graph& graph = *layer.graph;
   float* weight = parameters + layer.weight;

@@ -1,6 +1,6 @@
-// A graph of neurons (graph.hpp): in the order of the graph, neuron n that is no input has
+// A graph of neurons (graph.hpp). In the order of the graph, each neuron n except the inputs has
 //   a[n] = act(b[n] + sum over its predecessors q of w[q -> n] a[q]),
-// and x are the a of the inputs, y those of the outputs. Outputs may go without the activation.
+// x is `a` of the inputs, y is `a` of the outputs. Outputs may have no activation.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@ struct DagLayer {
   std::shared_ptr<const Graph> graph = {};
   Activation activation = Activation::leaky_relu;
   bool activate_outputs = false;
-  bool train_biases = true;  // or their gradient is zero
-  std::uint64_t seed = 0;    // of Initialiser::small_world
-  std::size_t weight = 0;    // offset of w [edges], by the number of the edge
+  bool train_biases = true;  // if false, their gradient is zero
+  std::uint64_t seed = 0;    // for Initialiser::small_world
+  std::size_t weight = 0;    // offset of w [edges], in the order of the edges
   std::size_t bias = 0;      // offset of b [nodes - inputs]
 
   int inputs() const;
   int outputs() const;
   int computed() const;                          // nodes - inputs
-  bool operator==(const DagLayer& other) const;  // of the graphs themselves
+  bool operator==(const DagLayer& other) const;  // compares graphs, not pointers
 };
-inline constexpr float kDagLeakySlope = 0.1f;  // of leaky ReLU in graphs: the topology DQN's
+inline constexpr float kDagLeakySlope = 0.1f;  // of leaky ReLU in graphs, as in the topology DQN
 
-// Generates the graph. Throws UsageError naming the key net.graph.* to blame.
+// Generates the graph. Throws UsageError that names the wrong key net.graph.*.
 DagLayer dag_layer(const GraphOptions& options, Activation activation, int in, int out);
 
 void each_tensor(DagLayer& layer, const TensorVisitor& visit);

@@ -1,5 +1,5 @@
-// Dense layers, for each row of a sample: Y = act(W X + b); dZ = dY act'(Z), db = sum dZ, dW = dZ X',
-// dX = W' dZ.
+// Dense layers, for each row of a sample: Y = act(W X + b); dZ = dY act'(Z), db = sum dZ,
+// dW = dZ X', dX = W' dZ.
 #include "net/layers/dense.hpp"
 
 #include <Eigen/Core>
@@ -13,7 +13,7 @@
 namespace hotloop {
 namespace {
 
-constexpr int kPanel = 256;  // inputs; times 32 lanes 32 KiB
+constexpr int kPanel = 256;  // inputs; 32 KiB with 32 lanes
 
 class DenseKernel final : public LayerKernel {
  public:
@@ -23,9 +23,9 @@ class DenseKernel final : public LayerKernel {
   void backward(const BackwardBlock& block) const override;
 
  private:
-  // For a block of some width: Z = W X, dX = W' dZ, dW = dZ X', dW += dZ X'. The gradient of W goes
-  // over panels of inputs, so that a panel of X stays in the first-level cache while all of dZ meets
-  // it.
+  // For one block width: Z = W X, dX = W' dZ, dW = dZ X', dW += dZ X'. The gradient of W is
+  // computed in panels of inputs, so that a panel of X stays in the L1 cache while all of dZ is
+  // read.
   struct WeightGradient {
     Product set, add;
   };
@@ -115,8 +115,8 @@ void DenseKernel::backward(const BackwardBlock& b) const {
     }
     if (b.dx != nullptr) p.input_gradient(dz, b.parameters + layer_.weight, b.dx + in);
   }
-  if (layer_.noisy && !b.accumulate &&
-      b.gradient != nullptr) {  // theirs follow from those of W and b: noise.hpp
+  // The gradients of the stds follow from those of W and b: noise.hpp.
+  if (layer_.noisy && !b.accumulate && b.gradient != nullptr) {
     std::fill_n(b.gradient + layer_.weight_sigma,
                 static_cast<std::size_t>(layer_.out) * layer_.stride, 0.0f);
     std::fill_n(b.gradient + layer_.bias_sigma, layer_.out, 0.0f);
@@ -134,8 +134,8 @@ void each_tensor(DenseLayer& layer, const TensorVisitor& visit) {
   visit.vector("bias_sigma", layer.bias_sigma, layer.out);
 }
 
-// The gain multiplies the weights, and the bias if that is drawn. Noisy layers start as Fortunato et
-// al. 2018 say, whatever the initialiser: means as `pytorch`, stds at a constant.
+// The gain multiplies the weights, and the bias if that is drawn. Noisy layers start as in
+// Fortunato et al. 2018 with any initialiser: means as `pytorch`, stds at a constant.
 void initialise(const DenseLayer& layer, Initialiser init, const Draws& draws, float* parameters) {
   initialise(Affine{layer.in, layer.out, layer.out, layer.stride, layer.activation,
                     parameters + layer.weight, parameters + layer.bias},

@@ -1,11 +1,11 @@
 // What a kind of layer is made of. Each kind has two files of its own in this folder:
 //
-//   dense.hpp  a plain struct: its shape, where its tensors lie, inputs(), outputs(), ==
+//   dense.hpp  a plain struct: its shape, the offsets of its tensors, inputs(), outputs(), ==
 //   dense.cpp  the five functions of the concept LayerKind below
 //
-// To add a kind: these two files; its name in `Layer` (structure.hpp); a word for it in branches.cpp;
-// its slow twin in reference/network.hpp. All other code (plans, workspaces, tensor names, initial
-// values, counts of arithmetic) visits the list and calls the five functions.
+// To add a kind: these two files; its name in `Layer` (structure.hpp); a word for it in
+// branches.cpp; its slow twin in reference/network.hpp. All other code (plans, workspaces, tensor
+// names, initial values, counts of arithmetic) visits the list and calls the five functions.
 #pragma once
 
 #include <concepts>
@@ -19,7 +19,7 @@
 
 namespace hotloop {
 
-// One block on its way forward.
+// The forward pass of one block.
 struct ForwardBlock {
   const float* parameters;  // the flat array of the whole network
   int width;                // lanes in use, a multiple of kLaneStep
@@ -29,7 +29,7 @@ struct ForwardBlock {
   float* inner = nullptr;   // [LayerMemory::inner][kLanes], if there are any
 };
 
-// One block on its way back, after its forward pass.
+// The backward pass of one block, after its forward pass.
 struct BackwardBlock {
   const float* parameters;
   int width;
@@ -44,7 +44,7 @@ struct BackwardBlock {
   bool accumulate;  // add to the gradient (blocks after the first) instead of overwriting it
   const float* inner = nullptr;  // what the forward pass computed there
 
-  // Of a tensor; null: not wanted.
+  // The gradient of a tensor; null: not wanted.
   float* gradient_of(std::size_t offset) const {
     return gradient == nullptr ? nullptr : gradient + offset;
   }
@@ -57,7 +57,7 @@ struct LayerMemory {
   int inner = 0;            // features per block between x and y that the forward pass computes
 };
 
-// A layer together with what was planned for it (compiled matrix products).
+// A layer and its plan (compiled matrix products).
 class LayerKernel {
  public:
   virtual ~LayerKernel() = default;
@@ -79,7 +79,7 @@ class TensorVisitor {
 };
 constexpr int padded_row(int columns) { return round_up(columns, kLaneStep); }
 
-// For the tensors of a layer within another, which are called "outer.name".
+// Names the tensors of a layer within another: "outer.name".
 class InnerTensors final : public TensorVisitor {
  public:
   InnerTensors(std::string outer, const TensorVisitor& visit)
@@ -103,13 +103,13 @@ template <class L>
 concept LayerKind = std::equality_comparable<L> &&
     requires(const L layer, L& placed, const TensorVisitor& visit, const Draws& draws,
              float* parameters) {
-  { layer.inputs() } -> std::same_as<int>;   // features that one sample has before it, and after it
+  { layer.inputs() } -> std::same_as<int>;   // features per sample, before and after
   { layer.outputs() } -> std::same_as<int>;
   // Its tensors; the visitor may set their offsets.
   { each_tensor(placed, visit) } -> std::same_as<void>;
-  // The initial values of its tensors; the flat array is zero before.
+  // Sets the initial values of its tensors; the flat array is zero before.
   { initialise(layer, Initialiser::pytorch, draws, parameters) } -> std::same_as<void>;
-  // Of the forward pass of one sample; NaN if that depends on the sample.
+  // In the forward pass of one sample; NaN if that depends on the sample.
   { multiply_adds(layer) } -> std::same_as<double>;
   { memory_of(layer) } -> std::same_as<LayerMemory>;
   { make_kernel(layer) } -> std::same_as<std::shared_ptr<const LayerKernel>>;

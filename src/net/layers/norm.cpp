@@ -27,7 +27,7 @@ void normalise(const float* x, const float* scale, int features, float* z, float
     const Array centred = ConstLanes<kWidth>(x + f * kLanes) - mean;
     squares += centred * centred;
   }
-  const Array inverse = 1.0f / roots<kWidth>(squares / count + kNormEpsilon);
+  const Array inverse = 1.0f / square_roots<kWidth>(squares / count + kNormEpsilon);
   for (int f = 0; f < features; ++f) {
     Lanes<kWidth>(z + f * kLanes) =
         (ConstLanes<kWidth>(x + f * kLanes) - mean) * (inverse * scale[f]);

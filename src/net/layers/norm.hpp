@@ -1,5 +1,6 @@
-// Layer normalisation (Ba et al. 2016): y = act(scale * (x - mean) / sqrt(variance + 1e-5) + shift), with
-// the mean and the (biased) variance of one sample over its features; 1e-5 as in PyTorch.
+// Layer normalisation (Ba et al. 2016):
+//   y = act(scale * (x - mean) / sqrt(variance + 1e-5) + shift)
+// with the mean and the (biased) variance of one sample over its features; 1e-5 as in PyTorch.
 #pragma once
 
 #include "net/layers/layer.hpp"

@@ -1,5 +1,5 @@
-// Two dense layers side by side: their halves lie one after the other in y, and in x too where the
-// input is split. Where they read the same x, its gradient is the sum of theirs.
+// Two dense layers side by side: their outputs are consecutive in y, and so are their inputs in x
+// if the input is split. If they read the same x, its gradient is the sum of theirs.
 #include "net/layers/streams.hpp"
 
 #include "net/initialise.hpp"
@@ -8,7 +8,7 @@
 namespace hotloop {
 namespace {
 
-// Where the advantage's part begins, in features.
+// The first input feature of the advantage stream.
 int input_offset(const StreamsLayer& layer) { return layer.split_input ? layer.value.in : 0; }
 
 class StreamsKernel final : public LayerKernel {
@@ -70,7 +70,7 @@ void each_tensor(StreamsLayer& layer, const TensorVisitor& visit) {
   each_tensor(layer.advantage, InnerTensors("advantage", visit));
 }
 
-// The rows of the second follow those of the first.
+// The advantage's random streams follow the value's.
 void initialise(const StreamsLayer& layer, Initialiser init, const Draws& draws,
                 float* parameters) {
   initialise(layer.value, init, draws, parameters);
@@ -81,7 +81,7 @@ double multiply_adds(const StreamsLayer& layer) {
   return multiply_adds(layer.value) + multiply_adds(layer.advantage);
 }
 
-// Behind the scratch of the two: the advantage's dX [in][kLanes], where it is to be added.
+// After the scratch of the two: the advantage's dX [in][kLanes], if it has to be added.
 LayerMemory memory_of(const StreamsLayer& layer) {
   const LayerMemory value = memory_of(layer.value), advantage = memory_of(layer.advantage);
   const std::size_t sum = layer.split_input ? 0 : static_cast<std::size_t>(layer.value.in) * kLanes;

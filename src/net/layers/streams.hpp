@@ -1,5 +1,5 @@
-// Two dense layers side by side, y = [value(x) | advantage(x)], which share nothing but x; with
-// `split_input` not even that: x = [x of value | x of advantage].
+// Two dense layers side by side, y = [value(x) | advantage(x)], which share only x; with
+// `split_input` they share nothing: x = [x of value | x of advantage].
 #pragma once
 
 #include "net/layers/dense.hpp"

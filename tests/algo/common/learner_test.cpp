@@ -17,8 +17,8 @@
 namespace hotloop {
 namespace {
 
-// A dot that can be moved sideways over a grid of 3 x 4, whose place (channel 0) and goal (channel 1,
-// at the right end of its row) are all that is observed.
+// A dot moves sideways on a grid of 3 x 4. The observation is its place (channel 0) and its goal
+// (channel 1, at the right end of its row).
 struct DotOnAGrid {
   static constexpr auto spec = EnvSpec{.name = "dot_on_a_grid",
                                        .obs = 24,

@@ -22,7 +22,7 @@ TEST(ObsNormaliser, ByHand) {
   EXPECT_NEAR(n.mean()[1], 2, 1e-6);
 }
 
-// However rows are grouped into vector steps, mean and std are those of all rows together.
+// Mean and std are those of all rows together, however rows are grouped into vector steps.
 TEST(ObsNormaliser, EqualsTheTwoPassStatistics) {
   Rng rng(1, Purpose::test, 0, 0);
   ObsNormaliser n(3);

@@ -35,9 +35,9 @@ struct Block {
         outputs.at(i, lane) = static_cast<float>((i < head.actions ? 2 : 0.7) * rng.normal());
       for (int i = 0; i < head.raw_size(); ++i) {
         const float m = outputs.at(i, lane);
-        raw.at(i, lane) = head.is_box() ? m + std::exp(outputs.at(head.actions + i, lane)) *
-                                                  static_cast<float>(rng.normal())
-                                        : static_cast<float>(rng.below(head.actions));
+        raw.at(i, lane) = head.is_continuous() ? m + std::exp(outputs.at(head.actions + i, lane)) *
+                                                         static_cast<float>(rng.normal())
+                                               : static_cast<float>(rng.below(head.actions));
       }
       for (int a = 0; masked && a < head.actions; ++a)
         mask.push_back(a == static_cast<int>(raw.at(0, lane)) || rng.below(2) == 1);
@@ -94,7 +94,7 @@ TEST(Policy, LogProbabilityAndEntropyEqualTheTwin) {
 }
 
 // The closed forms against their definitions, within five standard errors of the sample.
-TEST(Policy, EntropyAndDivergenceAreWhatSamplingFinds) {
+TEST(Policy, EntropyAndDivergenceEqualSampledEstimates) {
   Rng rng(2, Purpose::test, 0, 0);
   for (const PolicyHead& head : {box(1), box(5), numbers(2), numbers(6)}) {
     Block old(head, 8, false, rng), now(head, 8, false, rng);
@@ -162,7 +162,7 @@ TEST(Policy, ClampedOutputsHaveNoGradient) {
   EXPECT_NE(gradient.at(1, 0), 0);
 }
 
-// Frequencies over 40,000 draws, within five standard errors; forbidden actions are never drawn.
+// Frequencies over 40,000 draws, within five standard errors; masked actions are never drawn.
 TEST(Policy, SamplesFollowTheDistribution) {
   Rng rng(4, Purpose::test, 0, 0);
   Block b(numbers(4), 8, true, rng);
@@ -202,7 +202,7 @@ TEST(Policy, SquashesIntoTheBounds) {
   EXPECT_EQ(action, (std::array<float, 5>{0.3f, 15, 0.5f, 0.1f, 0}));
 }
 
-// §11.4: (5/2)(1 + ln 2 pi) = 7.094693 at unit deviations.
+// §11.4: (5/2)(1 + ln 2 pi) = 7.094693 at unit std.
 TEST(Policy, EntropyOfFiveDimensions) {
   Features d, h;
   entropy(box(5), d.data(), 8, h.data());

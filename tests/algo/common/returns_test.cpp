@@ -71,7 +71,7 @@ TEST(Gae, EqualsTheListBasedTwin) {
 }
 
 TEST(Standardise, EachEpisodeByItself) {
-  // Two lanes: episodes of 1 and 3 steps; of 2, truncated, and 2, cut by the rollout's end.
+  // Two lanes: episodes of 1 and 3 steps; a truncated one of 2, and 2 steps until the rollout ends.
   std::vector<float> values = {5, 1, 1, 3, 2, 10, 3, 30};
   const std::vector<std::uint8_t> terminated = {1, 0, 0, 0, 0, 0, 0, 0};
   const std::vector<std::uint8_t> truncated = {0, 0, 0, 1, 0, 0, 0, 0};

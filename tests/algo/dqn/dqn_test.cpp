@@ -11,7 +11,7 @@
 namespace hotloop {
 namespace {
 
-// Batches made by hand or at random, with arrays that live as long as the test.
+// A batch made by hand or at random, which owns its arrays.
 struct OwnedBatch {
   std::vector<float> obs, next_obs, rewards, discounts;
   std::vector<std::int32_t> actions;
@@ -127,14 +127,15 @@ TEST(Dqn, WorkedNumbersWithDouble) {
                         {0.033333, -0.333333, 0.333333}, errors);
 }
 
-// By hand, at temperature 1. The target network says 0, 0 of every s, so that log pi = -ln 2 = -0.693147, and
-// 0.9 of it is -0.623832. V(s') = 5 + ln(1 + e^-4) = 5.018150 and 2.5 + ln(1 + e^-0.5) = 2.974077. So y =
-// 1 - 0.623832 + 0.9 * 5.018150 = 4.892503, 2.052837, and -1.623832 where the episode ended.
+// By hand, at temperature 1. The target network gives 0, 0 for every s, so log pi = -ln 2 =
+// -0.693147, and 0.9 of it is -0.623832. V(s') = 5 + ln(1 + e^-4) = 5.018150 and 2.5 + ln(1 +
+// e^-0.5) = 2.974077. So y = 1 - 0.623832 + 0.9 * 5.018150 = 4.892503, 2.052837, and -1.623832
+// where the episode ended.
 TEST(Dqn, WorkedNumbersOfMunchausen) {
   DqnOptions options{.loss = Loss::mse, .munchausen = {.alpha = 0.9, .temperature = 1}};
   WorkedExample().check(options, 10.719233, {-1.928335, -1.035225, 3.082555},
                         {2.8925025, 1.5528368, -4.6238325});
-  options.munchausen.clip = -0.5;  // cuts -0.693147 off: the bonus is -0.45
+  options.munchausen.clip = -0.5;  // clips -0.693147: the bonus is -0.45
   WorkedExample example;
   Dqn clipped = example.make(options);
   clipped.update(example.batch.view(), 0, example.team);
@@ -142,7 +143,7 @@ TEST(Dqn, WorkedNumbersOfMunchausen) {
   EXPECT_NEAR(clipped.errors()[2], 4.45, 1e-6);
 }
 
-// As the temperature falls, V(s') becomes the maximum.
+// As the temperature goes to zero, V(s') becomes the maximum.
 TEST(Dqn, MunchausenWithoutItsBonusIsDqnAtTemperatureZero) {
   WorkedExample example;
   Dqn soft = example.make({.loss = Loss::mse, .munchausen = {.alpha = 1e-30, .temperature = 1e-3}});
@@ -161,7 +162,8 @@ TEST(Dqn, WorkedNumbersWithWeights) {
 }
 
 // A masked next action is neither chosen nor valued: with action 0 of row 1 forbidden, the target
-// network's maximum is 1 (y = 1.9), and so is Double's choice where action 1 is forbidden (y = 5.5).
+// network's maximum is 1 (y = 1.9), and so is Double's choice where action 1 is forbidden (y =
+// 5.5).
 TEST(Dqn, MasksTheTargetsMaximumAndDoublesChoice) {
   WorkedExample example;
   example.batch.next_mask = {0, 1, 1, 1, 1, 1};
@@ -193,7 +195,7 @@ TEST(Dqn, UpdatesAreSequential) {
   EXPECT_NEAR(dqn.online()[std::get<DenseLayer>(net.layers[0]).bias], 0.76, 1e-6);
 }
 
-// The same with accumulation, which says what it is: one update on the mean gradient, 0.4.
+// The same with gradient accumulation: one update on the mean gradient, 0.4.
 TEST(Dqn, AccumulationIsTheMeanOfItsBatches) {
   const Structure net = make_mlp(1, 1, {.hidden = {}});
   Dqn dqn(net, plain_steps({.batch = 1, .accumulate = 2}), 1);
@@ -207,8 +209,8 @@ TEST(Dqn, AccumulationIsTheMeanOfItsBatches) {
   EXPECT_NEAR(dqn.errors()[1], 3, 1e-6);
 }
 
-// Check 8: r = 1, gamma = 0.99, value of the true next state 50, of the reset state 5. Through the
-// replay, because that is where the wrong next state would come from.
+// Check 8: r = 1, gamma = 0.99, value of the true next state 50, of the reset state 5. The test
+// uses the replay, because a wrong next state would come from there.
 TEST(Dqn, TruncationBootstrapsFromTheFinalObservation) {
   for (const bool terminated : {false, true}) {
     Replay replay(
@@ -251,8 +253,8 @@ TEST(Dqn, PolyakWorkedNumberAndHardCopy) {
   EXPECT_EQ(copy.target()[0], 3.0f);
 }
 
-// 1,000 whole updates of each variant against the naive twin in double precision, target copies
-// included: batching and fusing do not change the algorithm.
+// 1,000 full updates of each variant against the naive twin in double precision, including target
+// copies: batching and fusing do not change the algorithm.
 TEST(Dqn, StaysWithItsSlowTwinOverAThousandUpdates) {
   struct Case {
     const char* name;
@@ -314,8 +316,8 @@ TEST(Dqn, StaysWithItsSlowTwinOverAThousandUpdates) {
   }
 }
 
-// Statistics that normalise observations count at s and at s', for the network that chooses and for the one
-// that values.
+// Both s and s' are normalised, for the network that selects the action and for the one that
+// evaluates it.
 TEST(Dqn, NormalisesBothStates) {
   const std::vector<float> mean = {2, -1, 0.5f, 3}, factor = {0.5f, 2, 1, 0.25f};
   const InputScale scale{mean.data(), factor.data()};
@@ -345,7 +347,7 @@ TEST(Dqn, NormalisesBothStates) {
   }
 }
 
-TEST(Dqn, SeveralBlendsAtOnceAreThoseOneAfterTheOther) {
+TEST(Dqn, SeveralBlendsAtOnceEqualSequentialOnes) {
   const Structure net = make_mlp(2, 2, {.hidden = {3}});
   const AgentSpec spec = agent(DqnOptions{.target = {.tau = 0.3}});
   Dqn once(net, spec, 1), thrice(net, spec, 1);

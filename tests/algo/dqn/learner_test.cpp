@@ -17,7 +17,7 @@ namespace hotloop {
 namespace {
 
 // Check 6 of SLM-Lab's specification, on its demo: 10,000 frames of one CartPole.
-TEST(DqnLearner, MakesTheDemosEventsUpdatesBatchesAndBlends) {
+TEST(DqnLearner, MakesAsManyEventsUpdatesBatchesAndBlendsAsTheDemo) {
   const TrainSpec spec = load_spec("slm_dqn_cartpole");
   EXPECT_EQ(declared_updates(spec, spec.run.steps), 79'744);
   Trainer trainer(spec);
@@ -51,11 +51,11 @@ void copy_memory(Replay& from, Replay& to) {
 
 // Check 7: a round draws all its batches and gathers them in one pass. A plain loop that draws and
 // learns one batch after the other must end with the same bits.
-TEST(DqnLearner, FusedBatchesAreTheSequentialOnes) {
+TEST(DqnLearner, FusedBatchesEqualSequentialOnes) {
   TrainSpec spec = small_spec();
   spec.learn.updates_per_step = 2;
   dqn(spec).repeats = 2;
-  spec.learn.train_every = 32;  // 64 updates on 32 batches, gathered together
+  spec.learn.train_every = 32;  // 64 updates on 32 batches, gathered at once
   dqn(spec).target.every = 100'000;
   spec.run.steps = 1024;
 
@@ -117,8 +117,8 @@ TEST(DqnLearner, TheTargetMaySyncByEpisodes) {
   EXPECT_EQ(trainer.counters().target_updates, trainer.counters().episodes / 10);
 }
 
-// A target network that never syncs, beside what learning has made of the other.
-TEST(DqnLearner, TheTargetLagIsADistanceInSizesOfTheNetwork) {
+// A target network that never syncs, compared with the trained online network.
+TEST(DqnLearner, TheTargetLagIsRelativeToTheNormOfTheNetwork) {
   TrainSpec spec = small_spec();
   dqn(spec).target.every = 100'000;
   Trainer trainer(spec);
@@ -134,7 +134,7 @@ TEST(DqnLearner, TheTargetLagIsADistanceInSizesOfTheNetwork) {
   EXPECT_NEAR(trainer.learner().signs(trainer.counters()).target_lag, apart / size, 1e-6);
 }
 
-// Nobody gets up the mountain by chance: all episodes are cut after 200 steps.
+// Random play never reaches the top: all episodes are truncated after 200 steps.
 TEST(DqnLearner, TruncationMayCountAsAnEnd) {
   for (const bool ends : {false, true}) {
     TrainSpec spec = small_spec();

@@ -1,4 +1,4 @@
-// The learner of dqn beside a plain loop: see twin.hpp.
+// The learner of dqn against a plain loop: see twin.hpp.
 #include "tests/algo/twin.hpp"
 
 #include "algo/dqn/learner.hpp"
@@ -45,7 +45,7 @@ TEST_P(DqnTwin, EqualsAPlainLoop) {
                  .priority_epsilon = o.replay.epsilon},
                 draw);
   ThreadTeam team(1);
-  Counters c, twin;  // the learner's, and what a plain count gives
+  Counters c, twin;  // the learner's, and those of the plain loop
   Window window;
   Actions actions({.name = {}, .actions = kActions}, kEnvs);
   std::vector<std::int32_t> expected(kEnvs);
@@ -143,7 +143,7 @@ const std::vector<Case>& cases() {
          dqn(s).target.count = Count::episodes;
          dqn(s).target.tau = 0.5;
        }},
-      // Next states keep their values for a repeat only where nothing moves them.
+      // Values of next states are reused for a repeat only if nothing changes them.
       {"repeats_double",
        [](AgentSpec& s) {
          dqn(s).repeats = 6;

@@ -1,8 +1,8 @@
-// An algorithm that is no part of the program: the cross-entropy method (de Boer et al. 2005) on the
-// parameters of a policy network, complete in this one file. Nothing in src/ knows of it.
+// An algorithm that is not part of the program: the cross-entropy method (de Boer et al. 2005) on
+// the parameters of a policy network, complete in this one file. Nothing in src/ refers to it.
 //
-//   theta_n ~ N(mu, sigma^2) for each environment n; each acts for a round, R_n is what it earned per
-//   episode
+//   theta_n ~ N(mu, sigma^2) for each environment n; each acts for a round, R_n is its mean return
+//   per episode
 //   mu, sigma <- mean and std of the share `elite` of best theta_n;  sigma += extra_std
 #include <fmt/format.h>
 

@@ -1,5 +1,6 @@
-// The seam is open: an algorithm of this folder (cross_entropy.cpp) is read by name, trained, resumed to
-// the bit, evaluated, compared, profiled and examined like the program's own.
+// Algorithms can be added from outside: the one in this folder (cross_entropy.cpp) is found by
+// name, trained, resumed to the bit, evaluated, compared, profiled and examined like the built-in
+// ones.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -17,7 +17,7 @@
 namespace hotloop {
 namespace {
 
-// A world whose rewards have two parts, of which the second counts double.
+// A world whose rewards have two parts; the second counts double.
 struct TwoParts {
   static constexpr EnvSpec spec{.name = "test_two_parts",
                                 .obs = 2,
@@ -53,7 +53,7 @@ TrainSpec parts_spec() {
   return s;
 }
 
-// Values of a state by the network itself, one row at a time.
+// Values of states from the network, one row at a time.
 TEST(PpoLearner, AdvantagesOfEveryPartEqualTheListBasedTwin) {
   const TrainSpec spec = parts_spec();
   PpoLearner learner(spec, world_facts(spec.world()), spec.run.seed);
@@ -119,8 +119,9 @@ TEST(PpoLearner, WeightsMustFitTheParts) {
   }
 }
 
-// A clip so wide and steps so large that the first epoch already goes too far: the others are left out.
-TEST(PpoLearner, StopsEarlyWhereThePolicyHasMovedTooFar) {
+// The clip is so wide and steps so large that the first epoch already goes too far; the others are
+// skipped.
+TEST(PpoLearner, StopsEarlyWhenThePolicyHasMovedTooFar) {
   TrainSpec spec = parts_spec();
   rollout(spec).n_epochs = 10;
   spec.algorithm->derive(spec);
@@ -137,7 +138,7 @@ TEST(PpoLearner, StopsEarlyWhereThePolicyHasMovedTooFar) {
   EXPECT_EQ(held.counters().updates % epoch, 0);
 }
 
-// What all updates so far have reported under this name.
+// The sum that all updates so far have reported under this name.
 double sum_of(const Trainer& trainer, std::string_view column) {
   const std::vector<std::string_view> columns = trainer.learner().columns();
   const auto found = std::find(columns.begin(), columns.end(), column);

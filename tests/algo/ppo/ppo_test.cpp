@@ -26,25 +26,25 @@ struct Case {
   bool is_forest = false;  // observations are forests of up to six nodes
 };
 
-// KL(old || now): by its definition where that is a sum, else by the formula for Gaussians.
+// KL(old || now): the definition if it is a sum, else the formula for Gaussians.
 double divergence(const reference::Policy& old, const reference::Policy& now) {
   double sum = 0;
   for (int i = 0; i < now.head.actions; ++i) {
-    if (!now.head.is_box()) {
+    if (!now.head.is_continuous()) {
       const double p = old.probability(i);
       if (p > 0) sum += p * std::log(p / now.probability(i));
       continue;
     }
-    const double s = old.deviation(i), t = now.deviation(i), apart = old.mean(i) - now.mean(i);
+    const double s = old.std_of(i), t = now.std_of(i), apart = old.mean(i) - now.mean(i);
     sum += std::log(t / s) + (s * s + apart * apart) / (2 * t * t) - 0.5;
   }
   return sum;
 }
 
-// A rollout of random observations that the network acted in, and a network that has moved since.
+// A rollout of random observations in which the network acted; the network has changed since.
 class Scene {
  public:
-  static constexpr int kSteps = 15, kEnvs = 9;  // 135 places: two shards, the second not whole
+  static constexpr int kSteps = 15, kEnvs = 9;  // 135 places: two shards, the second not full
   static constexpr int kPlaces = kSteps * kEnvs;
   static constexpr int kNodes = 6, kForest = 2 + kNodes * (2 + 1 + 1);
 
@@ -102,9 +102,9 @@ class Scene {
   void move(double size) {
     for (float& p : ppo_.online()) p += static_cast<float>(size * rng_.normal());
   }
-  Lesson lesson(double learning_rate) const {
+  UpdateInput lesson(double learning_rate) const {
     return {.rollout = rollout_,
-            .acted = acted_,
+            .old_policy = acted_,
             .returns = returns_,
             .advantages = advantages_,
             .clip = 0.2,
@@ -145,7 +145,7 @@ class Scene {
     }
     return total / kPlaces;
   }
-  // What is reported of the whole batch besides its loss, by the parameters before the update.
+  // What is reported about the whole batch besides its loss, with the parameters before the update.
   PpoReport report(const std::vector<double>& parameters) const {
     PpoReport report;
     for (int place = 0; place < kPlaces; ++place) {
@@ -160,7 +160,7 @@ class Scene {
   const Structure& structure() const { return structure_; }
 
  private:
-  // The outputs of the network, those of the values behind the policy's.
+  // The outputs of the network: first the policy, then the values.
   reference::Policy policy_at(int place, const std::vector<double>& parameters) const {
     const float* obs = rollout_.obs().data() + static_cast<std::size_t>(place) * obs_size_;
     reference::Policy policy{.head = head_.policy,
@@ -195,7 +195,7 @@ class Scene {
     if (!case_.is_forest) return {};
     return {{"graph", 1, 2}, {"nodes", kNodes, 2}, {"edges", kNodes, 1}, {"parents", 1, kNodes}};
   }
-  // Any number of nodes, each with an earlier one for a parent, or none.
+  // A random number of nodes; the parent of each is an earlier node or none.
   void make_forest(float* obs) {
     float* parents = obs + kForest - kNodes;
     const int count = static_cast<int>(rng_.below(kNodes + 1));
@@ -221,7 +221,7 @@ class Scene {
   std::vector<double> acted_by_;  // the parameters that acted
   std::vector<float> raw_, log_probability_, distribution_, values_, returns_, advantages_;
   std::vector<std::int32_t> order_;
-  Acted acted_;
+  OldPolicy acted_;
 };
 
 std::vector<Case> cases() {
@@ -256,8 +256,8 @@ std::vector<Case> cases() {
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 class EveryPpo : public testing::TestWithParam<Case> {};
 
-// Also in a single row, whose width differs. Without a clip, values and entropy, the loss is the mean of
-// -r A: equal to the bit to the mean of -A only if every r is exactly 1.
+// Also for a single row, which has another width. Without clip, values and entropy, the loss is the
+// mean of -r A: bit-equal to the mean of -A only if every r is exactly 1.
 TEST_P(EveryPpo, RatioIsExactlyOneBeforeTheFirstUpdate) {
   for (const int batch : {Scene::kPlaces, 1, 8}) {
     Case bare = GetParam();
@@ -269,11 +269,11 @@ TEST_P(EveryPpo, RatioIsExactlyOneBeforeTheFirstUpdate) {
     std::vector<std::int32_t> places(batch);
     std::iota(places.begin(), places.end(), 3);
     for (std::int32_t& place : places) place %= Scene::kPlaces;
-    Lesson lesson = scene.lesson(0);
+    UpdateInput lesson = scene.lesson(0);
     lesson.clip = 1e9, lesson.entropy_weight = 0;
     const PpoReport report = scene.ppo().update(lesson, places, team);
     EXPECT_NEAR(report.kl, 0, 1e-6);
-    double loss = 0;  // added up as it is there: by shards
+    double loss = 0;  // added up in the same order: by shards
     const int shard = scene.structure().parameters > 100'000 ? 32 : 128;
     for (int first = 0; first < batch; first += shard) {
       double sum = 0;
@@ -309,7 +309,7 @@ TEST_P(EveryPpo, GradientOfTheFullLossEqualsCentralDifferences) {
   }
 }
 
-// Of both shards, by a network that has moved far enough for some ratios to lie beyond the clip.
+// Over both shards, with a network that has changed enough for some ratios to be clipped.
 TEST_P(EveryPpo, ReportsTheWholeBatch) {
   Scene scene(GetParam());
   scene.move(0.15);
@@ -332,7 +332,7 @@ INSTANTIATE_TEST_SUITE_P(Ppo, EveryPpo, testing::ValuesIn(cases()),
 TEST(Ppo, OneBatchIsA2C) {
   const Case discrete = cases()[0];
   Scene clipped(discrete), free(discrete);
-  Lesson lesson = free.lesson(1);
+  UpdateInput lesson = free.lesson(1);
   lesson.clip = 1e6;
   ThreadTeam team(1);
   std::vector<std::int32_t> places(Scene::kPlaces);
@@ -343,7 +343,7 @@ TEST(Ppo, OneBatchIsA2C) {
                          clipped.ppo().online().begin()));
 }
 
-// A network that has gone astray is found out when it acts, whatever its actions are.
+// Acting detects non-finite outputs, for every kind of action.
 TEST(Ppo, APolicyThatIsNotFiniteIsRefused) {
   for (const Case& c : cases()) {
     Scene scene(c);
@@ -352,8 +352,8 @@ TEST(Ppo, APolicyThatIsNotFiniteIsRefused) {
   }
 }
 
-// What rows of one block of lanes draw is not drawn again by those of the next.
-TEST(Ppo, NoTwoEnvironmentsDrawAlike) {
+// Rows of different blocks of lanes draw different random numbers.
+TEST(Ppo, NoTwoEnvironmentsShareRandomNumbers) {
   constexpr int kMany = 70;
   const Structure net = make_actor_critic(2, {.policy = 3, .values = 1}, {.hidden = {4}});
   Ppo ppo(net, {.policy = {.kind = PolicyKind::categorical, .actions = 3}},
@@ -362,7 +362,7 @@ TEST(Ppo, NoTwoEnvironmentsDrawAlike) {
   ThreadTeam team(1);
   const std::vector<float> obs(kMany * 2, 0.5f);
   std::vector<float> raw(kMany), log_probability(kMany), distribution(kMany * 3), values(kMany);
-  Acted acted{raw, log_probability, distribution, values, kMany};
+  OldPolicy acted{raw, log_probability, distribution, values, kMany};
   std::vector<std::int32_t> discrete(kMany);
   std::vector<std::vector<std::int32_t>> taken(kMany);
   for (int t = 0; t < 60; ++t) {
@@ -388,7 +388,7 @@ TEST(Ppo, ThePolicysLastLayerStartsSmall) {
   EXPECT_NEAR(norm(2), 1, 1e-6);
 }
 
-TEST(Ppo, StructuresInWords) {
+TEST(Ppo, StructuresAreDescribed) {
   const NetOptions shared{.hidden = {64, 64}, .activation = Activation::tanh};
   EXPECT_EQ(make_actor_critic(4, {.policy = 2, .values = 1}, shared).describe(),
             "4-64-64-(2+1) tanh, 4675 parameters");

@@ -1,4 +1,4 @@
-// The learner of ppo beside a plain loop: see twin.hpp.
+// The learner of ppo against a plain loop: see twin.hpp.
 #include "tests/algo/twin.hpp"
 
 #include <cmath>
@@ -29,7 +29,7 @@ TEST_P(PpoTwin, EqualsAPlainLoop) {
   Rollout rollout = make_rollout(o.rollout);
   std::vector<float> raw(places), log_probability(places), distribution(places * kActions),
       values(places + kEnvs), continuous;
-  Acted acted{raw, log_probability, distribution, values, values.size()};
+  OldPolicy acted{raw, log_probability, distribution, values, values.size()};
   ThreadTeam team(1);
   Counters c;
   Window window;
@@ -83,13 +83,13 @@ TEST_P(PpoTwin, EqualsAPlainLoop) {
       for (std::size_t first = 0; first < places; first += l.batch, ++updates) {
         Progress now = began;
         now.updates = updates;
-        const Lesson lesson{rollout,
-                            acted,
-                            returns,
-                            advantages,
-                            o.clip_range.at(now),
-                            o.ent_coef.at(now),
-                            spec.optimiser.learning_rate.at(now)};
+        const UpdateInput lesson{rollout,
+                                 acted,
+                                 returns,
+                                 advantages,
+                                 o.clip_range.at(now),
+                                 o.ent_coef.at(now),
+                                 spec.optimiser.learning_rate.at(now)};
         const std::span<const std::int32_t> batch = std::span(order).subspan(first, l.batch);
         divergence += ppo.update(lesson, batch, team).kl * l.batch / double(places);
       }
@@ -101,7 +101,7 @@ TEST_P(PpoTwin, EqualsAPlainLoop) {
     expect_near(learner.acting().online(), ppo.online(), c.updates);
   }
   EXPECT_GT(updates, 50);
-  if (o.target_kl > 0) {  // some epochs were left out, and not always all but one
+  if (o.target_kl > 0) {  // some epochs were skipped, but not always all except one
     EXPECT_LT(epochs, rounds * o.rollout.n_epochs);
     EXPECT_GT(epochs, 2 * rounds);
   }

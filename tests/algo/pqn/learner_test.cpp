@@ -57,7 +57,7 @@ struct Scene {
     obs[left] = obs[6 + right] = 1;
     return obs;
   }
-  // Takes `taken` whatever the network says, so that SARSA's a' is known.
+  // Takes `taken` regardless of the network, so that SARSA's a' is known.
   void step(std::array<int, 2> from, std::array<std::int32_t, 2> taken,
             std::array<float, 2> rewards, std::array<int, 2> to,
             std::array<std::uint8_t, 2> terminated = {0, 0},
@@ -74,9 +74,10 @@ struct Scene {
   std::uint64_t vector_step = 0;
 };
 
-// Lane 0 walks 0, 1, 2, 3 undisturbed with rewards 1, 2, 3. Lane 1 starts in 5: it is truncated after
-// one step (final state 4, continues in 3), terminates after the second (continues in 0), ends in 1.
-// Greedy values: V(s) = max of the table's column = 6, 5, 4, 4, 5, 6. By hand, gamma = lambda = 1/2:
+// Lane 0 visits 0, 1, 2, 3 with rewards 1, 2, 3 and does not end. Lane 1 starts in 5: it is
+// truncated after one step (final state 4, continues in 3), terminates after the second (continues
+// in 0), and is in 1 at the end. Greedy values: V(s) = max of the table's column = 6, 5, 4, 4, 5, 6.
+// By hand, gamma = lambda = 1/2:
 //   lane 0: G2 = 3 + V(3)/2 = 5;  G1 = 2 + (G2 + V(2))/4 = 4.25;  G0 = 1 + (G1 + V(1))/4 = 3.3125
 //   lane 1: G0 = 10 + V(4)/2 = 12.5;  G1 = 20;  G2 = 30 + V(1)/2 = 32.5
 // The update with rate 1 on the mean of six squared errors moves Q(s, a) by 2 (G - Q) / 6.
@@ -99,8 +100,8 @@ TEST(PqnLearner, PqnFollowsReturnsWorkedByHand) {
   EXPECT_EQ(scene.counters.updates, 1);
 }
 
-// SARSA with exploration switched off takes the greedy action, so a' is the argmax and V is the same;
-// what differs is seen by making the network choose before learning and act after it.
+// SARSA without exploration takes the greedy action, so a' is the argmax and V is the same. The
+// difference shows when it chooses an action before learning and takes it afterwards.
 TEST(PqnLearner, SarsaTakesTheActionItChoseBeforeLearning) {
   Scene scene("sarsa");
   scene.learner.begin(Scene::one_hot(0, 5), {});
@@ -116,8 +117,8 @@ TEST(PqnLearner, SarsaTakesTheActionItChoseBeforeLearning) {
   EXPECT_EQ(scene.actions.discrete[1], 0);
 }
 
-// SARSA's V is Q(s', a') of the action taken next, not the maximum: with epsilon 1 actions are random,
-// and the returns must follow from what `act` chose.
+// SARSA's V is Q(s', a') of the action taken next, not the maximum. With epsilon 1 actions are
+// random, and the returns must use what `act` chose.
 TEST(PqnLearner, SarsaBootstrapsFromTheActionTaken) {
   Scene scene("sarsa");
   AgentSpec random = scene.spec;

@@ -35,7 +35,7 @@ TEST(LambdaReturns, ByHand) {
   EXPECT_NEAR(g[0], 4.47625, 1e-6);
 }
 
-// lambda 0 and 1 are the two ends: one-step targets, and the n-step return of check 2 of SLM-Lab's
+// lambda 0 gives one-step targets; lambda 1 gives the n-step return of check 2 of SLM-Lab's
 // specification (1 + 0 + 1.62 + .729 * 5 = 6.265).
 TEST(LambdaReturns, OneStepAndLongestReturn) {
   const auto one = returns_of(3, 1, 0.9, 0, {1, 0, 2}, {0, 0, 0}, {0, 0, 0}, {3, 4, 5});

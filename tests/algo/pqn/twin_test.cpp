@@ -1,4 +1,4 @@
-// The learner of pqn beside a plain loop: see twin.hpp.
+// The learner of pqn against a plain loop: see twin.hpp.
 #include "tests/algo/twin.hpp"
 
 #include <cmath>
@@ -48,7 +48,7 @@ TEST_P(PqnTwin, EqualsAPlainLoop) {
   Window window;
   Actions actions({.name = {}, .actions = kActions}, kEnvs);
   std::vector<std::int32_t> expected(kEnvs);
-  std::vector<double> next_values;  // [T, N], of the state that a step leads to
+  std::vector<double> next_values;  // [T, N], of the next states
   std::uint64_t updates = 0;
 
   Life life;
@@ -60,7 +60,7 @@ TEST_P(PqnTwin, EqualsAPlainLoop) {
     pqn.network().act(life.obs, life.mask, exploration_of(o.explore, c), step, team, expected);
     ASSERT_EQ(actions.discrete, expected) << "step " << step;
     const QNetwork& network = pqn.network();
-    // A state is valued when something is done there, by the statistics of that moment.
+    // A state is valued when an action is taken there, with the statistics of that moment.
     for (int env = 0; env < kEnvs && step % o.rollout.n_steps > 0; ++env)
       next_values.push_back(best_value(network, &life.obs[env * kObs], &life.mask[env * kActions]));
 

@@ -15,7 +15,7 @@ constexpr EnvSpec kSpec{.name = "two rows",
                         .measures = {"score", "fuel"},
                         .reward_parts = {"goal", "cost"}};
 
-// Two rows, of which the second has just ended.
+// Two rows; the second has just ended.
 struct Shown {
   std::vector<float> obs = {1, 2, 3, 4};
   std::vector<std::uint8_t> mask = {1, 1, 1, 0};
@@ -33,7 +33,7 @@ struct Shown {
   }
 };
 
-// What is said of rows that are alike but for what `change` does to the second of them.
+// The reported difference between two equal rows after `change` is applied to the second.
 template <class Change>
 std::string difference(Change&& change) {
   const Shown expected;
@@ -71,8 +71,8 @@ TEST(BatteryPlay, EveryFieldIsCompared) {
             "row 1: part cost of the reward: expected -0.5, found 0");
 }
 
-// A row that continues has no final observation: what stands there is from an earlier episode.
-TEST(BatteryPlay, OnlyRowsThatEndedHaveALastState) {
+// A row that continues has no final observation; the buffer holds one of an earlier episode.
+TEST(BatteryPlay, OnlyRowsThatEndedHaveAFinalState) {
   EXPECT_EQ(difference([](Shown& s) {
               s.final_obs[0] = 9;
               s.final_mask[0] = 1;

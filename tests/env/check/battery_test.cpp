@@ -11,8 +11,8 @@
 namespace hotloop {
 namespace {
 
-// A sound world to break: counts its steps, starts at a random number, ends at 20; only the first
-// action is always allowed.
+// A correct world, to be broken below: starts at a random number, counts its steps, ends at 20.
+// Only the first action is always allowed.
 struct Sound {
   static constexpr EnvSpec spec{.name = "sound",
                                 .obs = 3,
@@ -42,7 +42,7 @@ struct Sound {
 struct WritesTooMuch : Sound {
   void observe(std::span<float> obs) const {
     Sound::observe(obs);
-    if (steps >= 5) obs.data()[3] = 1;  // not through the span, which may check
+    if (steps >= 5) obs.data()[3] = 1;  // not through the span, which may check bounds
   }
 };
 
@@ -103,8 +103,7 @@ struct DeafToSeeds : Sound {
   }
 };
 
-// Keeps its state outside the struct, indexed by a handle: repeatable, but a copy does not carry
-// it.
+// Keeps its state outside the struct, indexed by a handle: repeatable, but not copied.
 int outside[1 << 20];
 int handles = 0;
 struct StateElsewhere : Sound {
@@ -120,7 +119,7 @@ struct StateElsewhere : Sound {
   }
 };
 
-// A batch whose row 5 pays a little more from the fourth step of an episode on.
+// A batch whose row 5 has slightly larger rewards from the fourth step of an episode on.
 struct BatchDiffers {
   static constexpr EnvSpec spec{.name = "batch differs", .obs = 1, .actions = 2, .max_steps = 10};
   int steps = 0;
@@ -147,7 +146,7 @@ struct BatchDiffers {
   };
 };
 
-// A batch that is right as long as it is stepped as a whole.
+// A batch that is correct only if all rows are stepped together.
 struct BatchNeedsTheFirstRow : BatchDiffers {
   static constexpr EnvSpec spec{
       .name = "batch needs the first row", .obs = 1, .actions = 2, .max_steps = 10};
@@ -170,7 +169,7 @@ struct BatchNeedsTheFirstRow : BatchDiffers {
   };
 };
 
-// A batch that plays right, but forgets what rewards were made of and how episodes are measured.
+// A batch that plays correctly, but forgets reward parts and measures.
 struct BatchForgetsReports : BatchDiffers {
   static constexpr EnvSpec spec{.name = "batch forgets what is reported",
                                 .obs = 1,
@@ -215,8 +214,7 @@ struct BatchForgetsMeasures : BatchForgetsReports {
   };
 };
 
-// A batch that keeps time by itself and forgets that episodes can be cut: right until a limit
-// bites.
+// A batch that counts its own steps and forgets truncation: correct until a time limit is reached.
 struct BatchForgetsCuts : BatchDiffers {
   static constexpr EnvSpec spec{.name = "batch forgets cuts", .obs = 1, .actions = 2};
   void reset(Rng&) { steps = 0; }
@@ -224,7 +222,7 @@ struct BatchForgetsCuts : BatchDiffers {
 
   struct Batch {
     std::vector<int> steps;
-    std::vector<int> clock;  // not part of what get and set carry
+    std::vector<int> clock;  // not copied by get and set
     void resize(int count) {
       steps.resize(count);
       clock.resize(count);
@@ -249,7 +247,7 @@ struct BatchForgetsCuts : BatchDiffers {
   };
 };
 
-// Its constructor leaves a member as the memory was, and reset does too.
+// Neither its constructor nor reset initialises a member.
 struct NoInitialValue : Sound {
   NoInitialValue() {}
   int forgotten;
@@ -259,7 +257,7 @@ struct NoInitialValue : Sound {
   }
 };
 
-// Keeps its total for the next episode, which pays more the more there is.
+// Keeps its total across episodes, and rewards grow with it.
 struct ForgetsToReset : Sound {
   float total = 0;
   Step step(int action, Rng& rng) {
@@ -269,7 +267,7 @@ struct ForgetsToReset : Sound {
   }
 };
 
-// Keeps what only its measure and its mask tell.
+// Keep something across episodes that only the measure or the mask shows.
 struct KeepsMeasure : Sound {
   static constexpr EnvSpec spec{
       .name = "keeps measure", .obs = 3, .actions = 2, .max_steps = 50, .measures = {"reported"}};
@@ -292,7 +290,7 @@ struct KeepsMask : Sound {
   }
 };
 
-// Keeps something that no observation shows: the step count may continue over a reset.
+// Keeps something that no observation shows: the step count may continue after a reset.
 struct KeepsSecret : Sound {
   int secret = 0;
   Step step(int action, Rng& rng) {
@@ -301,7 +299,7 @@ struct KeepsSecret : Sound {
   }
 };
 
-// A sound world with continuous actions, which notes when an action is out of bounds.
+// A correct world with continuous actions, which records when an action is out of bounds.
 struct SoundBox {
   static constexpr EnvSpec spec{.name = "sound box",
                                 .obs = 2,
@@ -327,7 +325,7 @@ struct SoundBox {
   }
 };
 
-// Fails where the random play comes to a corner of the box.
+// Fails when random play reaches a corner of the box.
 struct FailsAtTheCorner : SoundBox {
   Step step(std::span<const float> action, Rng& rng) {
     Step result = SoundBox::step(action, rng);
@@ -336,7 +334,7 @@ struct FailsAtTheCorner : SoundBox {
   }
 };
 
-// Fails where it comes between the bounds.
+// Fails when random play is between the bounds.
 struct FailsInside : SoundBox {
   void observe(std::span<float> obs) const {
     SoundBox::observe(obs);
@@ -344,7 +342,7 @@ struct FailsInside : SoundBox {
   }
 };
 
-// Mixes up the two floats of rows from the eighth on.
+// Swaps the two action values from the eighth row on.
 struct BoxBatchDiffers : SoundBox {
   struct Batch {
     std::vector<BoxBatchDiffers> worlds;
@@ -374,7 +372,7 @@ std::string all(const std::vector<std::string>& failures) {
   return text;
 }
 
-// The first failure begins with `start` and holds `fact`.
+// The first failure begins with `start` and contains `fact`.
 template <class W>
 void expect_failure(std::size_t count, const std::string& start, const std::string& fact) {
   const std::vector<std::string> failures = check_env(env_entry<W>());
@@ -397,7 +395,7 @@ TEST(Battery, BoxIsPlayedBetweenItsBounds) {
                               "observation: expected a finite value 0, found nan");
 }
 
-TEST(Battery, BoxBatchUnlikeItsTwin) {
+TEST(Battery, BoxBatchThatDiffersFromItsTwin) {
   expect_failure<BoxBatchDiffers>(
       1, "sound box: batch against one by one, 1 thread(s): step 1, row 8: observation[1]",
       "expected ");
@@ -409,7 +407,7 @@ TEST(Battery, WriteBeyondTheRow) {
       "observation: expected exactly 3 values to be written, found a write after the row");
 }
 
-TEST(Battery, ValueLeftOut) {
+TEST(Battery, ValueNotWritten) {
   expect_failure<WritesTooLittle>(
       1, "sound: random play: row 0, step 0: ",
       "observation: expected value 2 to be written, found it untouched");
@@ -453,7 +451,7 @@ TEST(Battery, MemberWithoutInitialValue) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "the sanitizer fills memory itself";
 #endif
-  // Whichever check comes across it first: none of them knows what is in the memory.
+  // Any check may find it first, because the content of the memory is undefined.
   const std::string failures = all(check_env(env_entry<NoInitialValue>()));
   EXPECT_NE(failures.find("observation[2]: expected "), std::string::npos) << failures;
 }
@@ -472,7 +470,7 @@ TEST(Battery, StateOutsideTheWorld) {
 }
 
 // Row 5 starts at 0 or 1 and shows the difference when it reaches 4.
-TEST(Battery, BatchUnlikeItsTwin) {
+TEST(Battery, BatchThatDiffersFromItsTwin) {
   const std::vector<std::string> failures = check_env(env_entry<BatchDiffers>());
   ASSERT_FALSE(failures.empty());
   EXPECT_NE(all(failures).find("batch differs: batch against one by one, 1 thread(s): step "),
@@ -482,14 +480,14 @@ TEST(Battery, BatchUnlikeItsTwin) {
       << all(failures);
 }
 
-// Two threads step rows 0 to 33 and the rest, one alone begins with the first.
+// Two threads step rows 0 to 33 and the rest; one thread starts at row 0.
 TEST(Battery, BatchThatCannotBeSplit) {
   expect_failure<BatchNeedsTheFirstRow>(
       1, "batch needs the first row: batch against one by one, 2 thread(s): step 1, row 3",
       "reward: expected ");
 }
 
-TEST(Battery, BatchThatForgetsWhatIsTold) {
+TEST(Battery, BatchThatForgetsRewardPartsAndMeasures) {
   const auto expect_said = [](const EnvEntry& entry, const std::string& text) {
     const std::string failures = all(check_env(entry));
     EXPECT_NE(failures.find(text), std::string::npos) << failures;
@@ -500,7 +498,7 @@ TEST(Battery, BatchThatForgetsWhatIsTold) {
               "step 10, finished episode 0: reported: expected 10, found 0");
 }
 
-TEST(Battery, BatchThatForgetsTheCut) {
+TEST(Battery, BatchThatForgetsTruncation) {
   const std::string failures = all(check_env(env_entry<BatchForgetsCuts>()));
   EXPECT_NE(failures.find("time limit of 5: step 9, row 0: terminated: expected 0, found 1"),
             std::string::npos)

@@ -1,5 +1,5 @@
-/* A world in plain C, by plugin.h alone: guess the side of a coin that lies there; it is tossed again after
- * every guess. Six guesses. */
+/* A world in plain C that includes only plugin.h: the observation shows a coin, the action guesses
+ * its side, and the coin is tossed again. An episode has six guesses. */
 #include <hotloop/plugin.h>
 #include <math.h>
 #include <stdlib.h>

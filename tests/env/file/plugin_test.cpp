@@ -13,12 +13,12 @@
 namespace hotloop {
 namespace {
 
-// Counts up to 1000 in steps of the action; rows of which `breaks_at` is reached fail.
+// Counts up to 1000 in steps of the action; a row fails when it reaches `breaks_at`.
 struct Counter {
   std::int32_t value;
 };
 int breaks_at = -1;
-thread_local std::string said;
+thread_local std::string message;
 
 std::vector<Counter>& counters(const void* worlds) {
   return *static_cast<std::vector<Counter>*>(const_cast<void*>(worlds));
@@ -47,7 +47,7 @@ hotloop_world counter_world() {
   w.step = [](void* worlds, hotloop_step_call* call) {
     for (int row = call->begin; row < call->end; ++row) {
       if (row == breaks_at) {
-        said = "row gone";
+        message = "row gone";
         call->failed_row = row;
         return 1;
       }
@@ -60,7 +60,7 @@ hotloop_world counter_world() {
   w.observe = [](const void* worlds, std::int32_t begin, std::int32_t end, float* obs) {
     for (int row = begin; row < end; ++row) {
       if (counters(worlds)[row].value == 1000) {
-        said = "too large to show";
+        message = "too large to show";
         return 1;
       }
       obs[row] = static_cast<float>(counters(worlds)[row].value);
@@ -88,7 +88,7 @@ hotloop_world counter_world() {
 struct Library {
   hotloop_world world = counter_world();
   hotloop_plugin plugin{HOTLOOP_PLUGIN_VERSION, sizeof(hotloop_world), 1, &world,
-                        [] { return said.c_str(); }};
+                        [] { return message.c_str(); }};
 
   std::string refusal() {
     try {
@@ -124,7 +124,7 @@ TEST(Plugin, FactsAndCallsArrive) {
   EXPECT_EQ(picture.rgb, std::vector<std::uint8_t>(6, 4));
 }
 
-// The numbers that C worlds draw are those of the engine, and drawing advances the caller's stream.
+// C worlds draw the engine's random numbers, and drawing advances the caller's stream.
 TEST(Plugin, StreamsAreTheEnginesOwn) {
   hotloop_stream stream{0x123456789abcdefull, 77, 4, 9, 0};
   Rng rng(stream.seed, Purpose::evaluation_world, 9, 77);

@@ -11,7 +11,7 @@
 namespace hotloop {
 namespace {
 
-// What GCC 12 printed of such worlds, shortened.
+// What GCC 12 printed for such worlds, shortened.
 TEST(Sanitizers, AnIndexBeyondAnArrayOfFixedSize) {
   const SanitisedPlay play = read_sanitizers(
       "world.cpp:12:37: runtime error: index 12 out of bounds for type 'int [12]'\n"
@@ -22,7 +22,7 @@ TEST(Sanitizers, AnIndexBeyondAnArrayOfFixedSize) {
       "represented in type 'int'\n",
       "world.cpp", "/include");
   ASSERT_EQ(play.failures.size(), 1u);  // one mistake per line
-  EXPECT_EQ(play.failures[0].what, "world.cpp:12: index 12 of an array of 12: allowed are 0 to 11");
+  EXPECT_EQ(play.failures[0].what, "world.cpp:12: index 12 of an array of 12; allowed: 0 to 11");
   ASSERT_EQ(play.warnings.size(), 1u);
   EXPECT_TRUE(play.warnings[0].what.starts_with("world.cpp:14: signed integer overflow"));
 }
@@ -70,24 +70,24 @@ TEST(Sanitizers, ACompilerWithoutThemIsNoFailure) {
   compiler.flags.emplace_back("-fsanitize=nothing-of-this-name");
   const SanitisedPlay play = play_sanitised(file.string(), compiler);
   EXPECT_TRUE(play.failures.empty());
-  EXPECT_NE(play.why_not.find("has no sanitizers here"), std::string::npos) << play.why_not;
+  EXPECT_NE(play.skip_reason.find("has no sanitizers here"), std::string::npos) << play.skip_reason;
   std::filesystem::remove(file);
 }
 
 TEST(Program, IsEndedWhenItTakesTooLong) {
   const ProgramResult late =
       run_program({"/bin/sh", "-c", "echo said; sleep 60"}, {.seconds = 0.3});
-  EXPECT_TRUE(late.is_late);
+  EXPECT_TRUE(late.timed_out);
   EXPECT_EQ(late.text, "said\n");
   EXPECT_EQ(late.code, 128 + 9);
 }
 
-TEST(Program, SettingsAndErrorsAlone) {
+TEST(Program, SettingsAndOnlyErrors) {
   const ProgramResult result = run_program({"/bin/sh", "-c", "echo out; echo $HOME >&2; exit 3"},
                                            {.settings = {"HOME=/elsewhere"}, .only_errors = true});
   EXPECT_EQ(result.text, "/elsewhere\n");
   EXPECT_EQ(result.code, 3);
-  EXPECT_FALSE(result.is_late);
+  EXPECT_FALSE(result.timed_out);
 }
 
 }  // namespace

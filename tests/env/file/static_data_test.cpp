@@ -11,7 +11,7 @@ TEST(StaticData, NamesAreTheAuthors) {
             "World::observe::looked");
   EXPECT_EQ(variable_name("_ZN12_GLOBAL__N_17made_upE"), "made_up");
   EXPECT_EQ(variable_name("counter"), "counter");
-  EXPECT_EQ(variable_name("best.0"), "best");  // of a function in C
+  EXPECT_EQ(variable_name("best.0"), "best");  // static in a C function
 }
 
 TEST(StaticData, NamesOfOthersAreLeftOut) {

@@ -85,7 +85,7 @@ TEST_F(WorldFile, CompilersAreLookedForInPath) {
   }
 }
 
-// The same source compiles to something else with other flags, so it has another identity.
+// Other flags compile the same source to something else, so the identity differs.
 TEST_F(WorldFile, IdentityFollowsTheFlags) {
   const WorldCompiler one = default_compiler();
   WorldCompiler other = one;
@@ -94,7 +94,7 @@ TEST_F(WorldFile, IdentityFollowsTheFlags) {
   EXPECT_NE(compiler_identity(one), compiler_identity(other));
 }
 
-TEST_F(WorldFile, TheCacheIsWhereItIsAskedFor) {
+TEST_F(WorldFile, TheCacheIsInXdgCacheHome) {
   const char* before = std::getenv("XDG_CACHE_HOME");
   const std::string kept = before != nullptr ? before : "";
   setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
@@ -115,8 +115,8 @@ std::string tiny_world(const std::string& name, const std::string& in_step) {
          in_step + " x += action; return {x, x > 3}; }\n};\nHOTLOOP_ENV(Tiny)\n";
 }
 
-// The system loads a path once; who rebuilds a plug-in wants the new one.
-TEST_F(WorldFile, ARebuiltPlugInIsLoadedAnew) {
+// The system loads a path only once, but users who rebuild a plug-in want the new one.
+TEST_F(WorldFile, ARebuiltPlugInIsReloaded) {
   const std::string cache = (folder_ / "cache").string();
   fs::create_directories(cache);
   const std::string stale = put("cache/stale.so", "");
@@ -128,14 +128,14 @@ TEST_F(WorldFile, ARebuiltPlugInIsLoadedAnew) {
   };
   const std::string path = (folder_ / "tiny.so").string();
   build("first");
-  EXPECT_FALSE(fs::exists(stale));  // unused for so long
+  EXPECT_FALSE(fs::exists(stale));  // unused for too long
   EXPECT_EQ(load_world_file(path).spec->name, "first");
   build("second");
   EXPECT_EQ(load_world_file(path).spec->name, "second");
   EXPECT_EQ(load_world_file(path).spec->name, "second");
 }
 
-// A step of 2 ms and the usual number of steps would take minutes.
+// With 2 ms per step, the usual number of steps would take minutes.
 TEST_F(WorldFile, ASlowWorldIsCheckedWithFewerSteps) {
   const std::string path = put("slow.cpp", tiny_world("slow", " usleep(2000);"));
   const Stopwatch watch;
@@ -146,8 +146,8 @@ TEST_F(WorldFile, ASlowWorldIsCheckedWithFewerSteps) {
   EXPECT_LT(report.steps_per_second, 500);
 }
 
-// GCC's words for a world without `step`, shortened: one sentence is left, at the author's line.
-TEST(CompilerErrors, TheContractComesAtTheAuthorsLine) {
+// GCC's errors for a world without `step`, shortened. One sentence remains, at the author's line.
+TEST(CompilerErrors, TheContractIsReportedAtTheAuthorsLine) {
   const std::string messages =
       "In file included from include/hotloop/env.hpp:192,\n"
       "                 from <command-line>:\n"
@@ -203,7 +203,7 @@ TEST(Trial, SaysHowItEnded) {
             "the constructor ended the program with exit code 3");
 }
 
-// A world that is registered needs no file; it is checked all the same.
+// A registered world needs no file; it is checked too.
 TEST(WorldCheck, BuiltInWorldsPass) {
   const CheckReport report = check_world("cartpole", {.steps = 60});
   EXPECT_TRUE(report.failures.empty());

@@ -1,4 +1,4 @@
-// Worked numbers: those of the specification where a test names its section, others by hand.
+// Worked numbers: from the specification where a test names its section, otherwise by hand.
 #include "envs/durotaxis/durotaxis.hpp"
 
 #include <gtest/gtest.h>
@@ -103,10 +103,10 @@ TEST(Durotaxis, DeletionReconnects) {
   EXPECT_EQ(colony.world().count, 6);
   EXPECT_EQ(colony.world().shape.edges, 5);
 
-  // Cell 1, between 0 and {2, 3}, goes: its children, among them the new one, pass to 0. Then 0, the
-  // root of all, goes: its children become roots.
+  // Cell 1, between 0 and {2, 3}, is deleted: its children, including the new one, go to 0. Then 0,
+  // the root of all, is deleted: its children become roots.
   colony.place({20, 10, 30, 40}, {200, 200, 200, 200}, {-1, 0, 1, 1});
-  colony.step({0.25f, 0.5f, 2, 0.1f, 0});  // cells are now 0, 2, 3 and the children of those
+  colony.step({0.25f, 0.5f, 2, 0.1f, 0});  // cells are now 0, 2, 3 and their children
   const auto parents = [&] {
     return std::vector<int>(colony.world().cells.parent,
                             colony.world().cells.parent + colony.world().count);
@@ -194,7 +194,7 @@ TEST(Durotaxis, NormalModeByHand) {
   EXPECT_EQ(parts[3], 0.5f);
   EXPECT_EQ(parts[4], static_cast<float>(reward.node));
 
-  colony.step({0.5f, 0, 0, 0, 0});  // the old one goes, without a mark
+  colony.step({0.5f, 0, 0, 0, 0});  // the old one is deleted without a mark
   EXPECT_EQ(colony.reward().deletion, -2);
   EXPECT_EQ(colony.measure("delete"), -2);
   EXPECT_EQ(colony.measure("spawn"), -2);
@@ -205,8 +205,8 @@ TEST(Durotaxis, NormalModeByHand) {
   EXPECT_EQ(colony.measure("cells"), 2);
 }
 
-// Two actions, means by hand; rewards are sums over the steps, each under its own name.
-TEST(Durotaxis, MeasuresAreOfWhatTheyAreNamed) {
+// Two actions, means by hand. Rewards are sums over the steps, each under its own name.
+TEST(Durotaxis, MeasuresMatchTheirNames) {
   OneColony colony(EnvOptions{{"reward", "normal"}, {"ratio", "0.7"}});
   colony.place({140, 150, 155, 160, 162}, {200, 210, 190, 20, 380});
   const std::vector<std::pair<const char*, double DurotaxisReward::*>> named = {
@@ -224,7 +224,7 @@ TEST(Durotaxis, MeasuresAreOfWhatTheyAreNamed) {
     EXPECT_NEAR(colony.measure(named[i].first), sums[i], 1e-5 * std::abs(sums[i]))
         << named[i].first;
   }
-  EXPECT_EQ(std::set<double>(sums.begin(), sums.end()).size(), sums.size()) << "one for another";
+  EXPECT_EQ(std::set<double>(sums.begin(), sums.end()).size(), sums.size()) << "two sums are equal";
   EXPECT_NEAR(colony.measure("ratio"), 0.375, 1e-6);
   EXPECT_NEAR(colony.measure("gamma"), 8, 1e-6);
   EXPECT_NEAR(colony.measure("alpha"), 2, 1e-6);
@@ -250,7 +250,7 @@ TEST(Durotaxis, MilestonesCountOnce) {
   EXPECT_EQ(colony.measure("milestone"), 1000);
 }
 
-// Section 7.8: by the number of steps before. In stage 1 with two cells held, and with twelve.
+// Section 7.8: depends on the number of previous steps. In stage 1 with two cells, and with twelve.
 TEST(Durotaxis, BonusForLength) {
   for (const int cells : {2, 12}) {
     OneColony colony(EnvOptions{{"bonus", "on"}, {"stage", "1"}, {"cells", std::to_string(cells)}});
@@ -280,7 +280,7 @@ TEST(Durotaxis, Endings) {
   EXPECT_TRUE(outside.step(kGrow).terminated);
   EXPECT_EQ(outside.reward().termination, -100);
 
-  // Growing moves the centroid to the right. Set up again it may lie to the left.
+  // Growth moves the centroid to the right. After a new setup it may be further left.
   OneColony restless(EnvOptions{
       {"ratio", "1"}, {"recovery", "on"}, {"recovery_attempts", "1000"}, {"patience", "3"}});
   restless.reset(2);
@@ -370,11 +370,11 @@ TEST(Durotaxis, ObservationByHand) {
   const float* parents = &obs[19 + 1400];
   EXPECT_EQ(std::vector<float>(parents, parents + 5), (std::vector<float>{-1, 0, 1, 0, -2}));
 
-  colony.step(kGrow);  // now four new ones
+  colony.step(kGrow);  // adds four new cells
   const std::vector<float> next = colony.observe();
   for (int i = 0; i < 8; ++i) {
     EXPECT_EQ(next[19 + i * 11 + 8], i < 4 ? 0 : 1);
-    EXPECT_EQ(next[19 + i * 11 + 9], 0) << "the state is taken before the step counts";
+    EXPECT_EQ(next[19 + i * 11 + 9], 0) << "the state from before the step";
     EXPECT_EQ(next[19 + i * 11 + 10], 0);
   }
   colony.step(kGrow);
@@ -403,7 +403,7 @@ TEST(Durotaxis, ShowsTheFirstOfTooManyCells) {
   }
 }
 
-TEST(Durotaxis, RandomSubstratesAreDrawnAsTold) {
+TEST(Durotaxis, RandomSubstratesFollowTheOptions) {
   OneColony colony(EnvOptions{{"substrate", "random"}});
   int exponential = 0;
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
@@ -454,7 +454,7 @@ TEST(Durotaxis, RefusesContradictions) {
   EXPECT_EQ(refusal({{"width", "333"}}), "");
 }
 
-// The line and the margin meet on any width, so the last cell can always be a success.
+// The success line and the margin meet at any width, so the last cell can always succeed.
 TEST(Durotaxis, TheSuccessLineIsWithinReach) {
   for (int width = 200; width <= 1400; ++width) {
     DurotaxisRules rules;

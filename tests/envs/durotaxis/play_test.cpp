@@ -1,4 +1,4 @@
-// Whole episodes: the battery under many options, saving, scripts against chance.
+// Full episodes: the battery under many options, saving, scripts against random play.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@ TEST(DurotaxisPlay, PassesTheBatteryUnderManyOptions) {
       {{"reward", "normal"}, {"ratio", "1"}, {"recovery", "on"}},
       {{"reward", "combined"}, {"substrate", "random"}, {"ratio", "0.7"}, {"scale", "unit"}},
       {{"stage", "1"}, {"hard_limit", "12"}, {"soft_limit", "6"}, {"bonus", "on"}},
-      // As steep as it may be.
+      // The steepest allowed.
       {{"reward", "normal"},
        {"substrate", "exponential"},
        {"slope", "0.1168"},
@@ -121,7 +121,7 @@ Outcome outcome(const EnvOptions& options, int script, int episodes) {
   return sum;
 }
 
-// Section 18.10. What is recorded are the figures of this test, over 100 episodes.
+// Section 18.10. The recorded figures are from this test, over 100 episodes.
 TEST(DurotaxisPlay, ScriptsSucceedAndChanceDoesNot) {
   for (const char* ratio : {"0.5", "0.7"}) {
     const EnvOptions options = {{"ratio", ratio}};
@@ -142,7 +142,7 @@ TEST(DurotaxisPlay, ScriptsSucceedAndChanceDoesNot) {
   }
 }
 
-// Everything stays near 1, on a way from one end of the field to the other.
+// All observations stay near 1 from one end of the field to the other.
 TEST(DurotaxisPlay, UnitScaleIsAboutOne) {
   for (const char* substrate : {"linear", "exponential", "random"}) {
     OneColony colony(EnvOptions{{"substrate", substrate}, {"scale", "unit"}});

@@ -1,4 +1,5 @@
-// The array against its slow twin: rewards and their components, ends, observations; and the forest.
+// The array against its slow twin: rewards and their components, ends, observations; and the
+// forest.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,7 +14,7 @@
 namespace hotloop {
 namespace {
 
-// Every cell has a parent or none, and no cell is its own ancestor.
+// Every cell has at most one parent, and no cell is its own ancestor.
 void expect_forest(const DurotaxisWorld& world, const std::string& where) {
   int edges = 0;
   for (int i = 0; i < world.count; ++i) {
@@ -48,7 +49,7 @@ struct Follower {
       ASSERT_TRUE(is_near(seen[i], expected[i], 1e-5))
           << where << "feature " << i << ": " << seen[i] << ", expected " << expected[i];
     }
-    // What needs no rounding is equal: places, flags, parents.
+    // Values without rounding are equal: places, flags, parents.
     ASSERT_EQ(static_cast<std::size_t>(fast.world().count), slow.cells.size()) << where;
     for (int i = 0; i < fast.world().count; ++i) {
       ASSERT_EQ(fast.world().cells.x[i], slow.cells[i].x) << where;
@@ -180,7 +181,7 @@ TEST(DurotaxisTwin, LongLives) {
 }
 
 // Section 18.4.
-TEST(DurotaxisTwin, LeftmostIsThatOfAFullSort) {
+TEST(DurotaxisTwin, LeftmostEqualsAFullSort) {
   Rng rng(5, Purpose::test, 0, 0);
   std::vector<std::uint8_t> chosen;
   for (int trial = 0; trial < 10000; ++trial) {
@@ -199,7 +200,7 @@ TEST(DurotaxisTwin, LeftmostIsThatOfAFullSort) {
   }
 }
 
-// Each sum under its own name, and the number of cells not summed.
+// Each sum has its own name; the number of cells is not summed.
 TEST(DurotaxisTwin, RewardsAddUpAsInADictionary) {
   const DurotaxisReward first{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
   const DurotaxisReward second{.total = 0.5, .centroid = 20, .termination = -3, .cells = 14};
@@ -215,7 +216,7 @@ TEST(DurotaxisTwin, RewardsAddUpAsInADictionary) {
 }
 
 // Random points, points on a coarse grid with many at the same place or on a line, all on a line.
-TEST(DurotaxisTwin, HullIsThatOfBruteForce) {
+TEST(DurotaxisTwin, HullEqualsBruteForce) {
   Rng rng(6, Purpose::test, 0, 0);
   for (int trial = 0; trial < 3000; ++trial) {
     const int n = 3 + static_cast<int>(rng.below(40));

@@ -1,4 +1,4 @@
-// What the tests of durotaxis share: worlds by the words of their options, stepped one at a time.
+// Helpers for the tests of durotaxis: worlds made from options as text, stepped one at a time.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Whole episodes: the battery under many options, saving, scripts against chance and against the
-// heuristic that acts on all centres at once.
+// Full episodes: the battery under many options, saving, scripts against random play and against
+// the heuristic that acts on all centres at once.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -33,7 +33,7 @@ TEST(SfcPlay, PassesTheBatteryUnderManyOptions) {
   }
 }
 
-// Requests restored lie elsewhere than they did; the bytes and all that follows are the same.
+// Restored requests are at other places in memory; the bytes and all further steps are the same.
 TEST(SfcPlay, ContinuesFromSavedBytes) {
   for (const char* mode : {"reference", "paper"}) {
     const EnvOptions options = {{"mode", mode},    {"centres", "3"},   {"rounds", "6"},
@@ -107,7 +107,7 @@ double acceptance(const EnvOptions& options, int script, int episodes) {
   return sum / episodes;
 }
 
-// The same episodes: centres and first requests are drawn from the same streams.
+// On the same episodes: centres and first requests are drawn from the same streams.
 double direct_acceptance(const EnvOptions& options, int episodes) {
   double sum = 0;
   for (int row = 0; row < episodes; ++row) {
@@ -120,9 +120,9 @@ double direct_acceptance(const EnvOptions& options, int episodes) {
   return sum / episodes;
 }
 
-// Both do badly: one function per request and pass leaves the centres full of chains that nobody can
-// finish. Finishing first does better.
-TEST(SfcPlay, TheScriptDoesWhatTheHeuristicMeans) {
+// Both do badly: with one function per request and pass, the centres fill with chains that cannot
+// be finished. Finishing chains first does better.
+TEST(SfcPlay, TheScriptIsAsGoodAsTheHeuristic) {
   for (const char* centres : {"2", "4", "6", "8"}) {
     const EnvOptions options = {{"centres", centres}};
     const double script = acceptance(options, kHeuristic, 30);

@@ -1,4 +1,4 @@
-// Worked numbers, those of the specification where a test names its section, others by hand.
+// Worked numbers: from the specification where a test names its section, otherwise by hand.
 #include "envs/sfc/sfc.hpp"
 
 #include <gtest/gtest.h>
@@ -16,10 +16,10 @@ namespace {
 std::vector<float> part(const std::vector<float>& obs, int begin, int count) {
   return {obs.begin() + begin, obs.begin() + begin + count};
 }
-std::vector<float> seen_of(const std::vector<float>& obs, int type) {
+std::vector<float> progress_of(const std::vector<float>& obs, int type) {
   return part(obs, 14 + 13 * type, 13);
 }
-std::vector<float> told_of(const std::vector<float>& obs, int type) {
+std::vector<float> requests_of(const std::vector<float>& obs, int type) {
   return part(obs, 92 + 10 * type, 10);
 }
 
@@ -56,10 +56,10 @@ TEST(Sfc, GoldenObservation) {
   std::vector<float> obs = sfc.observe();
   EXPECT_EQ(part(obs, 0, 14), (std::vector<float>{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2048, 50}));
   EXPECT_EQ(part(obs, 14, 78), std::vector<float>(78));
-  EXPECT_EQ(told_of(obs, kCg), (std::vector<float>{1, 1, 80, 0.004f, 1, 1, 1, 0, 1, 1}));
-  EXPECT_EQ(told_of(obs, kInd), (std::vector<float>{1, 1, 8, 0.07f, 1, 1, 0, 0, 0, 0}));
+  EXPECT_EQ(requests_of(obs, kCg), (std::vector<float>{1, 1, 80, 0.004f, 1, 1, 1, 0, 1, 1}));
+  EXPECT_EQ(requests_of(obs, kInd), (std::vector<float>{1, 1, 8, 0.07f, 1, 1, 0, 0, 0, 0}));
   for (const int type : {kAr, kVoip, kVs, kMiot}) {
-    EXPECT_EQ(told_of(obs, type), std::vector<float>(10));
+    EXPECT_EQ(requests_of(obs, type), std::vector<float>(10));
   }
 
   EXPECT_EQ(sfc.chosen(kNat), 1);
@@ -67,13 +67,13 @@ TEST(Sfc, GoldenObservation) {
   sfc.go_to(0);
   obs = sfc.observe();
   EXPECT_EQ(part(obs, 0, 14), (std::vector<float>{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2041, 49}));
-  EXPECT_EQ(told_of(obs, kInd), std::vector<float>(10));
-  EXPECT_EQ(seen_of(obs, kInd), (std::vector<float>{1, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}));
+  EXPECT_EQ(requests_of(obs, kInd), std::vector<float>(10));
+  EXPECT_EQ(progress_of(obs, kInd), (std::vector<float>{1, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}));
   sfc.go_to(1);
-  EXPECT_EQ(part(sfc.observe(), 14, 78), std::vector<float>(78));  // nothing of it there
+  EXPECT_EQ(part(sfc.observe(), 14, 78), std::vector<float>(78));  // no request in progress there
 }
 
-// Section 7, and 17.5. Ages are set by the time of creation, the clock being 0.
+// Sections 7 and 17.5. The time of creation sets the age, because the clock is 0.
 TEST(Sfc, Points) {
   OneSfc sfc;
   sfc.place(
@@ -105,7 +105,7 @@ TEST(Sfc, TiesGoToTheEarlierAndToTheWaiting) {
   EXPECT_EQ(sfc.chosen(kNat), 1);
   sfc.step(kAllocate + kNat);
   EXPECT_EQ(sfc.chosen(kNat), 2);
-  // Now FW: request 0 at centre 0, 1 at centre 1, so the one that is here.
+  // Now FW: request 0 is at centre 0, request 1 at centre 1, so the local one is chosen.
   sfc.go_to(0);
   EXPECT_EQ(sfc.chosen(kFw), 0);
   sfc.go_to(1);
@@ -126,8 +126,8 @@ TEST(Sfc, TiesUnderWayGoToTheFirstActivated) {
   }
 }
 
-// A VoIP request that needs its second NAT, seen from where it has no function, has 5 points less;
-// being 5 ms older it is even with one that waits. The clock is at 1 ms, where nothing is rounded.
+// A VoIP request that needs its second NAT loses 5 points at a centre where it has no function. If
+// it is 5 ms older, it ties with a waiting one. The clock is at 1 ms, where nothing is rounded.
 TEST(Sfc, TiesGoToTheWaitingBeforeThoseUnderWay) {
   OneSfc sfc(EnvOptions{{"mode", "paper"}});
   sfc.place({centre_at(0), centre_at(0)}, {{kVoip, 0, 1, -5}, {kVs, 1, 0}});
@@ -171,9 +171,9 @@ TEST(Sfc, MiotIsDroppedInTheStepAfterTheFirstWrap) {
   EXPECT_TRUE(std::isnan(sfc.measure("ar")));
 }
 
-// In that step it is still a candidate, with what the formula makes of a time left of -0.005 ms:
-// -20,004 points and less than anybody.
-TEST(Sfc, TooOldARequestIsStillGivenPointsOnce) {
+// In that step it is still a candidate. With -0.005 ms left, the formula gives -20,004 points, less
+// than any other.
+TEST(Sfc, AnExpiredRequestIsStillScoredOnce) {
   OneSfc sfc;
   sfc.place({centre_at(0), centre_at(1)}, {{kMiot, 0, 1}, {kCg, 0, 1}});
   EXPECT_EQ(sfc.chosen(kNat), 0);
@@ -200,7 +200,7 @@ TEST(Sfc, RequestsArriveOnce) {
   }
 }
 
-// Of the sums of the table, by type, over many episodes; VoIP and VS fill the list alone.
+// The sums of the table, by type, over many episodes; VoIP and VS alone fill the list.
 TEST(Sfc, BundlesAndTraffic) {
   const auto extremes = [](const EnvOptions& options, int type) {
     OneSfc sfc(options);
@@ -233,8 +233,8 @@ TEST(Sfc, BundlesAndTraffic) {
   EXPECT_EQ(extremes({{"traffic", "2"}, {"pending_cap", "8000"}}, kMiot), Pair(20, 28));
 }
 
-// Section 2: 300 km are 1 ms, and the diagonal of the square 4.714 ms. An Ind4.0 chain has NAT and FW,
-// 0.09 ms, and 8 ms in all.
+// Section 2: 300 km take 1 ms, the diagonal of the square 4.714 ms. An Ind4.0 chain has NAT and FW,
+// which take 0.09 ms, and a limit of 8 ms.
 TEST(Sfc, DelayOfAFinishedChain) {
   OneSfc sfc;
   sfc.place({centre_at(0), centre_at(300)}, {{kInd, 0, 1}});
@@ -283,7 +283,7 @@ TEST(Sfc, RewardsOfUninstalling) {
   sfc.step(kAllocate + kNat);  // the VS has the idle NAT now
   EXPECT_EQ(sfc.world().centres[0].installed[kNat], 1);
   sfc.go_to(0);
-  EXPECT_EQ(sfc.step(kUninstall + kNat).reward, -1);    // no request needs another, but it is busy
+  EXPECT_EQ(sfc.step(kUninstall + kNat).reward, -1);    // no request needs it, but it is busy
   EXPECT_EQ(sfc.step(kUninstall + kFw).reward, -0.5f);  // at centre 1
   EXPECT_EQ(sfc.world().centres[0].cpu, 119 - 10);
 }
@@ -314,7 +314,7 @@ TEST(Sfc, RewardsOfAllocating) {
   EXPECT_EQ(sfc.step(kAllocate + kFw).reward, 0.25f);
   sfc.go_to(0);
   EXPECT_EQ(sfc.mask()[kAllocate + kTm], 0);
-  EXPECT_EQ(sfc.step(kAllocate + kTm).reward, -1);  // 13 CPU, of which 2 are left
+  EXPECT_EQ(sfc.step(kAllocate + kTm).reward, -1);  // needs 13 CPU, 2 are left
   EXPECT_EQ(sfc.step(kWait).reward, 0);
 }
 
@@ -352,7 +352,7 @@ TEST(SfcPaper, EndsOnlyAfterTheLastRound) {
 TEST(SfcPaper, OrderFollowsEveryAction) {
   OneSfc sfc(EnvOptions{{"mode", "paper"}});
   sfc.place({centre_at(0), centre_at(100), centre_at(200)}, {{kAr, 2, 1}, {kInd, 1, 0, 0}});
-  sfc.step(kAllocate + kNat);  // Ind4.0; then AR is the most urgent of the waiting
+  sfc.step(kAllocate + kNat);  // Ind4.0; then AR is the most urgent waiting one
   EXPECT_EQ(sfc.world().position, 1);
   EXPECT_EQ(sfc.world().order[0], 2);
   EXPECT_EQ(sfc.world().order[1], 1);
@@ -362,18 +362,18 @@ TEST(SfcPaper, OrderFollowsEveryAction) {
 TEST(SfcPaper, VoipHasFiveFunctions) {
   OneSfc sfc(EnvOptions{{"mode", "paper"}, {"centres", "2"}});
   sfc.place({centre_at(0), centre_at(0)}, {{kVoip, 0, 1}});
-  EXPECT_EQ(told_of(sfc.observe(), kVoip),
+  EXPECT_EQ(requests_of(sfc.observe(), kVoip),
             (std::vector<float>{1, 1, 100, 0.064f, 2, 2, 0, 1, 0, 0}));
   for (const int function : {kNat, kFw, kTm, kFw}) {
     sfc.go_to(0);
     EXPECT_EQ(sfc.step(kAllocate + function).reward, 0);
   }
   sfc.go_to(0);
-  EXPECT_EQ(seen_of(sfc.observe(), kVoip),
+  EXPECT_EQ(progress_of(sfc.observe(), kVoip),
             (std::vector<float>{1, 1, 1, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0}));
   EXPECT_EQ(sfc.step(kAllocate + kNat).reward, 2);
   EXPECT_NEAR(sfc.measure("delay"), 0.06 + 0.03 + 0.07 + 0.03 + 0.06, 1e-6);
-  EXPECT_EQ(sfc.world().centres[0].installed[kNat], 2);  // an instance is held to the end
+  EXPECT_EQ(sfc.world().centres[0].installed[kNat], 2);  // an instance is held until the end
 }
 
 TEST(SfcPaper, ATimeOutCosts) {
@@ -384,7 +384,7 @@ TEST(SfcPaper, ATimeOutCosts) {
   EXPECT_EQ(sfc.measure("dropped"), 2);
 }
 
-// Ten AR requests of 100 Mbps fill the link between centres 0 and 1; the eleventh goes round by 2.
+// Ten AR requests of 100 Mbps fill the link between centres 0 and 1; the eleventh goes via 2.
 TEST(SfcPaper, BandwidthIsReservedAndReleased) {
   OneSfc sfc(EnvOptions{{"mode", "paper"}});
   std::vector<SfcCentre> triangle = {centre_at(0), centre_at(300), centre_at(150)};
@@ -444,13 +444,13 @@ TEST(Sfc, ScaledObservationsAreAboutOne) {
   const std::vector<float> obs = scaled.observe();
   EXPECT_EQ(obs[12], 1);
   EXPECT_NEAR(obs[13], 1, 1e-6);
-  const std::vector<float> told = told_of(obs, kMiot);
+  const std::vector<float> miot = requests_of(obs, kMiot);
   const std::vector<double> expected = {1, .02, 0.00005, .5, .02, .02, 0, 0, 0, .02};
-  for (int i = 0; i < 10; ++i) EXPECT_NEAR(told[i], expected[i], 1e-6) << i;
-  EXPECT_EQ(told_of(raw.observe(), kMiot)[3], 25);
+  for (int i = 0; i < 10; ++i) EXPECT_NEAR(miot[i], expected[i], 1e-6) << i;
+  EXPECT_EQ(requests_of(raw.observe(), kMiot)[3], 25);
 }
 
-TEST(Sfc, CentresAreDrawnAsAsked) {
+TEST(Sfc, CentresFollowTheOptions) {
   const auto sizes = [](const EnvOptions& options) {
     OneSfc sfc(options);
     std::pair<int, int> found = {100, 0};

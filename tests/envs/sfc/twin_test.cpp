@@ -1,5 +1,6 @@
-// The array against its slow twin, to the bit: who is chosen, rewards, ends, observations, masks and
-// measures; and the invariants of envs/sfc/world.hpp, with the tables of the original that break them.
+// The array against its slow twin, to the bit: chosen requests, rewards, ends, observations, masks
+// and measures. Also the invariants of envs/sfc/world.hpp, and the original's tables, which break
+// them.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -11,7 +12,7 @@
 namespace hotloop {
 namespace {
 
-// What the state would have to be, worked out from the requests.
+// The expected state, computed from the requests.
 void expect_sound(const SfcWorld& world, const std::string& where) {
   std::vector<std::array<int, 6>> busy(world.centre_count);
   std::array<int, 28> reserved{};
@@ -59,7 +60,7 @@ struct Follower {
   OneSfc fast;
   reference::Sfc slow;
   std::uint64_t stream;
-  int satisfied = 0, dropped = 0, rerouted = 0;  // to see that play got somewhere
+  int satisfied = 0, dropped = 0, rerouted = 0;  // to check that play makes progress
 
   Follower(const SfcRules& rules, std::uint64_t seed) : fast(rules), slow(rules), stream(seed) {}
   Follower(const EnvOptions& options, std::uint64_t seed) : Follower(sfc_rules_of(options), seed) {}
@@ -81,7 +82,7 @@ struct Follower {
     ASSERT_NO_FATAL_FAILURE(expect_sound(fast.world(), where));
   }
 
-  // `wise`: how many of eight actions are taken from the mask, so that chains get finished.
+  // `wise`: how many of eight actions respect the mask, so that chains get finished.
   void play(int steps, std::uint32_t wise, const std::string& name) {
     std::uint64_t episode = 0;
     int length = 0;
@@ -139,7 +140,7 @@ TEST(SfcTwin, ReferenceModeOnEverySize) {
   }
 }
 
-// Requests of several ages, limits that run out, lists that fill up.
+// Requests of several ages, time limits that expire, lists that fill up.
 TEST(SfcTwin, ReferenceModeWithManyRequests) {
   const std::vector<EnvOptions> all = {
       {{"centres", "2"}, {"rounds", "30"}, {"interval", "1"}, {"pending_cap", "60"}},
@@ -184,7 +185,7 @@ TEST(SfcTwin, PaperMode) {
   EXPECT_GT(satisfied, 100);
 }
 
-// Requests so wide that links fill up: detours, and centres that cannot be reached.
+// Requests with so much bandwidth that links fill up: detours, and centres that cannot be reached.
 TEST(SfcTwin, PaperModeWithFullLinks) {
   for (const char* centres : {"3", "4", "5", "8"}) {
     for (const double factor : {5.0, 14.0, 80.0}) {
@@ -224,7 +225,7 @@ int placements(const reference::Sfc& sfc) {
   return placed;
 }
 
-// The specification's account of the original's tables.
+// The original's tables, as the specification describes them.
 TEST(SfcLegacyTables, FinishAChainWithoutItsLastFunction) {
   reference::Sfc sfc = legacy_world();
   sfc.arrive(kCg, 0, 1, 0, 0);

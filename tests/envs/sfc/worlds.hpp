@@ -1,4 +1,4 @@
-// What the tests of SFC share: worlds by the words of their options, stepped one at a time.
+// Helpers for the tests of SFC: worlds made from options as text, stepped one at a time.
 #pragma once
 
 #include <array>
@@ -52,7 +52,7 @@ struct OneSfc {
     array.step(0, 1, actions, 11, Purpose::test, ++steps, reward, terminated);
     return {reward[0], terminated[0] != 0};
   }
-  // Waits until the centre is the one to act on.
+  // Waits until it is this centre's turn.
   void go_to(int centre) {
     while (world().here() != centre) step(kWait);
   }
@@ -74,7 +74,7 @@ struct OneSfc {
     }
     return -1;
   }
-  // The number of the request that an allocation would go to, or -1.
+  // The id of the request that would get an allocation, or -1.
   int chosen(int function) const {
     const int slot = world().candidate(function);
     return slot == kNoSfcRequest ? -1 : world().requests[slot].id;

@@ -1,4 +1,4 @@
-// What the tests of Snake share: boards by the words of their options, stepped one at a time.
+// Helpers for the tests of Snake: boards made from options as text, stepped one at a time.
 #pragma once
 
 #include <array>

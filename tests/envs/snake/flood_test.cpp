@@ -1,4 +1,4 @@
-// Flood fill over bits against flood fill with a queue, on random boards that no snake could make.
+// Flood fill over bits against flood fill with a queue, on random boards.
 #include <gtest/gtest.h>
 
 #include "envs/snake/bits.hpp"
@@ -7,14 +7,14 @@
 namespace hotloop {
 namespace {
 
-// Four boards of the given density of obstacles, and a free head somewhere on each, which is an
-// obstacle to the fill as it is in the game.
+// Four boards with the given density of obstacles, and a head on a free cell of each. The head is
+// an obstacle to the fill, as in the game.
 struct RandomBoards {
-  std::array<std::vector<std::uint8_t>, kSnakeSide> blocked;  // [G * G]
-  std::array<Cell, kSnakeSide> heads;
+  std::array<std::vector<std::uint8_t>, kSnakeLanes> blocked;  // [G * G]
+  std::array<Cell, kSnakeLanes> heads;
 
   RandomBoards(int grid, double density, Rng& rng) {
-    for (int lane = 0; lane < kSnakeSide; ++lane) {
+    for (int lane = 0; lane < kSnakeLanes; ++lane) {
       blocked[lane].resize(static_cast<std::size_t>(grid) * grid);
       for (auto& cell : blocked[lane]) cell = rng.uniform() < density;
       heads[lane] = {static_cast<int>(rng.below(grid)), static_cast<int>(rng.below(grid))};
@@ -28,8 +28,8 @@ void expect_equal_fills(const SnakeGrid& grid, const RandomBoards& boards) {
   const int side = grid.size;
   QuadBoards<W> free{};
   Quad heads{};
-  std::array<std::array<int, kSnakeSide>, 3> looked_at{};
-  for (int lane = 0; lane < kSnakeSide; ++lane) {
+  std::array<std::array<int, kSnakeLanes>, 3> looked_at{};
+  for (int lane = 0; lane < kSnakeLanes; ++lane) {
     for (int y = 0; y < side; ++y) {
       for (int x = 0; x < side; ++x) {
         const int cell = grid.cell(x, y);
@@ -45,7 +45,7 @@ void expect_equal_fills(const SnakeGrid& grid, const RandomBoards& boards) {
     looked_at[2][lane] = grid.clamp(head - 1);
   }
   const QuadFlood<W> found = flood<W>(free, single_cells<W>(heads), looked_at, grid.stride);
-  for (int lane = 0; lane < kSnakeSide; ++lane) {
+  for (int lane = 0; lane < kSnakeLanes; ++lane) {
     const auto& blocked = boards.blocked[lane];
     const auto fill = [&](int heading) {
       const Cell from = reference::Snake::neighbour(boards.heads[lane], heading);
@@ -56,7 +56,7 @@ void expect_equal_fills(const SnakeGrid& grid, const RandomBoards& boards) {
     ASSERT_EQ(found.count[0][lane], fill(0)) << "grid " << side;
     ASSERT_EQ(found.count[1][lane], fill(1)) << "grid " << side;
     ASSERT_EQ(found.count[2][lane], fill(3)) << "grid " << side;
-    // What the head reaches by any of the four ways, and the head itself.
+    // What the head reaches in any of the four directions, and the head itself.
     auto with_head = blocked;
     with_head[boards.heads[lane].y * side + boards.heads[lane].x] = 0;
     ASSERT_EQ(found.reached.count(lane) + 1,
@@ -70,7 +70,7 @@ TEST(SnakeFlood, BitsEqualTheQueue) {
   for (int size = 4; size <= kMaxSnakeGrid; ++size) {
     const SnakeGrid grid(size);
     with_words(grid.words, [&]<int W>() {
-      for (int i = 0; i < 870; ++i, boards += kSnakeSide) {
+      for (int i = 0; i < 870; ++i, boards += kSnakeLanes) {
         // Around 0.4 the free cells fall apart into winding regions.
         const RandomBoards random(size, rng.uniform(0.0, 0.7), rng);
         expect_equal_fills<W>(grid, random);
@@ -82,13 +82,13 @@ TEST(SnakeFlood, BitsEqualTheQueue) {
   EXPECT_GE(boards, 100000);
 }
 
-// The longest way there is on a board: a corridor through all of it.
+// The longest path on a board: a corridor through all of it.
 TEST(SnakeFlood, FollowsASpiralToItsEnd) {
   for (const int size : {4, 7, 10, 15, 21, 32}) {
     const SnakeGrid grid(size);
     Rng rng(1, Purpose::test, 0, 0);
     RandomBoards boards(size, 0, rng);
-    for (int lane = 0; lane < kSnakeSide; ++lane) {
+    for (int lane = 0; lane < kSnakeLanes; ++lane) {
       boards.heads[lane] = {0, 0};
       for (int y = 0; y < size; ++y) {
         for (int x = 0; x < size; ++x) {

@@ -1,4 +1,4 @@
-// Whole games: invariants of the corrected rules, scripts, the battery under many options, saving.
+// Full games: invariants of the corrected rules, scripts, the battery under many options, saving.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -66,7 +66,7 @@ void play_soundly(const EnvOptions& options, std::string_view script, int steps)
       if (!terminated[row]) continue;
       std::array<float, kMaxMeasures> measures{};
       array.measure(row, measures);
-      if (measures[5] == 0) {  // died: never because of the cell that the tail was leaving
+      if (measures[5] == 0) {  // died, but never on the cell that the tail was leaving
         const Cell head = array.segment(row, 0);
         const int d = array.direction(row);
         const Cell hit = {head.x + (d == 1) - (d == 3), head.y + (d == 2) - (d == 0)};
@@ -150,7 +150,7 @@ TEST(SnakePlay, ScriptsPlayBetterThanChance) {
       const double astar = play_script(options, "astar", 50, 2000).score;
       EXPECT_LT(random, 1);
       EXPECT_GT(direct, 5);
-      // Its ways may lead over the tail, which kills the faithful.
+      // Its paths may cross the tail, which kills in faithful mode.
       EXPECT_GT(astar, faithful == std::string("true") ? 10 : 20);
     }
   }
@@ -175,7 +175,7 @@ TEST(SnakePlay, PassesTheBatteryUnderManyOptions) {
   }
 }
 
-// Two ways to the same state, with the body at different places of its ring, save the same bytes.
+// Two histories of the same state, with the body at different places of its ring, save equal bytes.
 TEST(SnakePlay, SavedBytesAreAFunctionOfTheState) {
   const SnakeRules rules = snake_rules_of({{"grid", "5"}});
   SnakeArray moved(1, rules), restored(1, rules);

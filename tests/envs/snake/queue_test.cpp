@@ -1,4 +1,4 @@
-// flood_fill: queue gives the bits of flood_fill: bits.
+// `flood_fill: queue` gives the same results as `flood_fill: bits`, to the bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace {
 
 constexpr int kRows = 11;  // not a multiple of the boards in a register
 
-// Observations, rewards and ends of boards that play a shortest way to the food, and now and then
-// anywhere, are equal in every step; that of a death is compared before the board is reset.
+// Boards play a shortest path to the food, with some random moves. Observations, rewards and ends
+// are equal in every step; after a death they are compared before the board is reset.
 void expect_equal_play(EnvOptions options, int vector_steps) {
   const SnakeRules rules = snake_rules_of(options);
   options.emplace_back("flood_fill", "queue");
@@ -45,7 +45,7 @@ void expect_equal_play(EnvOptions options, int vector_steps) {
     bits.step(0, kRows, actions, 3, Purpose::test, t, rewards, ends);
     queue.step(0, kRows, actions, 3, Purpose::test, t, queue_rewards, queue_ends);
     bits.observe(0, kRows, obs);
-    const int split = t % kRows;  // so that registers are filled in part
+    const int split = t % kRows;  // so that registers are partly filled
     queue.observe(0, split, queue_obs);
     queue.observe(split, kRows, queue_obs);
     ASSERT_EQ(obs, queue_obs) << where << "step " << t;

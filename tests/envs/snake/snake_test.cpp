@@ -69,7 +69,7 @@ TEST(Snake, WallSplitsTheBoard) {
       snake, {1, 0, 0, 0, 1, 1, 0, 1, 0, 0, 0, 0.6, .4, 0, .5, .5, 0, 0, 1, 0, 1, 0.5, 0.166667});
 }
 
-// By hand. Whatever the snake across the board does, its tail leaves a gap.
+// By hand. Whatever the snake across the board does, its tail opens a gap.
 TEST(Snake, LookaheadSeesTheTailLeave) {
   OneSnake snake(EnvOptions{{"grid", "6"}, {"obs", "lookahead"}});
   snake.place(kWall, 0, {5, 3});
@@ -81,11 +81,11 @@ TEST(Snake, LookaheadSeesTheTailLeave) {
 //   H o . o
 //   . . t o
 //   . . . F
-TEST(Snake, LookaheadKnowsAPocket) {
+TEST(Snake, LookaheadDetectsAPocket) {
   OneSnake snake(EnvOptions{{"grid", "4"}, {"obs", "lookahead"}});
   snake.place({{0, 1}, {1, 1}, {1, 0}, {2, 0}, {3, 0}, {3, 1}, {3, 2}, {2, 2}}, 3, {3, 3});
   expect_observation(snake, {1, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, .125, 1, 0, 0, 1, 0, 0, 1, 0.5});
-  // Food below is eaten, and the tail stays: its cell closes the way to the one above it.
+  // The food below is eaten, so the tail stays and blocks the way to the cell above it.
   snake.place({{0, 1}, {1, 1}, {1, 0}, {2, 0}, {3, 0}, {3, 1}, {3, 2}, {2, 2}}, 3, {0, 2});
   const std::vector<float> obs = snake.observe();
   EXPECT_EQ(obs[12], 6.0f / 8);
@@ -93,7 +93,7 @@ TEST(Snake, LookaheadKnowsAPocket) {
   EXPECT_EQ(obs[18], 1);
 }
 
-// As the original does when asked for enhanced features, but not for flood.
+// As in the original with enhanced features but without flood fill.
 TEST(Snake, ZeroFloodLeavesThreeColumnsEmpty) {
   OneSnake snake(faithful({{"grid", "6"}, {"obs", "enhanced"}, {"zero_flood", "true"}}));
   snake.place(kWall, 0, {5, 3});
@@ -140,7 +140,7 @@ TEST(Snake, RewardsOfLeavingAndTheWall) {
   EXPECT_EQ(snake.body().front(), (Cell{9, 5}));  // the body of a dead snake stays where it was
 }
 
-TEST(Snake, TheTailKillsOnlyTheFaithful) {
+TEST(Snake, TheTailKillsOnlyInFaithfulMode) {
   for (const bool quirk : {true, false}) {
     OneSnake snake(EnvOptions{{"lethal_tail", quirk ? "true" : "false"}});
     snake.place({{5, 5}, {5, 6}, {6, 6}, {6, 5}}, 0, {0, 0});
@@ -154,7 +154,7 @@ TEST(Snake, TheTailKillsOnlyTheFaithful) {
   }
 }
 
-// Food may lie under the tail once it may appear under the head; eating it would keep the tail.
+// If food may appear under the head, it may end up under the tail; eating it keeps the tail.
 TEST(Snake, TheTailKillsIfFoodKeepsIt) {
   OneSnake snake(EnvOptions{{"food_under_head", "true"}});
   snake.place({{5, 5}, {5, 6}, {6, 6}, {6, 5}}, 0, {6, 5});
@@ -212,7 +212,7 @@ TEST(Snake, CauseOfATurnIntoTheBody) {
   }
 }
 
-// A head in the corner with its own body on the way out: no action helps.
+// The head is in the corner and the body blocks the way out: no action helps.
 TEST(Snake, HonestEntrapment) {
   for (const int action : {0, 1, 2}) {
     OneSnake snake(EnvOptions{});
@@ -223,7 +223,7 @@ TEST(Snake, HonestEntrapment) {
   }
 }
 
-// The head at the left wall; up is a pocket of 2 of the 94 free cells, down are the other 92.
+// The head is at the left wall: above it is a pocket of 2 of the 94 free cells, below the other 92.
 TEST(Snake, SoftEntrapmentIsJudgedAfterTheTurn) {
   const std::vector<Cell> body = {{0, 2}, {1, 2}, {1, 1}, {1, 0}, {2, 0}, {3, 0}};
   const EnvOptions options = {
@@ -243,7 +243,7 @@ TEST(Snake, SoftEntrapmentIsJudgedAfterTheTurn) {
   EXPECT_EQ(reward(1, {0, 3}, 0), 10);
 }
 
-TEST(Snake, FoodAppearsUnderTheHeadAsOftenAsTheOriginalHasIt) {
+TEST(Snake, FoodAppearsUnderTheHeadAsOftenAsInTheOriginal) {
   for (const bool quirk : {true, false}) {
     const int tries = 20000;
     int under = 0;
@@ -275,9 +275,9 @@ TEST(Snake, FoodIsUniformOverTheFreeCells) {
   }
 }
 
-// The last free cell is eaten: won, with the food's reward.
+// The snake eats the last free cell and wins, with the food's reward.
 TEST(Snake, FillingTheBoardWins) {
-  std::vector<Cell> body;  // back and forth, all but (0, 0), the head beside it
+  std::vector<Cell> body;  // back and forth over all cells but (0, 0), the head next to it
   for (int y = 0; y < 4; ++y) {
     for (int i = 0; i < 4; ++i) body.push_back({y % 2 == 0 ? i : 3 - i, y});
   }
@@ -290,7 +290,7 @@ TEST(Snake, FillingTheBoardWins) {
   EXPECT_EQ(snake.measure("won"), 1);
   for (const float value : snake.observe()) EXPECT_TRUE(std::isfinite(value));
 
-  OneSnake original(faithful({{"grid", "4"}}));  // continues, the food in its fixed cell
+  OneSnake original(faithful({{"grid", "4"}}));  // continues, with the food in its fixed cell
   original.place(body, 3, {0, 0});
   EXPECT_FALSE(original.step(0).terminated);
   EXPECT_EQ(original.array.food(0), (Cell{0, 0}));  // free on the board before the move
@@ -330,7 +330,7 @@ TEST(Snake, RefusesContradictions) {
   EXPECT_EQ(refusal({{"zero_flood", "true"}, {"obs", "selective"}}), "");
 }
 
-TEST(Snake, FaithfulSetsWhatIsNotSetOneByOne) {
+TEST(Snake, FaithfulSetsOptionsThatAreNotGiven) {
   const SnakeRules all = snake_rules_of(faithful());
   EXPECT_TRUE(all.food_under_head && all.lethal_tail && all.post_turn_trap && all.timeout_ends);
   EXPECT_FALSE(all.zero_flood);

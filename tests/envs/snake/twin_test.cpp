@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kRows = 19;  // not a multiple of the boards in a register
 
-// Plays mostly towards the food, so that snakes grow, and now and then anywhere.
+// Plays mostly towards the food, so that snakes grow, and sometimes at random.
 int choose(const reference::Snake& twin, Rng& rng) {
   const int actions = twin.rules.absolute ? 4 : 3;
   const auto any = static_cast<int>(rng.below(actions));
@@ -44,7 +44,7 @@ void expect_row(std::span<const float> obs, const SnakeArray& array, int row,
   for (std::size_t i = 0; i < found.size(); ++i) ASSERT_EQ(measures[i], found[i]) << where;
 }
 
-// `vector_steps` steps of all rows in one call, each row's episode ending on its own.
+// `vector_steps` steps of all rows in one call; each row's episodes end independently.
 void follow(const EnvOptions& options, int vector_steps, bool random_only = false) {
   std::string name;
   for (const auto& [key, word] : options) name += key + "=" + word + " ";
@@ -67,7 +67,7 @@ void follow(const EnvOptions& options, int vector_steps, bool random_only = fals
           random_only ? static_cast<int>(rng.below(array.spec().actions)) : choose(twins[row], rng);
     }
     array.step(0, kRows, actions, 3, Purpose::test, t, rewards, terminated);
-    const int split = t % kRows;  // rows seen in two calls, so that registers are filled in part
+    const int split = t % kRows;  // rows in two calls, so that registers are partly filled
     array.observe(0, split, obs);
     array.observe(split, kRows, obs);
     for (int row = 0; row < kRows; ++row) {

@@ -34,7 +34,7 @@ TEST(Activation, GeluIsExact) {
   EXPECT_NEAR(activate_one(Activation::gelu, -1), -0.1586553, 1e-6);
 }
 
-// Against the library's erfc and exp in double precision, from one end to the other and beyond.
+// Against the library's erfc and exp in double precision, over the whole range and beyond.
 TEST(Activation, GeluIsExactEverywhere) {
   double worst = 0, worst_slope = 0;
   for (int i = -160'000; i <= 160'000; ++i) {
@@ -42,7 +42,7 @@ TEST(Activation, GeluIsExactEverywhere) {
     const double phi = 0.5 * std::erfc(-x * std::sqrt(0.5));
     const double density = std::exp(-0.5 * x * x) / std::sqrt(2 * std::numbers::pi);
     const Gelu fast = gelu(broadcast(x));
-    // In units of what a float resolves there.
+    // In units of the float spacing there.
     worst = std::max(worst, std::abs(fast.value[0] - x * phi) / std::max(1.0f, std::abs(x)));
     worst_slope = std::max(worst_slope, std::abs(fast.slope[0] - (phi + x * density)));
   }

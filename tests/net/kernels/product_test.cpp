@@ -52,7 +52,7 @@ TEST(Product, AllKernelsEqualTheTripleLoopOverRandomShapes) {
   }
 }
 
-// Products are planned for at most this instruction set; with 0, for what the CPU has.
+// Limits products to this instruction set; 0 means what the CPU has.
 class SumsInOneOrder : public testing::TestWithParam<int> {
  protected:
   SumsInOneOrder() {
@@ -66,8 +66,8 @@ class SumsInOneOrder : public testing::TestWithParam<int> {
   int best_;
 };
 
-// The CPU's widest vectors must not show in the bits. Shapes around the widths of a vector, with few
-// and with many columns, are those that libraries compile differently.
+// Results must not depend on the CPU's vector width, to the bit. Libraries compile different code
+// for shapes around the width of a vector, with few and with many columns.
 TEST_P(SumsInOneOrder, WhateverTheShape) {
   if (!Product({.m = 32, .n = 32, .k = 32, .lda = 32, .ldb = 32, .ldc = 32}).compiled())
     GTEST_SKIP() << "libxsmm has no kernels for this CPU";

@@ -10,8 +10,8 @@
 namespace hotloop {
 namespace {
 
-// All three products against sums, in double precision, over shapes with every kind of remainder and
-// over more rows than a stage has. dW adds to what is there, the others do if asked to.
+// All three products against sums in double precision, over shapes with every kind of remainder and
+// over more rows than a stage has. dW always accumulates, the others optionally.
 TEST(RowLinear, EqualsSums) {
   Rng rng(31, Purpose::test, 0, 0);
   for (const auto& [in, out] : {std::pair{3, 8}, {19, 40}, {32, 32}, {40, 24}, {64, 128}}) {

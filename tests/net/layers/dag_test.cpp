@@ -1,5 +1,5 @@
-// Graphs of neurons against worked numbers, against their twin of dictionaries, and against ordinary
-// perceptrons. Sections and checks are those of the topology DQN's specification.
+// Graphs of neurons against worked numbers, their dictionary twin, and ordinary perceptrons.
+// Sections and checks are those of the topology DQN's specification.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace hotloop {
 namespace {
 
-// A network that is nothing but a graph.
+// A network with only a graph.
 Structure network_of(Graph graph, DagLayer layer) {
   layer.graph = std::make_shared<const Graph>(std::move(graph));
   layer.weight = 0;
@@ -36,7 +36,8 @@ Structure network_of(Graph graph, DagLayer layer) {
 
 const DagLayer& dag_of(const Structure& net) { return std::get<DagLayer>(net.layers[0]); }
 
-// Neurons are in any order, outputs amid the others; some have no predecessors, some lead nowhere.
+// Neurons are in any order, with outputs among the others; some have no predecessors, some no
+// successors.
 Graph random_graph(Rng& rng, int max_hidden) {
   Graph graph;
   graph.inputs = 1 + static_cast<int>(rng.below(6));
@@ -95,7 +96,7 @@ std::vector<float> random_floats(std::size_t size, Rng& rng) {
   return values;
 }
 
-// Outputs of one sample: alone, and amid a block of 32.
+// Outputs of one sample: alone, and in a block of 32.
 std::vector<std::vector<float>> outputs(const Structure& net, std::span<const float> parameters,
                                         const std::vector<float>& x) {
   std::vector<std::vector<float>> results;
@@ -126,7 +127,7 @@ TEST(Dag, HandWorkedGraph) {
   for (const auto& y : outputs(plain, p, {2, 0.5f})) EXPECT_NEAR(y[0], -0.60, 1e-6);
 }
 
-// Check 2: a chain that each negative neuron shrinks tenfold.
+// Check 2: a chain in which each negative neuron divides by ten.
 TEST(Dag, HandWorkedChain) {
   const Graph graph = generate_graph(
       {.kind = GraphKind::small_world, .hidden = {5}, .degree = 2, .rewire = 0}, 1, 1);
@@ -206,7 +207,7 @@ TEST(Dag, EqualityComparesGraphsByValue) {
   EXPECT_NE(make_mlp(4, 2, options), make_mlp(4, 2, other));
 }
 
-TEST(Dag, DuelingFollows) {
+TEST(Dag, DuelingComesAfterTheGraph) {
   NetOptions options = topology_dqn(32, 9, 0.2);
   options.dueling = true;
   const Structure net = make_mlp(4, 2, options, 3);
@@ -217,7 +218,7 @@ TEST(Dag, DuelingFollows) {
   EXPECT_NE(net.describe().find("leaky_relu, dueling, "), std::string::npos) << net.describe();
 }
 
-// Check 7: y = act(W y + b) layer by layer, the activation after the last one too.
+// Check 7: y = act(W y + b) layer by layer, with an activation after the last layer too.
 TEST(Dag, DenseGraphsAreOrdinaryPerceptrons) {
   Rng rng(3, Purpose::test, 0, 0);
   const std::vector<std::vector<int>> shapes = {
@@ -246,8 +247,8 @@ TEST(Dag, DenseGraphsAreOrdinaryPerceptrons) {
   }
 }
 
-// Forward and backward of whole batches, every width of a block included.
-TEST(Dag, EqualsItsTwinOfDictionaries) {
+// Forward and backward of whole batches, including every width of a block.
+TEST(Dag, EqualsItsDictionaryTwin) {
   Rng rng(5, Purpose::test, 0, 0);
   for (int round = 0; round < 1000; ++round) {
     const RandomDag random(rng, 24);
@@ -273,7 +274,7 @@ TEST(Dag, EqualsItsTwinOfDictionaries) {
       const auto d = dy.begin() + row * net.outputs;
       twin.backward({d, d + net.outputs}, expected);
     }
-    // A sample alone takes another way to the same bits.
+    // A single sample takes another code path, with the same bits.
     forward(plan, random.parameters, rows.data(), 1, one);
     for (int o = 0; o < net.outputs; ++o)
       ASSERT_EQ(one.outputs(0)[o * kLanes], workspace.outputs(0)[o * kLanes]);
@@ -291,7 +292,7 @@ TEST(Dag, EqualsItsTwinOfDictionaries) {
   }
 }
 
-// The twin itself, by central differences in double precision, inputs included.
+// The twin itself against central differences in double precision, inputs included.
 TEST(Dag, TwinsGradientEqualsFiniteDifferences) {
   Rng rng(6, Purpose::test, 0, 0);
   double largest = 0;
@@ -333,7 +334,7 @@ TEST(Dag, TwinsGradientEqualsFiniteDifferences) {
   EXPECT_GT(largest, 1);  // there was something to compare
 }
 
-// The twin that benchmarks take: another implementation of the same sums.
+// The twin that benchmarks use: another implementation of the same sums.
 TEST(Dag, ForwardEqualsStringsAndDictionaries) {
   Rng rng(28, Purpose::test, 0, 0);
   constexpr int kBatch = 7;
@@ -353,13 +354,13 @@ TEST(Dag, ForwardEqualsStringsAndDictionaries) {
 }
 
 // For every edge: in = predecessors of its target, out = successors of its source.
-TEST(Dag, InitialisersGoByTheNumberOfPredecessors) {
+TEST(Dag, InitialisersUseTheNumberOfPredecessors) {
   const Structure net = make_mlp(4, 2, topology_dqn(500, 60, 0.5));
   const DagLayer& layer = dag_of(net);
   const Graph& graph = *layer.graph;
   std::vector<int> successors(graph.nodes);
   for (const int source : graph.sources) ++successors[source];
-  // Mean square of what is drawn over what it should be.
+  // Mean square of the drawn values over the expected one.
   const auto mean_square = [&](Initialiser init, auto&& variance) {
     std::vector<float> p(net.storage, 99.0f);
     initialise(net, init, 5, p);

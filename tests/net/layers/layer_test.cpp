@@ -1,5 +1,4 @@
-// Layers by hand: numbers small enough to work on paper. network_test.cpp compares them with their
-// slow twins.
+// Layers by hand, with small numbers. network_test.cpp compares them with their slow twins.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,7 +13,7 @@ namespace {
 
 using Values = std::vector<float>;
 
-// The pass of one sample through a kernel, in lane `lane` of a block of 8.
+// A pass of one sample through a kernel, in lane `lane` of a block of 8.
 template <class LayerType>
 struct OneLane {
   LayerType layer;
@@ -54,7 +53,7 @@ TEST(Dueling, WorkedNumbers) {
   expect_near(dx, {1, -1.0 / 3, -1.0 / 3, 2.0 / 3}, 1e-6);
 }
 
-// Two atoms keep apart: V = (2, 10), A = ((1, 0), (3, 4)) has means (2, 2).
+// Two atoms do not mix: V = (2, 10), A = ((1, 0), (3, 4)) has means (2, 2).
 TEST(Dueling, AtomsAreIndependent) {
   OneLane<DuelingLayer> dueling{{.actions = 2, .atoms = 2}, {}, {}};
   const auto [q, dx] = dueling.run({2, 10, 1, 0, 3, 4}, {0, 1, 0, 0});
@@ -62,8 +61,8 @@ TEST(Dueling, AtomsAreIndependent) {
   expect_near(dx, {0, 1, 0, 0.5, 0, -0.5}, 1e-6);
 }
 
-// One channel, filter ((1, 2, 3), (4, 5, 6), (7, 8, 9)), x = ((1, 2, 3), (4, 5, 6)): at the top left
-// 5 * 1 + 6 * 2 + 8 * 4 + 9 * 5 = 94, and so on; only those four weights meet it.
+// One channel, filter ((1, 2, 3), (4, 5, 6), (7, 8, 9)), x = ((1, 2, 3), (4, 5, 6)): at the top
+// left 5 * 1 + 6 * 2 + 8 * 4 + 9 * 5 = 94, and so on; only those four weights overlap x there.
 TEST(Conv, WorkedNumbers) {
   OneLane<ConvLayer> conv{
       {.height = 2, .width = 3, .in = 1, .out = 1, .stride = 16, .weight = 0, .bias = 16},
@@ -129,7 +128,7 @@ TEST(Norm, WorkedNumbers) {
   expect_near(norm.gradient, {n0, 0, 0, 0, 1, 0, 0, 0}, 1e-6);
 }
 
-// Equal features have no variance: epsilon keeps the result finite, and it is the shift.
+// Equal features have no variance: epsilon keeps the result finite, and the result is the shift.
 TEST(Norm, EqualFeaturesGiveTheShift) {
   OneLane<NormLayer> norm{{.width = 2, .activation = Activation::relu, .scale = 0, .shift = 2},
                           {1, 1, 3, -3},
@@ -137,8 +136,8 @@ TEST(Norm, EqualFeaturesGiveTheShift) {
   expect_near(norm.run({7, 7}, {0, 0}).y, {3, 0}, 0);
 }
 
-// Sums in order, a root and a quotient that are correctly rounded: nothing that one vendor's CPU estimates
-// in one way and another's in another.
+// Sums in a fixed order, and a correctly rounded root and quotient: no estimates that differ
+// between CPU vendors.
 TEST(Norm, BitsAreThoseOfPlainArithmetic) {
   Rng rng(1, Purpose::test, 0, 0);
   for (int round = 0; round < 1000; ++round) {

@@ -12,9 +12,10 @@ Keys exploration_keys(ExplorationOptions& e, AgentSpec& spec) {
       {"algo.explore",
        choice(e.kind, kExploreNames),
        {},
-       "random actions now and then, or all by softmax(Q / temperature); a draw per environment"},
+       "sometimes a random action, or always a sample of softmax(Q / temperature); independently "
+       "in each environment"},
       Key{"algo.epsilon", &e.epsilon, kShare,
-          "epsilon_greedy: probability of a random action; with noisy layers 0 unless given"}
+          "epsilon_greedy: probability of a random action; default 0 with noisy layers"}
           .by_default("`{kind: linear, from: 1, to: 0.05, over: 10000}`",
                       [&e, &spec] {
                         if (spec.net.noisy != Noisy::none) e.epsilon = constant(0);
@@ -23,12 +24,14 @@ Keys exploration_keys(ExplorationOptions& e, AgentSpec& spec) {
       Key{"algo.explore_steps",
           &e.steps,
           {1, 1'000'000},
-          "epsilon_greedy: vector steps for which an environment that explores keeps its random "
-          "action; more than one gets further where a goal needs the same action many times "
-          "(Dabney et al. 2021)"}
+          "epsilon_greedy: vector steps for which a random action is repeated; more than 1 helps "
+          "where a goal needs the same action many times (Dabney et al. 2021)"}
           .only_if(by_epsilon, "algo.explore is boltzmann")
           .only_if([&e] { return e.epsilon != constant(0); }, "algo.epsilon is 0"),
-      Key{"algo.temperature", &e.temperature, {0, 1e9, true}, "boltzmann: flattens the choice"}
+      Key{"algo.temperature",
+          &e.temperature,
+          {0, 1e9, true},
+          "boltzmann: higher is closer to uniform"}
           .only_if([&e] { return e.kind == Explore::boltzmann; }, "algo.explore is not boltzmann"),
   };
 }
@@ -38,7 +41,8 @@ void check_exploration(const ExplorationOptions& e, const AgentSpec& spec, Viola
   const bool noisy = spec.net.noisy != Noisy::none && spec.net.noisy_sigma > 0;
   violations.blame_if(
       acts_greedily && !noisy, "algo.epsilon",
-      "0, and no noisy layers: nothing would explore; give it a value above 0, or net.noisy");
+      "is 0 and there are no noisy layers: nothing would explore; give it a value above 0, or set "
+      "net.noisy");
   violations.check_schedule("algo.epsilon", e.epsilon);
   violations.check_schedule("algo.temperature", e.temperature);
   const Schedule& t = e.temperature;

@@ -1,4 +1,4 @@
-// How learners of Q(s, a) explore: options, keys and rules.
+// Exploration for algorithms that learn Q(s, a): options, keys and checks.
 #pragma once
 
 #include <array>
@@ -14,15 +14,15 @@ struct AgentSpec;
 enum class Explore { epsilon_greedy, boltzmann };
 inline constexpr std::array<std::string_view, 2> kExploreNames = {"epsilon_greedy", "boltzmann"};
 
-// A separate draw per environment.
+// Every environment explores independently.
 struct ExplorationOptions {
   Explore kind = Explore::epsilon_greedy;
-  Schedule epsilon = linear(1, 0.05, 10'000);  // share of random actions
-  int steps = 1;                               // vector steps for which one is kept
+  Schedule epsilon = linear(1, 0.05, 10'000);  // probability of a random action
+  int steps = 1;                               // vector steps for which a random action is repeated
   Schedule temperature = constant(1);          // boltzmann: actions ~ softmax(Q / temperature)
 };
 
-// How actions are chosen at one moment.
+// The current values of the schedules.
 struct Exploration {
   Explore kind = Explore::epsilon_greedy;
   double epsilon = 0;
@@ -43,12 +43,12 @@ void visit_exploration(const Exploration& now, Visitor&& visitor) {
   }
 }
 
-// Their keys, and what is wrong with them.
+// The keys, and checks of their combinations.
 Keys exploration_keys(ExplorationOptions& options, AgentSpec& spec);
 void check_exploration(const ExplorationOptions& options, const AgentSpec& spec,
                        Violations& violations);
 
-// ", boltzmann" and the like, for one line about the algorithm.
+// ", boltzmann" and the like, for Algorithm::describe().
 std::string describe_exploration(const ExplorationOptions& options);
 
 }  // namespace hotloop

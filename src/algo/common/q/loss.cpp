@@ -35,7 +35,7 @@ LossSums scalar_loss(Loss loss, const LossBlock& block) {
   return sums;
 }
 
-// The atoms of one action per row, side by side: [atoms][kLanes].
+// Copies the atoms of one action per row to [atoms][kLanes].
 void gather_atoms(const QHead& head, const float* outputs, const std::int32_t* actions, int rows,
                   float* atoms) {
   for (int row = 0; row < rows; ++row) {
@@ -44,7 +44,7 @@ void gather_atoms(const QHead& head, const float* outputs, const std::int32_t* a
   }
 }
 
-// m [atoms][kLanes]: the distribution `next` over r + d z, spread over the nearest atoms.
+// m [atoms][kLanes]: the distribution `next` over r + d z, projected onto the support.
 void project(const QHead& head, const LossBlock& block, const float* next, float* m) {
   std::array<float, kLanes> reward{}, discount{}, above;
   std::array<std::int32_t, kLanes> below;
@@ -73,7 +73,7 @@ void project(const QHead& head, const LossBlock& block, const float* next, float
 
 LossSums c51_loss(const QHead& head, const LossBlock& block, float* scratch) {
   const int atoms = head.atoms;
-  float* p = scratch;                       // [atoms][kLanes] predicted
+  float* p = scratch;                       // [atoms][kLanes] prediction at s
   float* next = scratch + atoms * kLanes;   // [atoms][kLanes] at s'
   float* m = scratch + 2 * atoms * kLanes;  // [atoms][kLanes] the target
   gather_atoms(head, block.outputs, block.actions, block.rows, p);
@@ -110,8 +110,8 @@ LossSums c51_loss(const QHead& head, const LossBlock& block, float* scratch) {
   return sums;
 }
 
-// What all targets [atoms][kLanes] do to one quantile: its slope, and its share of the loss. The sums
-// stay in registers.
+// Compares one quantile with all targets [atoms][kLanes]: sets its gradient and adds to the loss.
+// The sums stay in registers.
 template <int kWidth>
 void add_pairs(int atoms, float tau, const float* targets, const float* quantile, float* slope,
                float* loss) {
@@ -121,7 +121,8 @@ void add_pairs(int atoms, float tau, const float* targets, const float* quantile
   Array loss_sum = ConstLanes<kWidth>(loss);
   for (int j = 0; j < atoms; ++j) {
     const Array u = ConstLanes<kWidth>(targets + j * kLanes) - theta;
-    // |tau - [u < 0]| clip(u): tau above zero, 1 - tau below, without a comparison.
+    // |tau - [u < 0]| clip(u): the weight is tau for u > 0, 1 - tau for u < 0, without a
+    // comparison.
     const Array above = u.max(0.0f).min(1.0f), below = u.min(0.0f).max(-1.0f);
     const Array weighted = tau * above + (1 - tau) * below;
     slope_sum -= weighted;
@@ -136,7 +137,7 @@ LossSums quantile_loss(const QHead& head, const LossBlock& block, float* scratch
   float* quantiles = scratch;                  // [atoms][kLanes] of the action taken
   float* targets = scratch + atoms * kLanes;   // [atoms][kLanes]
   float* loss = scratch + 2 * atoms * kLanes;  // [kLanes]
-  float* slope = loss + kLanes;                // [kLanes] of one quantile
+  float* slope = loss + kLanes;                // [kLanes] for one quantile
   gather_atoms(head, block.outputs, block.actions, block.rows, quantiles);
   gather_atoms(head, block.next, block.next_actions, block.rows, targets);
   for (int j = 0; j < atoms; ++j) {

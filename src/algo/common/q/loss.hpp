@@ -1,14 +1,16 @@
 // The losses of the Q-learning family and their gradients, one block of transitions at a time.
 //
 //   scalar    y = r + d Q'(s', a*);  L = loss(y - Q(s, a))
-//   c51       T z_k = clamp(r + d z_k) has probability p'_k(s', a*); spread over the two nearest atoms
-//             it becomes m;  L = KL(m || p(s, a)), dL/dlogit = p - m          (Bellemare et al. 2017)
+//   c51       T z_k = clamp(r + d z_k) with probability p'_k(s', a*), projected onto the two
+//             nearest atoms, gives m;  L = KL(m || p(s, a)), dL/dlogit = p - m
+//                                                                         (Bellemare et al. 2017)
 //   quantile  T_j = r + d theta'_j(s', a*), u_ij = T_j - theta_i(s, a);
-//             L = sum_i mean_j |tau_i - [u_ij < 0]| huber(u_ij)                  (Dabney et al. 2018)
+//             L = sum_i mean_j |tau_i - [u_ij < 0]| huber(u_ij)                (Dabney et al. 2018)
 //
-// d is gamma to the number of steps taken, 0 where the episode terminated; a* is the caller's choice
-// (the maximum of the target network, or Double's). Munchausen's targets (munchausen.hpp) come as a bonus
-// and values of s'. Weights, if any, multiply each transition's loss.
+// d is gamma^n for n steps, 0 where the episode terminated. The caller chooses a*: the argmax of
+// the target network, or of the online network for Double DQN. Munchausen targets (munchausen.hpp)
+// are passed as a bonus and values of s'. Importance weights, if any, multiply the loss of each
+// transition.
 #pragma once
 
 #include <array>
@@ -37,13 +39,13 @@ struct LossBlock {
   const float* weights = nullptr;              // [rows] or null
   const std::int32_t* next_actions = nullptr;  // [rows] a*
   const float* next = nullptr;                 // outputs at s', [actions * atoms][kLanes]
-  const float* next_values = nullptr;          // [rows] in place of Q'(s', a*), or null
+  const float* next_values = nullptr;          // [rows] used instead of Q'(s', a*), or null
   const float* bonus = nullptr;                // [rows] added to the rewards, or null
   const float* outputs = nullptr;              // outputs at s
   float reward_factor = 1;                     // rewards are multiplied by this
-  float share = 1;                             // of one transition in the mean: 1 / batch
+  float share = 1;                             // weight of a transition in the mean: 1 / batch
   float* gradient = nullptr;                   // dL/doutputs, overwritten
-  float* errors = nullptr;  // [rows] for priorities: |y - Q|, or the loss of a distribution
+  float* errors = nullptr;  // [rows] for priorities: |y - Q|, or the distributional loss
 };
 
 struct LossSums {

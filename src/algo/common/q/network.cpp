@@ -16,7 +16,7 @@ constexpr int kGreedy = -1;
 
 int random_action(int actions, const std::uint8_t* mask, bool kept, Rng& rng) {
   if (mask == nullptr) return static_cast<int>(rng.below(actions));
-  if (kept) {  // the first that is allowed in an order that does not depend on the mask
+  if (kept) {  // the first allowed action in an order that does not depend on the mask
     while (true) {
       const auto action = static_cast<int>(rng.below(actions));
       if (mask[action] != 0) return action;
@@ -30,8 +30,8 @@ int random_action(int actions, const std::uint8_t* mask, bool kept, Rng& rng) {
   return action;
 }
 
-// Draws an action with probability proportional to exp(Q / temperature). `q` is one lane, `best` the
-// greedy action, whose weight is 1.
+// Samples an action with probability proportional to exp(Q / temperature). `q` is one lane, `best`
+// the greedy action, whose weight is 1.
 int boltzmann_action(const float* q, int actions, const std::uint8_t* mask, int best,
                      double temperature, Rng& rng) {
   const auto weight = [&](int a) {
@@ -45,7 +45,7 @@ int boltzmann_action(const float* q, int actions, const std::uint8_t* mask, int 
     left -= weight(a);
     if (left < 0) return a;
   }
-  return best;  // rounding used up the whole mass
+  return best;  // reached only by rounding
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// The network that every member of the Q-learning family acts with and learns: online parameters,
-// optimiser, noise, and the choice of actions.
+// The online network of the Q-learning family: parameters, optimiser, noise, choice of actions.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +14,16 @@
 
 namespace hotloop {
 
-// What the network thinks of the states it acts in; empty spans are not filled.
+// The values of the states it acts in; empty spans are not filled.
 struct ActionValues {
   std::span<float> best;   // [N] max_a Q(s, a) over the allowed actions
   std::span<float> taken;  // [N] Q(s, a) of the chosen action
 };
 
-// What the network thinks of some states, for the watch over its health.
+// Q-values over a few states, for health checks.
 struct Probe {
   double largest_q = 0;   // max |Q(s, a)|
-  double action_gap = 0;  // mean of best minus second best Q(s, a), where there are two
+  double action_gap = 0;  // mean of best minus second best Q(s, a), if there are two
   double best_q = 0;      // mean of max_a Q(s, a)
 };
 
@@ -32,19 +31,19 @@ class QNetwork : public LearntNetwork {
  public:
   static constexpr int kProbeRows = 128;
 
-  // `scale` normalises observations; null = they are taken as they are.
+  // `scale` normalises observations; null = no normalisation.
   QNetwork(const Structure& structure, const QHead& head, Initialiser init,
            const OptimiserOptions& optimiser, std::uint64_t seed, int envs,
            const InputScale* scale);
 
-  // Actions for rows obs [N, D]; each environment draws for itself from (seed, exploration, row,
-  // step), and noisy layers draw once for all from (seed, noise, 0, step). Masked actions are never
-  // taken.
+  // Actions for rows obs [N, D]. Each environment uses the random stream (seed, exploration, row,
+  // step). Noisy layers draw one noise for all environments, from (seed, noise, 0, step). Masked
+  // actions are never taken.
   void act(std::span<const float> obs, std::span<const std::uint8_t> mask,
            const Exploration& exploration, std::uint64_t step, ThreadTeam& team,
            std::span<std::int32_t> actions, const ActionValues& values = {});
-  // From now on `act` uses the parameters of this moment, while learning may change them. The first
-  // call takes the memory for it.
+  // From now on `act` uses a copy of the current parameters, while learning may change them. The
+  // first call allocates the copy.
   void freeze();
   std::span<float> frozen() { return frozen_; }
 
@@ -57,8 +56,8 @@ class QNetwork : public LearntNetwork {
   std::span<const float> with_noise(std::span<const float> parameters, std::uint32_t lane,
                                     std::uint64_t step, Noisy& noisy) const;
 
-  // Over the first kProbeRows of rows [count, D] and the actions that mask [count, A] allows (null =
-  // all), without noise.
+  // Over the first kProbeRows of rows [count, D] and the actions that mask [count, A] allows (null
+  // = all), without noise.
   Probe probe(const float* rows, int count, const std::uint8_t* mask = nullptr);
 
   const QHead& head() const { return head_; }
@@ -75,7 +74,7 @@ class QNetwork : public LearntNetwork {
   Arena arena_;
   Workspace acting_;         // [envs]
   Workspace probing_;        // [kProbeRows]
-  std::span<float> frozen_;  // parameters to act by; empty = the online ones
+  std::span<float> frozen_;  // parameters for acting; empty = use online()
   Noisy acting_noise_;
   std::span<float> scratch_;  // [blocks of acting_][values_scratch]
 };

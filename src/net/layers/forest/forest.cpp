@@ -1,4 +1,5 @@
-// The shape of a forest layer, its tensors and their initial values. forest_kernel.cpp computes.
+// The shape of a forest layer, its tensors and their initial values. forest_kernel.cpp has the
+// passes.
 #include "net/layers/forest/forest.hpp"
 
 #include <limits>
@@ -52,7 +53,7 @@ void each_tensor(ForestLayer& layer, const TensorVisitor& visit) {
   }
 }
 
-// The linear maps within the rounds start as `pytorch`, whatever the initialiser.
+// The linear maps within the rounds start as `pytorch` with any initialiser.
 void initialise(const ForestLayer& layer, Initialiser init, const Draws& draws, float* parameters) {
   Draws next = draws;
   const auto dense = [&](const DenseLayer& linear, Initialiser by) {

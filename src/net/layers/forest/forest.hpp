@@ -1,16 +1,17 @@
 // A graph transformer (Shi et al. 2021, with edges) over a forest of up to `nodes` nodes:
-// x = [graph features | features of each node | of the edge that leads to each node | parents]. parents[i]
-// is the index of the node that an edge joins to node i, -1 for a root, -2 if there is no node i. Nodes
-// fill the front: the first that is absent ends them, or one that is its own parent, as in a lane of
-// zeros. A node whose parent is absent is a root.
+//   x = [graph features | features of each node | features of each node's incoming edge | parents].
+// parents[i] is the index of the parent of node i, -1 for a root, -2 if there is no node i. Nodes
+// come first: they end at the first absent node, or at a node that is its own parent, as in a lane
+// of zeros. A node whose parent is absent is a root.
 //
-// Tokens: T_0 = out(norm(GELU(in(graph features)))), T_i = node(features of node i); edges are embedded like
-// the graph. In each round every token becomes GELU(norm(T + skip(T) + message)), after the last round
-// without GELU; the message of an edge j -> i is softmax attention (q, k, v, heads) over the edges into i,
-// where the edge's embedding is added to k and v. In a forest this is only v_j + the edge: see
-// forest_kernel.cpp.
-// y = [mean of the T_i, zeros if there is none | T_0], both after a softmax within each of `groups` groups
-// (simplicial embedding, Lavoie et al. 2022; 0: none).
+// Tokens: T_0 = out(norm(GELU(in(graph features)))), T_i = node(features of node i); edges are
+// embedded like the graph. In each round every token becomes GELU(norm(T + skip(T) + message)), in
+// the last round without GELU. The message to i is softmax attention (q, k, v, heads) over the
+// edges j -> i, where the edge's embedding is added to k and v. In a forest this is only v_j + the
+// edge: see forest_kernel.cpp.
+//
+// y = [mean of the T_i, zeros if there are none | T_0], both after a softmax within each of
+// `groups` groups (simplicial embedding, Lavoie et al. 2022; 0: none).
 #pragma once
 
 #include <vector>
@@ -49,19 +50,19 @@ struct ForestLayer {
   int parents_at() const { return edges_at() + nodes * edge.in.in; }
   int inputs() const { return parents_at() + nodes; }
   int outputs() const { return 2 * width; }
-  // Its tensors lie one after the other.
+  // Its tensors are contiguous.
   std::size_t first_parameter() const { return graph.in.weight; }
   std::size_t last_parameter() const { return rounds.back().norm.shift + width; }
   bool operator==(const ForestLayer&) const = default;
 };
 
 struct ForestShape {
-  int nodes = 0;  // at most
+  int nodes = 0;  // maximum
   int graph_features = 0, node_features = 0, edge_features = 0;
   int width = 0;  // a multiple of 8
   int rounds = 4;
   int heads = 4;    // divides the width
-  int groups = 16;  // if it does not divide the width, the next number below that does
+  int groups = 16;  // rounded down to a divisor of the width
 };
 ForestLayer forest_layer(const ForestShape& shape);
 

@@ -1,22 +1,23 @@
-// The graph transformer over padded forests (ForestLayer), after Shi et al. 2021: embeddings, rounds of
-// messages along the edges, simplicial embedding.
+// The graph transformer over padded forests (ForestLayer), after Shi et al. 2021: embeddings,
+// rounds of messages along the edges, simplicial embedding.
 //
 // In general, round by round, target i has
 //   u_i = x_i + s_i + sum over its incoming edges j -> i of a_ij (v_j + w_ij),
-// a = softmax over these edges of q_i . (k_j + w_ij) / sqrt(width of a head), head by head, where q, k, v, s
-// are linear in the tokens x and w is linear in the embedding of the edge. In a forest a node has at
-// most one incoming edge, and the softmax of one number is exactly 1, whatever the number is. So
+// a = softmax over these edges of q_i . (k_j + w_ij) / sqrt(width of a head), for each head, where
+// q, k, v, s are linear in the tokens x and w is linear in the embedding of the edge. In a forest a
+// node has at most one incoming edge, and the softmax of one number is always exactly 1. So
 //   u_i = x_i + s_i + v_parent(i) + w_i        (roots and graph tokens: u_i = x_i + s_i)
-// and neither q nor k nor the number of heads matters; nothing of them is computed, and their gradient is
+// and q, k and the number of heads do not matter: q and k are not computed, and their gradient is
 // zero. A node without children needs no v.
 //
-// The first tokens of nodes are linear in their features, and so is what the first round's maps make of
-// them. These maps therefore take unit rows, one for each feature and one for the bias, instead of all
-// nodes; a node's result is the sum of the units' weighted by its features. The same on the way back.
+// The first tokens of nodes are linear in their features, and so are the first round's maps of
+// these tokens. The maps are therefore applied to unit rows, one for each feature and one for the
+// bias, instead of to all nodes; a node's result is the sum of the units' results weighted by its
+// features. The backward pass does the same.
 //
-// Then n = normalised u, z = scale n + shift, and the next token is GELU(z), after the last round z itself.
-// Tokens are packed rows (forest_pack.hpp): no work is done for absent nodes, and what a sample gets does
-// not depend on the samples around it.
+// Then n = normalised u, z = scale n + shift, and the next token is GELU(z), in the last round z
+// itself. Tokens are packed rows (forest_pack.hpp): no work is done for absent nodes, and the
+// result of a sample does not depend on the samples around it.
 #include "net/layers/forest/forest.hpp"
 
 #include <algorithm>
@@ -30,7 +31,7 @@
 namespace hotloop {
 namespace {
 
-// Lanes [width][stride] of a block, or of one sample, where the stride is one.
+// Writes lanes [width][stride] of a block, or of one sample if the stride is one.
 void rows_to_features(const float* rows, int count, int width, int stride, float* features) {
   if (stride == 1) {
     std::copy_n(rows, width, features);
@@ -54,7 +55,7 @@ class ForestKernel final : public LayerKernel {
   ForestLayer layer_;
   RowLinear graph_in_, edge_in_;
   RowLinear square_;  // from tokens to tokens
-  RowLinear units_;   // its way back is from the features of nodes to tokens
+  RowLinear units_;   // its input gradient maps node features to tokens
 };
 
 ForestKernel::ForestKernel(const ForestLayer& layer)
@@ -67,7 +68,7 @@ ForestKernel::ForestKernel(const ForestLayer& layer)
 void ForestKernel::pass(const float* p, const float* features, int stride, int lanes, float* y,
                         float* inner, float* kept) const {
   const int width = layer_.width, rounds = static_cast<int>(layer_.rounds.size());
-  const InnerPlaces at(layer_, LaneCarver(stride));
+  const InnerPlaces at(layer_, LaneAllocator(stride));
   pack_forest(layer_, features, stride, lanes, at.pack, inner);
   const ForestExtent& extent = extent_of(at.pack, inner);
   const std::int32_t* parents = integers(inner, at.pack.parents);
@@ -152,7 +153,7 @@ void ForestKernel::forward_one(const float* parameters, const float* x, float* y
 void ForestKernel::backward(const BackwardBlock& b) const {
   const int width = layer_.width, rounds = static_cast<int>(layer_.rounds.size());
   const float *p = b.parameters, *inner = b.inner, *kept = b.kept;
-  const InnerPlaces at(layer_, LaneCarver(kLanes));
+  const InnerPlaces at(layer_, LaneAllocator(kLanes));
   const KeptPlaces kept_at(layer_);
   const ScratchPlaces scratch(layer_);
   const ForestExtent& extent = extent_of(at.pack, inner);
@@ -166,7 +167,7 @@ void ForestKernel::backward(const BackwardBlock& b) const {
     if (learns) square_.add_weight_gradient(x, dy, count, b.gradient + weight);
   };
 
-  // Of the results to those of the tokens.
+  // From the gradient of the results to that of the tokens.
   float *d = b.scratch + scratch.first, *other = b.scratch + scratch.second;
   float *dvalue = b.scratch + scratch.value, *dedge = b.scratch + scratch.edge;
   const std::int32_t *counts = integers(inner, at.pack.counts),
@@ -212,7 +213,7 @@ void ForestKernel::backward(const BackwardBlock& b) const {
       if (row >= extent.first_edge)
         add_row(d + token, width, dvalue + parents[row - extent.first_edge] * width);
     }
-    // d is now that of u; `other` becomes that of x.
+    // d is now the gradient of u; `other` becomes that of x.
     if (learns) add_up_rows(dvalue, extent.parents(), width, b.gradient + round.value.bias);
     add_weight_gradient(x, d, stored, round.skip.weight);
     square_.input_gradient(p + round.skip.weight, d, stored, other, true);
@@ -261,9 +262,9 @@ void ForestKernel::backward(const BackwardBlock& b) const {
 }  // namespace
 
 LayerMemory memory_of(const ForestLayer& layer) {
-  const InnerPlaces inner(layer, LaneCarver(kLanes));
-  return {.kept = KeptPlaces(layer).carve.per_lane(),
-          .scratch = static_cast<std::size_t>(ScratchPlaces(layer).carve.per_lane()) * kLanes,
+  const InnerPlaces inner(layer, LaneAllocator(kLanes));
+  return {.kept = KeptPlaces(layer).allocator.per_lane(),
+          .scratch = static_cast<std::size_t>(ScratchPlaces(layer).allocator.per_lane()) * kLanes,
           .inner = inner.per_lane};
 }
 

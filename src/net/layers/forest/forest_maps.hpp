@@ -1,4 +1,4 @@
-// The linear maps of a forest layer over packed rows, and their ways back.
+// The linear maps of a forest layer over packed rows, and their backward passes.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct EmbeddingMaps {
   const ForestLayer::Embedding& layer;
   const RowLinear &in, &out;
 
-  // `hidden` [rows][width] is room for what lies between; it may be keep.n if that is not kept.
+  // `hidden` [rows][width] is a buffer; it may be keep.n if that is not kept.
   void forward(const float* p, const float* features, int rows, const NormRows<float>& keep,
                float* hidden, float* y) const {
     const int width = layer.norm.width;
@@ -39,15 +39,15 @@ struct EmbeddingMaps {
     add_to_rows(p + layer.out.bias, rows, width, y);
   }
 
-  // Adds to the gradient of the parameters, and writes that of the features [rows][in.stride], given
-  // dy [rows][width]; null: not wanted.
+  // Given dy [rows][width], adds to the gradient of the parameters, and writes that of the features
+  // [rows][in.stride]; null: not wanted.
   void backward(const float* p, const float* features, int rows, const NormRows<const float>& kept,
                 const float* dy, float* hidden, float* gradient, float* dfeatures) const {
     const int width = layer.norm.width;
     const float *scale = p + layer.norm.scale, *shift = p + layer.norm.shift;
     if (gradient != nullptr) {
       add_up_rows(dy, rows, width, gradient + layer.out.bias);
-      for (int r = 0; r < rows; ++r) {  // again what met the weights
+      for (int r = 0; r < rows; ++r) {  // recomputes the input of `out`
         const std::size_t at = static_cast<std::size_t>(r) * width;
         for (int i = 0; i < width; i += kVec)
           store(hidden + at + i,
@@ -70,7 +70,7 @@ struct EmbeddingMaps {
   }
 };
 
-// The first tokens of unit rows: columns of the node's map, and its bias.
+// The first tokens of unit rows: the columns of the node map, and its bias.
 inline void unit_tokens(const ForestLayer& layer, const float* p, float* units) {
   const int width = layer.width;
   const DenseLayer& node = layer.node;
@@ -91,23 +91,23 @@ inline void add_unit_gradient(const ForestLayer& layer, const float* d, float* g
   add_row(d + node.in * width, width, gradient + node.bias);
 }
 
-// A map of the first round for all nodes: y = map(x), or x + map(x) where it is residual.
+// A map of the first round for all nodes: y = map(x), or x + map(x) if it is residual.
 struct UnitMap {
   const ForestLayer& layer;
   const DenseLayer& map;
   bool residual;
   const RowLinear& square;
-  const RowLinear& from_features;  // its way back weighs units [unit_rows][width] by features
+  const RowLinear& from_features;  // its input gradient weights the units by features
   const float* units;
 
-  // What the map makes of the units, [unit_rows][width].
+  // The map of the units, [unit_rows][width].
   void map_units(const float* p, float* mapped) const {
     square.forward(p + map.weight, units, unit_rows(layer), mapped, false);
     if (residual) add_row(units, unit_rows(layer) * layer.width, mapped);
     add_row(p + map.bias, layer.width, mapped + layer.node.in * layer.width);
   }
 
-  // `mapped` [unit_rows][width] is room.
+  // `mapped` [unit_rows][width] is a buffer.
   void forward(const float* p, const float* features, int rows, float* mapped, float* y) const {
     map_units(p, mapped);
     from_features.input_gradient(mapped, features, rows, y, false);

@@ -19,18 +19,18 @@ struct Sample {
   float operator[](int feature) const { return x[static_cast<std::ptrdiff_t>(feature) * stride]; }
 
   // -2: there is no such node.
-  int said_parent(int node) const {
+  int declared_parent(int node) const {
     const float parent = (*this)[layer.parents_at() + node];
     const bool valid = parent > -2 && parent < static_cast<float>(layer.nodes);
     return valid && static_cast<int>(parent) != node ? static_cast<int>(parent) : -2;
   }
   int count() const {
     int node = 0;
-    while (node < layer.nodes && said_parent(node) != -2) ++node;
+    while (node < layer.nodes && declared_parent(node) != -2) ++node;
     return node;
   }
   int parent(int node, int count) const {
-    const int parent = said_parent(node);
+    const int parent = declared_parent(node);
     return parent < count ? parent : -1;
   }
 
@@ -50,23 +50,23 @@ Kind kind_of(bool has_parent, bool has_children) {
 
 }  // namespace
 
-std::size_t LaneCarver::take(int floats_per_lane) {
+std::size_t LaneAllocator::take(int floats_per_lane) {
   const std::size_t at = static_cast<std::size_t>(per_lane_) * lanes_;
   per_lane_ += round_up(floats_per_lane, kFloatsPerLine);
   return at;
 }
 
-ForestFeatures::ForestFeatures(const ForestLayer& layer, LaneCarver& carve)
-    : graphs(carve.take(layer.graph.in.stride)),
-      nodes(carve.take(layer.nodes * unit_rows(layer))),
-      edges(carve.take(layer.nodes * layer.edge.in.stride)) {}
+ForestFeatures::ForestFeatures(const ForestLayer& layer, LaneAllocator& allocator)
+    : graphs(allocator.take(layer.graph.in.stride)),
+      nodes(allocator.take(layer.nodes * unit_rows(layer))),
+      edges(allocator.take(layer.nodes * layer.edge.in.stride)) {}
 
-ForestPackPlaces::ForestPackPlaces(const ForestLayer& layer, LaneCarver& carve)
-    : extent(carve.take(sizeof(ForestExtent) / sizeof(float))),
-      counts(carve.take(1)),
-      rows(carve.take(layer.nodes)),
-      parents(carve.take(layer.nodes)),
-      features(layer, carve) {}
+ForestPackPlaces::ForestPackPlaces(const ForestLayer& layer, LaneAllocator& allocator)
+    : extent(allocator.take(sizeof(ForestExtent) / sizeof(float))),
+      counts(allocator.take(1)),
+      rows(allocator.take(layer.nodes)),
+      parents(allocator.take(layer.nodes)),
+      features(layer, allocator) {}
 
 void pack_forest(const ForestLayer& layer, const float* x, int stride, int lanes,
                  const ForestPackPlaces& at, float* inner) {
@@ -89,7 +89,7 @@ void pack_forest(const ForestLayer& layer, const float* x, int stride, int lanes
       ++sizes[kind];
     }
   }
-  int next[kinds + 1] = {lanes};  // the row of the next of each kind
+  int next[kinds + 1] = {lanes};  // the next free row of each kind
   for (int kind = 0; kind < kinds; ++kind) next[kind + 1] = next[kind] + sizes[kind];
   const ForestExtent extent{.graphs = lanes,
                             .tokens = next[kinds],

@@ -1,12 +1,12 @@
-// The forests of a block of samples as rows, one after the other, without the nodes that are not there.
+// The forests of a block of samples as consecutive rows, without the absent nodes.
 //
-// A row is a token: first the graph tokens, one of each sample, then the nodes in this order:
+// A row is a token: first the graph tokens, one per sample, then the nodes in this order:
 //
-//   graph tokens | roots without children | roots with children | others with children | leaves
-//                                         ^ first_parent        ^ first_edge           ^ last_parent
+//  graph tokens | roots without children | roots with children | others with children | leaves
+//                                        ^ first_parent        ^ first_edge           ^ last_parent
 //
-// so that all tokens, all nodes, those with children and those with a parent each are one stretch of
-// rows, which a matrix product can take as it is.
+// So all tokens, all nodes, the nodes with children and the nodes with a parent are each a
+// contiguous range of rows, as matrix products need them.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@
 
 namespace hotloop {
 
-// Hands out memory in floats per lane, as offsets from its beginning.
-class LaneCarver {
+// Allocates memory in floats per lane; returns offsets from its start.
+class LaneAllocator {
  public:
-  explicit LaneCarver(int lanes) : lanes_(lanes) {}
+  explicit LaneAllocator(int lanes) : lanes_(lanes) {}
   std::size_t take(int floats_per_lane);
   int per_lane() const { return per_lane_; }
 
@@ -32,19 +32,19 @@ class LaneCarver {
 
 // Features of packed rows, or their gradients.
 struct ForestFeatures {
-  ForestFeatures(const ForestLayer& layer, LaneCarver& carve);
+  ForestFeatures(const ForestLayer& layer, LaneAllocator& allocator);
 
   std::size_t graphs;  // [graphs][graph.in.stride]
   std::size_t nodes;   // [tokens - graphs][unit_rows], a 1 after the features
   std::size_t edges;   // [edges][edge.in.stride]
 };
 
-// Where the pack lies in LayerMemory::inner.
+// The offsets of the pack in LayerMemory::inner.
 struct ForestPackPlaces {
-  ForestPackPlaces(const ForestLayer& layer, LaneCarver& carve);
+  ForestPackPlaces(const ForestLayer& layer, LaneAllocator& allocator);
 
   std::size_t extent;   // ForestExtent
-  std::size_t counts;   // [lanes], integers: how many nodes
+  std::size_t counts;   // [lanes], integers: number of nodes
   std::size_t rows;     // [lanes][nodes], integers: the row of each node
   std::size_t parents;  // [edges], integers: the parent's row, counted from first_parent
   ForestFeatures features;
@@ -61,13 +61,13 @@ struct ForestExtent {
   int edges() const { return tokens - first_edge; }
 };
 
-// Feature f of a sample is x[f * stride + lane]. Numbers that are not finite count as zero.
+// Feature f of a sample is x[f * stride + lane]. Non-finite numbers count as zero.
 void pack_forest(const ForestLayer& layer, const float* x, int stride, int lanes,
                  const ForestPackPlaces& at, float* inner);
 
-// The way back: from gradients of packed features, at places of `gradients`, to dx [inputs][kLanes].
-// What is not packed has gradient zero: absent nodes, the edges of roots, parents, and numbers that are
-// not finite.
+// The backward pass: from gradients of packed features, at `places` in `gradients`, to dx
+// [inputs][kLanes]. What is not packed has gradient zero: absent nodes, the edges of roots,
+// parents, and non-finite numbers.
 void unpack_gradient(const ForestLayer& layer, const float* x, const ForestPackPlaces& at,
                      const float* inner, const ForestFeatures& places, const float* gradients,
                      float* dx);

@@ -1,5 +1,5 @@
-// What happens to single rows [width] between products, width being a multiple of 8: the formulas of
-// norm.cpp and of GELU with the numbers of a row side by side.
+// Operations on single rows [width] between products, where width is a multiple of 8: the formulas
+// of norm.cpp and of GELU on contiguous rows.
 #pragma once
 
 #include <Eigen/Core>
@@ -15,8 +15,8 @@ inline void add_row(const float* from, int width, float* to) {
   for (int i = 0; i < width; i += kVec) store(to + i, load(to + i) + load(from + i));
 }
 
-// Adds up over a row: f(i, sum) adds the numbers from i on. Four sums side by side, so that an addition
-// need not wait for the one before it.
+// Sums over a row: f(i, sum) adds the kVec numbers from i on. Four independent sums, so that an
+// addition does not wait for the previous one.
 template <class F>
 float sum_over_row(int width, F&& f) {
   Vec a = {}, b = {}, c = {}, d = {};

@@ -12,7 +12,7 @@
 namespace hotloop {
 namespace {
 
-// One block with arrays that live as long as the test; outputs as rows, which are easier to write.
+// One block that owns its arrays; outputs are rows, which are easier to write.
 struct Block {
   QHead head;
   int rows;
@@ -97,7 +97,7 @@ TEST(QLoss, ProjectsOntoTheAtomsByHand) {
   EXPECT_NEAR(result.sums.q, 1.0, 1e-6);
 }
 
-// A terminated transition puts all its mass at the reward; one beyond the support at its end.
+// A terminated transition puts all its mass at the reward; mass beyond the support goes to its end.
 TEST(QLoss, TerminationAndTheEndsOfTheSupport) {
   Block block{.head = {HeadKind::c51, 1, 3, 0, 2}, .rows = 2};
   block.rewards = {1.0f, 7.0f};
@@ -131,7 +131,7 @@ TEST(QLoss, QuantileHuberByHand) {
   EXPECT_NEAR(result.gradient[0][0], -0.25, 1e-6);
   EXPECT_NEAR(result.gradient[0][1], -0.5625, 1e-6);
   EXPECT_NEAR(result.sums.q, 0.5, 1e-6);
-  block.outputs = {{4, 4}};  // now u < 0: the other side weighs 1 - tau
+  block.outputs = {{4, 4}};  // now u < 0, where the weight is 1 - tau
   EXPECT_NEAR(block.run(Loss::huber).gradient[0][0], 0.75 * (1 + 1) / 2, 1e-6);
 }
 
@@ -146,7 +146,7 @@ TEST(QLoss, RewardFactorScalesTheReward) {
   EXPECT_NEAR(block.run(Loss::mse, 0.25f).errors[0], 1 + 3 - 2, 1e-6);
 }
 
-// Every head over random blocks, weights and terminations included.
+// Every head over random blocks, with weights and terminations.
 TEST(QLoss, EqualsItsSlowTwin) {
   Rng rng(3, Purpose::test, 0, 0);
   for (int trial = 0; trial < 300; ++trial) {

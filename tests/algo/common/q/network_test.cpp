@@ -37,7 +37,7 @@ struct Acting {
   }
 };
 
-// Epsilon-greedy: a draw per environment, masked actions never, the right share of random actions.
+// Epsilon-greedy: one draw per environment, no masked actions, the right share of random actions.
 TEST(QNetwork, ExploresPerEnvironmentWithinTheMask) {
   Acting a;
   const std::vector<std::int32_t> greedy = a.act({.epsilon = 0}, 0);
@@ -52,13 +52,13 @@ TEST(QNetwork, ExploresPerEnvironmentWithinTheMask) {
     differing += now;
     rows_differing_together += now == kEnvs;
   }
-  // Of the random actions a third (three allowed) equal the greedy one: 0.3 * 2/3 = 0.2 differ.
+  // A third of the random actions (three are allowed) equal the greedy one: 0.3 * 2/3 = 0.2 differ.
   EXPECT_NEAR(differing / double{kEnvs * kSteps}, 0.2, 0.015);
   EXPECT_EQ(rows_differing_together, 0);
 }
 
-// A random action is kept for a stretch of steps; the share of random actions stays epsilon.
-TEST(QNetwork, KeepsARandomActionForAsManySteps) {
+// A random action is kept for several steps (a period); the share of random actions stays epsilon.
+TEST(QNetwork, KeepsARandomActionForNSteps) {
   Acting a;
   const std::vector<std::int32_t> greedy = a.act({.epsilon = 0}, 0);
   constexpr int kKept = 8;
@@ -77,35 +77,35 @@ TEST(QNetwork, KeepsARandomActionForAsManySteps) {
       differing += a.actions[i] != greedy[i];
     }
   }
-  // Of the random actions a third equal the greedy one. Two stretches have the same action if both are
-  // greedy in effect (2/3 each), or else with probability 1/6 * 1/6 for each of two actions.
+  // A third of the random actions equal the greedy one. Two periods have the same action if both
+  // are greedy in effect (2/3 each), or else with probability 1/6 * 1/6 for each of two actions.
   EXPECT_NEAR(differing / double{kEnvs * kSteps}, 1 / 3.0, 0.03);
   const int pairs = kEnvs * (kSteps / kKept - 1);
   EXPECT_NEAR(new_actions / double{pairs}, 1 - 4 / 9.0 - 2 / 36.0, 0.04);
 }
 
-// A mask that changes takes an action away only while it forbids it.
+// A kept action that the mask forbids is only suspended until the mask allows it again.
 TEST(QNetwork, KeptActionsReturnWithTheMask) {
   Acting a;
   const std::vector<std::uint8_t> all(kEnvs * kActions, 1);
   int others = 0;
-  for (int stretch = 0; stretch < 20; ++stretch) {
+  for (int period = 0; period < 20; ++period) {
     const Exploration always{.epsilon = 1, .steps = 3};
     a.mask = all;
-    const std::vector<std::int32_t> first = a.act(always, 3 * stretch);
+    const std::vector<std::int32_t> first = a.act(always, 3 * period);
     for (int i = 0; i < kEnvs; ++i) a.mask[i * kActions + first[i]] = 0;
-    a.act(always, 3 * stretch + 1);
+    a.act(always, 3 * period + 1);
     for (int i = 0; i < kEnvs; ++i) {
       ASSERT_NE(a.actions[i], first[i]);
       others |= 1 << a.actions[i];
     }
     a.mask = all;
-    ASSERT_EQ(a.act(always, 3 * stretch + 2), first);
+    ASSERT_EQ(a.act(always, 3 * period + 2), first);
   }
   EXPECT_EQ(others, (1 << kActions) - 1);
 }
 
-// Statistics that normalise observations count when it acts.
+// Acting normalises observations.
 TEST(QNetwork, ActsOnNormalisedObservations) {
   Acting plain;
   const std::vector<float> mean = {1, -2, 0.5f}, factor = {3, 0.5f, 2};
@@ -152,7 +152,7 @@ TEST(QNetwork, BoltzmannFollowsTheSoftmax) {
     for (int k = 0; k < kActions; ++k) sum += std::exp(q[i * kActions + k] / kTemperature);
     for (int k = 0; k < kActions; ++k) {
       const double p = std::exp(q[i * kActions + k] / kTemperature) / sum;
-      const double bound = 5 * std::sqrt(p * (1 - p) / kDraws) + 1e-9;  // five deviations
+      const double bound = 5 * std::sqrt(p * (1 - p) / kDraws) + 1e-9;  // five standard errors
       EXPECT_NEAR(counts[i * kActions + k] / double{kDraws}, p, bound) << i << " " << k;
     }
   }
@@ -161,8 +161,8 @@ TEST(QNetwork, BoltzmannFollowsTheSoftmax) {
   EXPECT_EQ(greedy, a.act({.kind = Explore::boltzmann, .temperature = 1e-9}, 0));
 }
 
-// What rows of one block of lanes draw is not drawn again by those of the next.
-TEST(QNetwork, NoTwoEnvironmentsDrawAlike) {
+// Rows of different blocks of lanes draw different random numbers.
+TEST(QNetwork, NoTwoEnvironmentsShareRandomNumbers) {
   Acting a;
   std::fill(a.obs.begin(), a.obs.end(), 0.5f);
   std::fill(a.mask.begin(), a.mask.end(), 1);

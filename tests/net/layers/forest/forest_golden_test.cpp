@@ -1,5 +1,5 @@
-// The durotaxis network without its frozen backbone (its specification, section 10): its parameters, numbers
-// from NumPy (golden/make_forest.py), and its gradient.
+// The durotaxis network without its frozen backbone (its specification, section 10): its
+// parameters, its outputs against NumPy (golden/make_forest.py), and its gradient.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -93,7 +93,7 @@ TEST(Durotaxis, TheNetworkHasItsParameters) {
             "tokens 512-128-norm-6 | 2, 700466 parameters");
 }
 
-TEST(Durotaxis, TheNumbersAreThoseOfNumPy) {
+TEST(Durotaxis, TheOutputsEqualNumPy) {
   const Golden golden;
   Workspace workspace(golden.net, 1, Use::training);
   forward(Plan(golden.net), golden.parameters, golden.row.data(), 1, workspace);
@@ -119,7 +119,7 @@ TEST(Durotaxis, TheNumbersAreThoseOfNumPy) {
   EXPECT_EQ(lines, 2 * 128 + 10 + 6);
 }
 
-// All of the gradient at full width against the twin with its attention.
+// The full gradient at full width against the twin, which computes the attention.
 TEST(Durotaxis, TheGradientOfTheWholeNetworkIsRight) {
   const Golden golden;
   const Structure& net = golden.net;
@@ -135,7 +135,7 @@ TEST(Durotaxis, TheGradientOfTheWholeNetworkIsRight) {
   Floats gradient(net.storage);
   backward(plan, golden.parameters, 1, workspace, gradient);
   for (const TensorInfo& tensor : tensors(net)) {
-    double size = 1e-3;  // of the tensor's largest
+    double size = 1e-3;  // largest of the tensor
     for (int pass = 0; pass < 2; ++pass) {
       for (int r = 0; r < tensor.rows; ++r) {
         for (int c = 0; c < tensor.columns; ++c) {

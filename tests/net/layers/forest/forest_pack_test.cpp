@@ -16,11 +16,11 @@ constexpr ForestShape kShape{.nodes = 6,
                              .heads = 1,
                              .groups = 0};
 
-// Lane 0 has nodes 0 -> 1 -> 3, 0 -> 2, 4 -> 5; lane 1 a single root; lane 2 is all zeros and thus has no
-// nodes. Features are 10 * lane + node, edges 100 more. Rows by hand:
-//   graph tokens 0 1 2 | lone root 3: lane 1's | roots 4: node 0, 5: node 4 | inner 6: node 1 | leaves 7, 8, 9:
-//   nodes 2, 3, 5.
-TEST(ForestPack, RowsAreSortedByWhatTheyNeed) {
+// Lane 0 has nodes 0 -> 1 -> 3, 0 -> 2, 4 -> 5; lane 1 has a single root; lane 2 is all zeros and
+// has no nodes. Features are 10 * lane + node, edges 100 more. Rows by hand:
+//   graph tokens 0 1 2 | lone root 3: lane 1's | roots 4: node 0, 5: node 4 | inner 6: node 1 |
+//   leaves 7, 8, 9: nodes 2, 3, 5.
+TEST(ForestPack, RowsAreSortedByKind) {
   const Structure net = forest_structure(kShape);
   const ForestLayer& layer = forest_of(net);
   std::vector<float> lanes(layer.inputs() * kLanes), inner;
@@ -35,9 +35,9 @@ TEST(ForestPack, RowsAreSortedByWhatTheyNeed) {
   };
   fill(0, {-1, 0, 0, 1, -1, 4});
   fill(1, {-1});
-  LaneCarver carve(kLanes);
-  const ForestPackPlaces at(layer, carve);
-  inner.resize(static_cast<std::size_t>(carve.per_lane()) * kLanes, 99);
+  LaneAllocator allocator(kLanes);
+  const ForestPackPlaces at(layer, allocator);
+  inner.resize(static_cast<std::size_t>(allocator.per_lane()) * kLanes, 99);
   pack_forest(layer, lanes.data(), kLanes, 3, at, inner.data());
 
   const ForestExtent& extent = extent_of(at, inner.data());
@@ -68,15 +68,15 @@ TEST(ForestPack, RowsAreSortedByWhatTheyNeed) {
 }
 
 // A node whose parent is absent is a root, and a node that is its own parent ends the forest.
-TEST(ForestPack, WhatMakesNoSenseIsNotThere) {
+TEST(ForestPack, InvalidParentsEndTheForest) {
   const Structure net = forest_structure(kShape);
   const ForestLayer& layer = forest_of(net);
   const auto extent_with = [&](const Floats& parents) {
     Floats row(layer.inputs(), 1.0f);
     std::copy(parents.begin(), parents.end(), row.begin() + layer.parents_at());
-    LaneCarver carve(1);
-    const ForestPackPlaces at(layer, carve);
-    Floats inner(carve.per_lane());
+    LaneAllocator allocator(1);
+    const ForestPackPlaces at(layer, allocator);
+    Floats inner(allocator.per_lane());
     pack_forest(layer, row.data(), 1, 1, at, inner.data());
     return extent_of(at, inner.data());
   };

@@ -1,5 +1,5 @@
-// The graph transformer over forests against its slow twin, which has all of the attention (durotaxis,
-// section 18.8 of its specification).
+// The graph transformer over forests against its slow twin, which computes the full attention
+// (durotaxis, section 18.8 of its specification).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -55,7 +55,7 @@ struct Net {
     return results({forest.row(layer(), rubbish)})[0];
   }
 
-  // dL by all parameters, given dL by the results, after the forward pass of both.
+  // dL/dparameters from dL/dresults, after the forward pass of both.
   Floats gradient(const std::vector<Floats>& rows, const std::vector<Floats>& dy) const {
     const int batch = static_cast<int>(rows.size());
     Workspace workspace(structure, batch, Use::training);
@@ -95,8 +95,8 @@ void each_parameter(const Structure& net, F&& visit) {
   }
 }
 
-// Forward and backward over random shapes and batches of forests of all sizes, none and all nodes among
-// them, in one block and in several.
+// Forward and backward over random shapes and batches of forests of all sizes, from no node to all,
+// in one block and in several.
 TEST(Forest, EqualsItsSlowTwin) {
   Rng rng(11, Purpose::test, 0, 0);
   for (int round = 0; round < 12; ++round) {
@@ -139,9 +139,9 @@ TEST(Forest, EqualsItsSlowTwin) {
   }
 }
 
-// All parameters of a small network over six nodes. The twin has queries and keys, and does not feel
-// them.
-TEST(Forest, TheGradientIsThatOfCentralDifferences) {
+// All parameters of a small network over six nodes. The twin has queries and keys, but its result
+// does not depend on them.
+TEST(Forest, TheGradientEqualsCentralDifferences) {
   Rng rng(12, Purpose::test, 0, 0);
   const Net net(kSmall, rng);
   const Floats row = forest_with(net.layer(), kSixNodes, rng).row(net.layer());
@@ -155,7 +155,7 @@ TEST(Forest, TheGradientIsThatOfCentralDifferences) {
   reference::backward<double>(net.structure, p, trace, exact(dy), taped);
   const Floats fast = net.gradient({row}, {dy});
   std::string name;
-  double size = 1;  // of the tensor's largest
+  double size = 1;  // largest of the tensor
   each_parameter(net.structure, [&](const TensorInfo& tensor, std::size_t i) {
     if (tensor.name != name) {
       if (name.find(".query.") == name.npos && name.find(".key.") == name.npos) {
@@ -180,8 +180,9 @@ TEST(Forest, TheGradientIsThatOfCentralDifferences) {
   });
 }
 
-// It is the forest that makes queries and keys meaningless: with two edges into one node they matter.
-TEST(Forest, TheTwinFeelsQueriesWhereTwoEdgesMeet) {
+// Queries and keys have no effect because the graph is a forest: with two edges into a node they
+// do.
+TEST(Forest, TheTwinDependsOnQueriesWhereTwoEdgesMeet) {
   Rng rng(13, Purpose::test, 0, 0);
   const Net net(kSmall, rng);
   const ForestLayer& layer = net.layer();
@@ -240,7 +241,7 @@ TestForest only(const TestForest& forest, int node) {
   return {forest.graph, {forest.nodes[node]}, {forest.edges[node]}, {-1}};
 }
 
-// Roots are what they are alone; with an edge between them, the one it leaves still is.
+// Roots give the same result as alone. With an edge between two, only its source still does.
 TEST(Forest, ANodeWithoutIncomingEdgeDependsOnItselfOnly) {
   Rng rng(15, Purpose::test, 0, 0);
   const Net net(kSmall, rng);
@@ -250,7 +251,7 @@ TEST(Forest, ANodeWithoutIncomingEdgeDependsOnItselfOnly) {
   EXPECT_LT(distance(second(), alone(1)), 1e-6);
   forest.parents[1] = 0;
   EXPECT_GT(distance(second(), alone(1)), 1e-3);
-  std::vector<std::vector<double>> tokens;  // of the first node, by the twin
+  std::vector<std::vector<double>> tokens;  // of the first node, from the twin
   for (int variant = 0; variant < 2; ++variant) {
     const std::vector<double> p = exact(net.parameters);
     const auto graph = reference::token_graph(net.layer(), exact(forest.row(net.layer())));
@@ -262,7 +263,8 @@ TEST(Forest, ANodeWithoutIncomingEdgeDependsOnItselfOnly) {
   EXPECT_LT(distance(tokens[0], alone(0)), 1e-6);
 }
 
-// Section 18.8: edges 0 -> 1, 1 -> 2 send messages T1 -> T2 -> T3, one step per round, and none to T0.
+// Section 18.8: edges 0 -> 1, 1 -> 2 send messages T1 -> T2 -> T3, one step per round, and none to
+// T0.
 TEST(Forest, MessagesGoFromParentToChild) {
   Rng rng(16, Purpose::test, 0, 0);
   for (const int rounds : {1, 2}) {
@@ -291,7 +293,7 @@ TEST(Forest, MessagesGoFromParentToChild) {
     }
     const Floats a = net.result(chain), b = net.result(other);
     EXPECT_EQ(Floats(a.begin() + 16, a.end()), Floats(b.begin() + 16, b.end()));
-    TestForest edge = chain;  // an edge matters to the node it leads to; that of a root to none
+    TestForest edge = chain;  // an edge matters only to its target; a root has none
     edge.edges[0] = random_floats(shape.edge_features, rng);
     EXPECT_EQ(net.result(edge), a);
     edge.edges[1] = random_floats(shape.edge_features, rng);
@@ -310,21 +312,21 @@ TEST(Forest, TheOrderOfNodesDoesNotMatter) {
   }
 }
 
-TEST(Forest, WhatIsNotThereDoesNotMatter) {
+TEST(Forest, AbsentNodesAndNonFiniteValuesDoNotMatter) {
   Rng rng(18, Purpose::test, 0, 0);
   const Net net(kSmall, rng);
   const TestForest forest = random_forest(net.layer(), 4, rng);
   const Floats y = net.result(forest);
   EXPECT_EQ(net.result(forest, 3), y);
   EXPECT_EQ(net.result(forest, std::numeric_limits<float>::quiet_NaN()), y);
-  TestForest broken = forest, zero = forest;  // what is no number counts as zero
+  TestForest broken = forest, zero = forest;  // non-finite values count as zero
   broken.nodes[1][2] = std::numeric_limits<float>::infinity();
   broken.graph[3] = std::numeric_limits<float>::quiet_NaN();
   zero.nodes[1][2] = zero.graph[3] = 0;
   EXPECT_EQ(net.result(broken), net.result(zero));
 }
 
-// To the bit, in blocks and alone, for training and for inference.
+// To the bit, in blocks and alone, in training and inference.
 TEST(Forest, ABatchEqualsItsSamplesOneByOne) {
   Rng rng(19, Purpose::test, 0, 0);
   for (const int width : {16, 40, 128}) {
@@ -363,9 +365,9 @@ TEST(Forest, NothingIsAllocated) {
   EXPECT_EQ(allocations(), before);
 }
 
-// Embeddings by the initialiser; rounds like torch.nn.Linear, with |w| up to 1/sqrt(16); norms the
-// identity.
-TEST(Forest, StartsAsItShould) {
+// Embeddings use the initialiser; rounds start like torch.nn.Linear, with |w| up to 1/sqrt(16);
+// norms start as the identity.
+TEST(Forest, InitialValues) {
   Rng rng(21, Purpose::test, 0, 0);
   const Structure net = forest_structure(kSmall);
   Floats p(net.storage);

@@ -13,7 +13,7 @@
 
 namespace hotloop {
 
-// A network that is nothing but the layer.
+// A network with only this layer.
 inline Structure forest_structure(const ForestShape& shape) {
   const int inputs =
       shape.graph_features + shape.nodes * (shape.node_features + shape.edge_features + 1);
@@ -26,7 +26,7 @@ inline const ForestLayer& forest_of(const Structure& structure) {
   return std::get<ForestLayer>(structure.layers[0]);
 }
 
-// Drawn at random, so that scales are not one and shifts not zero; the padding is zero.
+// Random parameters, so that scales are not one and shifts not zero; the padding is zero.
 inline std::vector<float> random_parameters(const Structure& structure, Rng& rng) {
   std::vector<float> parameters(structure.storage);
   for (const TensorInfo& tensor : tensors(structure)) {
@@ -43,10 +43,10 @@ using Floats = std::vector<float>;
 
 struct TestForest {
   Floats graph;
-  std::vector<Floats> nodes, edges;  // the edge to a root means nothing
+  std::vector<Floats> nodes, edges;  // the edge to a root is ignored
   std::vector<int> parents;
 
-  // As a row of the observation; what absent nodes have is `rubbish`.
+  // As a row of the observation; the features of absent nodes are `rubbish`.
   Floats row(const ForestLayer& layer, float rubbish = 0) const {
     Floats x(layer.inputs(), rubbish);
     std::copy(graph.begin(), graph.end(), x.begin());
