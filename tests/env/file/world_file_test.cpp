@@ -81,7 +81,7 @@ TEST_F(WorldFile, CompilersAreLookedForInPath) {
     compile_world_file(put("a.cpp", "int a;\n"), none, folder_.string());
     FAIL() << "compiled without a compiler";
   } catch (const UsageError& error) {
-    EXPECT_HAS(std::string(error.what()), "there is no C++ compiler");
+    EXPECT_HAS(std::string(error.what()), "no C++ compiler found");
   }
 }
 
