@@ -45,7 +45,9 @@ def steps_per_second(env, actions: np.ndarray, seconds: float) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--id", default="hotloop/CartPole-v1")
-    parser.add_argument("--against", default="CartPole-v1", help="the Gymnasium id to compare with; empty = none")
+    parser.add_argument(
+        "--against", default="CartPole-v1", help="the Gymnasium id to compare with; empty = none"
+    )
     parser.add_argument("--envs", type=int, default=1024)
     parser.add_argument("--seconds", type=float, default=1.0, help="per round")
     parser.add_argument("--rounds", type=int, default=7)

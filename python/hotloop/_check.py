@@ -207,7 +207,9 @@ class _Play:
                 seen = _step(env, action)[:2]
             if not _equal(obs, seen[0]) or not np.array_equal(reward, seen[1], equal_nan=True):
                 where = "observation" if not _equal(obs, seen[0]) else "reward"
-                text = f"the same seed and actions gave a different {where} after {step} steps, in {what}; use "
+                text = (
+                    f"the same seed and actions gave a different {where} after {step} steps, in {what}; use "
+                )
                 return self._find("seed", text + "self.np_random, and reset all state in reset()")
 
 
