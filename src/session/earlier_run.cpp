@@ -9,6 +9,7 @@
 #include "record/checkpoint.hpp"
 #include "record/json_fields.hpp"
 #include "session/result.hpp"
+#include "session/session.hpp"
 #include "train/progress.hpp"
 
 namespace hotloop {
@@ -31,9 +32,8 @@ bool is_same_world(const std::string& world, const std::string& folder) {
 
 bool repeats(const TrainSpec& spec, const std::string& folder) {
   if (text_of(folder + "/spec.yaml") != to_yaml(portable(spec))) return false;
-  const Json about = Json::parse(text_of(folder + "/run.json"), nullptr, false);
-  return about.is_object() && about.value("version", "") == version() &&
-         about.value("cpu", "") == cpu_name() && is_same_world(spec.env, folder);
+  const RunOrigin origin = run_origin(folder);
+  return origin.version == version() && origin.cpu == cpu_name() && is_same_world(spec.env, folder);
 }
 
 bool can_be_resumed(const std::string& folder) {
