@@ -125,6 +125,11 @@ bool is_temporary(std::string_view name) {
                  .find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
+using Folder = std::unique_ptr<DIR, CloseFolder>;
+
 // A rename would replace a device or a pipe by a file.
 void check_replaceable(const std::string& path) {
   struct stat status {};
@@ -194,6 +199,19 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> to) const {
   }
 }
 
+std::vector<std::string> names_in(const std::string& folder) {
+  const Folder entries(::opendir(folder.c_str()));
+  if (!entries && (errno == ENOENT || errno == ENOTDIR)) return {};
+  if (!entries) fail("read", folder, errno);
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(entries.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 void make_real_folder(const std::string& path) {
   if (::mkdir(path.c_str(), 0777) == 0) return;
   if (errno != EEXIST) fail("create", path, errno);
@@ -208,10 +226,10 @@ void make_real_folder(const std::string& path) {
 void remove_stale_temporaries(const std::string& folder) {
   Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (descriptor.get() < 0) return;
-  DIR* entries = ::fdopendir(descriptor.get());
-  if (entries == nullptr) return;
+  const Folder entries(::fdopendir(descriptor.get()));
+  if (!entries) return;
   const int at = descriptor.release();  // now owned by `entries`
-  while (const dirent* entry = ::readdir(entries)) {
+  while (const dirent* entry = ::readdir(entries.get())) {
     struct stat status {};
     if (is_temporary(entry->d_name) &&
         ::fstatat(at, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -219,7 +237,6 @@ void remove_stale_temporaries(const std::string& folder) {
       ::unlinkat(at, entry->d_name, 0);
     }
   }
-  ::closedir(entries);
 }
 
 void check_folder_of(const std::string& path) {

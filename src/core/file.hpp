@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace hotloop {
 
@@ -64,6 +65,10 @@ class InputFile {
   Descriptor descriptor_;
   FileContents contents_;  // without data if it is read from the descriptor
 };
+
+// The names of a folder's entries, sorted; none if there is no such folder. (The iterator of
+// std::filesystem ends the program if memory runs out.)
+std::vector<std::string> names_in(const std::string& folder);
 
 // Writes the parts one after the other to a new hidden file in the same folder, flushes it to the
 // disk, renames it to `path` and flushes the folder. On failure the new file is removed and an

@@ -75,13 +75,10 @@ std::optional<TrainResult> read_result(const std::string& run_dir) {
 std::optional<EarlierRun> find_earlier_run(const std::string& parent, const TrainSpec& spec,
                                            const std::set<std::string>& taken) {
   std::vector<std::string> folders;
-  std::error_code error;  // ignored: a missing folder has no runs
-  for (const auto& entry : fs::directory_iterator(parent, error)) {
-    const std::string name = entry.path().filename().string();
+  for (const std::string& name : names_in(parent)) {
     const std::string folder = parent + "/" + name;
     if (name.starts_with(spec.name + "-") && !taken.contains(folder)) folders.push_back(folder);
   }
-  std::sort(folders.begin(), folders.end());
   std::optional<EarlierRun> unfinished;
   for (const std::string& folder : folders) {
     if (!repeats(spec, folder)) continue;
