@@ -43,11 +43,10 @@ std::span<const float> biases_of(const Model& model) {
 void write_film(const std::string& run, const std::string& path) {
   namespace fs = std::filesystem;
   std::vector<std::string> files;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(fs::path(run) / "snapshots", none)) {
-    files.push_back(entry.path().string());
+  const std::string folder = run + "/snapshots";
+  for (const std::string& name : names_in(folder)) {
+    if (name.ends_with(".safetensors")) files.push_back(folder + "/" + name);
   }
-  std::sort(files.begin(), files.end());
   if (files.empty()) {
     throw UsageError(fmt::format(
         "'{}' has no snapshots; train with --set run.snapshot_every=10 to have some", run));

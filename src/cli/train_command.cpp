@@ -213,7 +213,12 @@ int resume_command(const ResumeArguments& arguments) {
   if (arguments.steps) overrides.push_back(fmt::format("run.steps={}", *arguments.steps));
   const TrainSpec spec = load_run_spec(arguments.run, overrides);
   const RunOrigin origin = run_origin(arguments.run);
-  if (origin.cpu != cpu_name() || origin.version != version()) {
+  if (origin.version.empty()) {
+    fmt::print(stderr,
+               "{}/run.json is missing or damaged: which version and CPU started this run is "
+               "unknown; it continues, perhaps not bit for bit\n",
+               arguments.run);
+  } else if (origin.cpu != cpu_name() || origin.version != version()) {
     fmt::print(
         stderr,
         "this run was started with hotloop {} on {}, this is {} on {}: it continues, perhaps not "

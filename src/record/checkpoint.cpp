@@ -20,11 +20,12 @@ constexpr std::size_t kDigits = 16;  // of the env steps in a file's name
 constexpr const char* kFormat = "hotloop-checkpoint-7";
 
 Json to_state(const Trainer& trainer, const RunRecord& record) {
-  Json state;
+  Json state = Json::object();
   visit_counters(trainer.counters(), WriteFields{state["counters"]});
   const Window& w = trainer.window();
   Json& window = state["window"];
   window = {{"returns", to_field(w.returns)}, {"episodes", w.episodes}, {"updates", w.updates}};
+  window["sums"] = Json::object();
   const std::vector<std::string_view> columns = trainer.learner().columns();
   for (std::size_t i = 0; i < columns.size(); ++i) {
     window["sums"][std::string(columns[i])] = to_field(w.sums[i]);
@@ -86,16 +87,15 @@ void judge_again(RunRecord& record, const EvaluationOptions& before, const Train
 
 std::vector<std::string> list_checkpoints(const std::string& run_dir) {
   std::vector<std::string> paths;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(fs::path(run_dir) / "checkpoints", none)) {
-    const std::string stem = entry.path().stem().string();
+  const std::string folder = run_dir + "/checkpoints";
+  for (const fs::path name : names_in(folder)) {
+    const std::string stem = name.stem().string();
     const bool numbered =
         stem.size() == kDigits && stem.find_first_not_of("0123456789") == std::string::npos;
-    if (numbered && entry.path().extension() == ".safetensors") {
-      paths.push_back(entry.path().string());
+    if (numbered && name.extension() == ".safetensors") {
+      paths.push_back(folder + "/" + name.string());
     }
   }
-  std::sort(paths.begin(), paths.end());
   return paths;
 }
 

@@ -52,6 +52,10 @@ void from_field(const Json& json, T& value) {
 }
 
 struct WriteFields {
+  explicit WriteFields(Json& to) : json(to) {
+    // operator[] would make a null an object too, but a broken one if memory runs out.
+    if (json.is_null()) json = Json::object();
+  }
   Json& json;
   template <class T>
   void operator()(const char* name, const T& value) const {

@@ -26,7 +26,7 @@ double mean(double sum, std::int64_t count) {
 
 }  // namespace
 
-std::vector<std::string> MetricsLog::write(Trainer& trainer, RunRecord& record) {
+std::vector<std::string> MetricsLog::write(Trainer& trainer, RunRecord& record, bool is_last) {
   const Counters& c = trainer.counters();
   Window& w = trainer.window();
   const double elapsed = last_seconds_ < 0 ? kNone : record.seconds - last_seconds_;
@@ -72,8 +72,7 @@ std::vector<std::string> MetricsLog::write(Trainer& trainer, RunRecord& record) 
   }
   fmt::format_to(std::back_inserter(row), "}}}}");
   row_.assign(row.data(), row.size());
-  lines_.append(row_);
-  lines_.flush();
+  file_.add({c.env_steps, record.greedy_return, !warnings.empty()}, row_, is_last);
   w = {};
   last_seconds_ = record.seconds;
   last_steps_ = c.env_steps;

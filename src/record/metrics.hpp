@@ -1,4 +1,6 @@
-// metrics.jsonl: one JSON object per line, append-only, with names and units that do not change.
+// metrics.jsonl: one JSON object per line, with names and units that do not change. A long run
+// keeps only some of its rows (metrics_file.hpp); "the previous row" below is the previous one that
+// was due, kept or not.
 //
 //   env_steps, updates, episodes              counts since the start of the run
 //   seconds                                   wall time of training, all sessions together
@@ -23,8 +25,9 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
-#include "core/file.hpp"
+#include "record/metrics_file.hpp"
 #include "train/progress.hpp"
 #include "train/trainer.hpp"
 
@@ -32,18 +35,19 @@ namespace hotloop {
 
 class MetricsLog {
  public:
-  explicit MetricsLog(const std::string& path) : lines_(path) {}
-  // Continues a run at byte `offset`: the rest of the file is cut off and will be written again.
-  MetricsLog(const std::string& path, std::uint64_t offset) : lines_(path, offset) {}
+  MetricsLog(std::string path, const RunOptions& options) : file_(std::move(path), options) {}
+  MetricsLog(std::string path, const RunOptions& options, std::int64_t env_steps,
+             std::uint64_t bytes)
+      : file_(std::move(path), options, env_steps, bytes) {}
 
-  // Writes a row and clears the trainer's window; returns the row's warnings.
-  std::vector<std::string> write(Trainer& trainer, RunRecord& record);
-  std::string_view latest() const { return row_; }  // the last row written
-  std::uint64_t bytes() const { return lines_.offset(); }
-  void sync() { lines_.sync(); }
+  // Writes a row, if the file keeps it, and clears the trainer's window; returns the row's
+  // warnings. The last row of a run is always kept.
+  std::vector<std::string> write(Trainer& trainer, RunRecord& record, bool is_last = false);
+  std::string_view latest() const { return row_; }
+  MetricsFile& file() { return file_; }
 
  private:
-  LineWriter lines_;
+  MetricsFile file_;
   std::string row_;
   double last_seconds_ = -1;
   std::int64_t last_steps_ = 0, last_updates_ = 0;

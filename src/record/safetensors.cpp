@@ -11,6 +11,7 @@
 #include <cstring>
 #include <hotloop/error.hpp>
 #include <memory>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <tuple>
@@ -53,11 +54,15 @@ std::string length_prefix(std::uint64_t length) {
 
 class Hasher {
  public:
-  Hasher() { XXH3_64bits_reset(state_.get()); }
+  Hasher() {
+    if (!state_) throw std::bad_alloc();
+    XXH3_64bits_reset(state_.get());
+  }
   void add(const void* bytes, std::size_t size) {
     if (size > 0) XXH3_64bits_update(state_.get(), bytes, size);
   }
-  std::string digits() const { return fmt::format("{:016x}", XXH3_64bits_digest(state_.get())); }
+  std::uint64_t hash() const { return XXH3_64bits_digest(state_.get()); }
+  std::string digits() const { return fmt::format("{:016x}", hash()); }
 
  private:
   struct Free {
@@ -114,30 +119,32 @@ void write_safetensors(const std::string& path, std::span<const TensorView> tens
   write_file_atomically(path, parts);
 }
 
-Safetensors::Safetensors(const std::string& path) : Safetensors(map_file(path), path) {}
+Safetensors::Safetensors(const std::string& path) : Safetensors(InputFile(path), path) {}
 
-Safetensors::Safetensors(FileContents contents, std::string origin)
-    : origin_(std::move(origin)), contents_(std::move(contents)) {
+Safetensors::Safetensors(InputFile file, std::string origin)
+    : origin_(std::move(origin)), file_(std::move(file)) {
   parse();
 }
 
 // Every length is checked against the file's size before it is used. The checksum comes last only
 // so that a truncated file is reported as truncated.
 void Safetensors::parse() {
-  if (contents_.size < kLengthBytes) {
-    fail(fmt::format("not a safetensors file: only {} bytes long", contents_.size));
+  const std::uint64_t size = file_.size();
+  if (size < kLengthBytes) {
+    fail(fmt::format("not a safetensors file: only {} bytes long", size));
   }
   std::uint64_t length = 0;
-  std::memcpy(&length, contents_.data.get(), kLengthBytes);
+  file_.read(0, std::as_writable_bytes(std::span(&length, 1)));
   if (length > kMaxHeader) {
     fail("not a safetensors file: it does not start with a header length");
   }
   const std::uint64_t data_begin = kLengthBytes + length;
-  if (data_begin > contents_.size) {
-    fail(
-        fmt::format("truncated: expected at least {} bytes, found {}", data_begin, contents_.size));
+  if (data_begin > size) {
+    fail(fmt::format("truncated: expected at least {} bytes, found {}", data_begin, size));
   }
-  const std::string_view header = contents_.text().substr(kLengthBytes, length);
+  std::string head(data_begin, '\0');
+  file_.read(0, std::as_writable_bytes(std::span(head)));
+  const std::string_view header = std::string_view(head).substr(kLengthBytes);
   if (!header.starts_with('{')) fail("not a safetensors file: its header is not a JSON object");
   if (!header.starts_with(kOpening) || header.size() < kOpening.size() + kZeros.size()) {
     fail("no checksum (metadata \"xxh3\") at the start of its header");
@@ -148,7 +155,7 @@ void Safetensors::parse() {
     fail("damaged: its header is not valid JSON or lacks required fields");
   }
   verify_layout(data_begin);
-  verify_checksum();
+  verify_checksum(head);
 }
 
 void Safetensors::parse_header(std::string_view header, std::uint64_t data_begin) {
@@ -207,21 +214,32 @@ void Safetensors::verify_layout(std::uint64_t data_begin) {
     }
     end = tensor.end;
   }
-  if (end > contents_.size) {
-    fail(fmt::format("truncated: expected {} bytes, found {}", end, contents_.size));
-  }
-  if (end < contents_.size) {
-    fail(fmt::format("damaged: expected {} bytes, found {}", end, contents_.size));
-  }
+  const std::uint64_t size = file_.size();
+  if (end > size) fail(fmt::format("truncated: expected {} bytes, found {}", end, size));
+  if (end < size) fail(fmt::format("damaged: expected {} bytes, found {}", end, size));
 }
 
-void Safetensors::verify_checksum() const {
-  const std::string_view text = contents_.text();
+// Also notes the hash of each tensor: it will be read again when it is copied, and the file may have
+// changed by then.
+void Safetensors::verify_checksum(std::string_view head) {
+  constexpr std::uint64_t kPiece = 1 << 18;
+  std::vector<std::byte> piece(std::min(kPiece, file_.size() - head.size()));
   Hasher hasher;
-  hasher.add(text.data(), kDigitsAt);
+  hasher.add(head.data(), kDigitsAt);
   hasher.add(kZeros.data(), kZeros.size());
-  hasher.add(text.data() + kDigitsAt + kZeros.size(), text.size() - kDigitsAt - kZeros.size());
-  const std::string_view written = text.substr(kDigitsAt, kZeros.size());
+  hasher.add(head.data() + kDigitsAt + kZeros.size(), head.size() - kDigitsAt - kZeros.size());
+  for (const std::string& name : names_) {
+    Tensor& tensor = tensors_.find(name)->second;
+    Hasher own;
+    for (std::uint64_t at = tensor.begin; at < tensor.end; at += kPiece) {
+      const std::span<std::byte> bytes = std::span(piece).first(std::min(kPiece, tensor.end - at));
+      file_.read(at, bytes);
+      hasher.add(bytes.data(), bytes.size());
+      own.add(bytes.data(), bytes.size());
+    }
+    tensor.hash = own.hash();
+  }
+  const std::string_view written = head.substr(kDigitsAt, kZeros.size());
   const std::string computed = hasher.digits();
   if (written != computed)
     fail(fmt::format("damaged: its checksum does not match its content ({})", computed));
@@ -250,13 +268,23 @@ void Safetensors::copy_bytes(std::string_view name, Dtype dtype, const Shape* sh
     fail(fmt::format("tensor \"{}\": expected {} {}, found {} {}", name, dtype_name(dtype),
                      expected, dtype_name(tensor.dtype), text_of(tensor.shape)));
   }
-  if (!to.empty()) std::memcpy(to.data(), contents_.data.get() + tensor.begin, to.size());
+  read(name, tensor, to);
 }
 
-std::span<const std::byte> Safetensors::bytes(std::string_view name) const {
+std::vector<std::byte> Safetensors::bytes(std::string_view name) const {
   const Tensor& tensor = find(name);
-  return {reinterpret_cast<const std::byte*>(contents_.data.get()) + tensor.begin,
-          tensor.end - tensor.begin};
+  std::vector<std::byte> all(tensor.end - tensor.begin);
+  read(name, tensor, all);
+  return all;
+}
+
+void Safetensors::read(std::string_view name, const Tensor& tensor, std::span<std::byte> to) const {
+  file_.read(tensor.begin, to);
+  Hasher hasher;
+  hasher.add(to.data(), to.size());
+  if (hasher.hash() != tensor.hash) {
+    fail(fmt::format("tensor \"{}\" changed while the file was read", name));
+  }
 }
 
 void Safetensors::fail(std::string_view what) const {

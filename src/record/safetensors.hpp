@@ -9,7 +9,9 @@
 //
 // Any reader of safetensors can open the file. "xxh3" is the XXH3-64 of the whole file computed
 // with its own 16 digits replaced by zeros; it always comes first, so its position does not depend
-// on anything it protects. Invariant: a Safetensors object exists only for an undamaged file.
+// on anything it protects. Invariant: a Safetensors object exists only for an undamaged file, and
+// gives out only bytes that were part of it when it was verified. Tensors are read when they are
+// copied, so a file as large as the memory can be loaded.
 #pragma once
 
 #include <cstddef>
@@ -92,7 +94,7 @@ class Safetensors {
  public:
   // Reads and verifies; throws a RunError that names the file and what is wrong with it.
   explicit Safetensors(const std::string& path);
-  Safetensors(FileContents contents, std::string origin);  // `origin` names it in messages
+  Safetensors(InputFile file, std::string origin);  // `origin` names it in messages
 
   const Metadata& metadata() const { return metadata_; }            // "xxh3" included
   const std::string& metadata(const std::string& key) const;        // RunError if absent
@@ -110,26 +112,28 @@ class Safetensors {
   void copy(std::string_view name, std::span<T, kExtent> to) const {
     copy_bytes(name, dtype_of<T>(), nullptr, std::as_writable_bytes(to));
   }
-  std::span<const std::byte> bytes(std::string_view name) const;  // of a tensor, unconverted
+  std::vector<std::byte> bytes(std::string_view name) const;  // of a tensor, unconverted
 
  private:
   struct Tensor {
     Dtype dtype;
     Shape shape;
     std::uint64_t begin, end;  // bytes within the file
+    std::uint64_t hash = 0;    // of these bytes when they were verified
   };
 
   void parse();
   void parse_header(std::string_view header, std::uint64_t data_begin);
   void verify_layout(std::uint64_t data_begin);
-  void verify_checksum() const;
+  void verify_checksum(std::string_view head);
   const Tensor& find(std::string_view name) const;
+  void read(std::string_view name, const Tensor& tensor, std::span<std::byte> to) const;
   void copy_bytes(std::string_view name, Dtype dtype, const Shape* shape,
                   std::span<std::byte> to) const;
   [[noreturn]] void fail(std::string_view what) const;
 
   std::string origin_;
-  FileContents contents_;
+  InputFile file_;
   Metadata metadata_;
   std::vector<std::string> names_;
   std::map<std::string, Tensor, std::less<>> tensors_;

@@ -9,6 +9,7 @@
 #include "record/checkpoint.hpp"
 #include "record/json_fields.hpp"
 #include "session/result.hpp"
+#include "session/session.hpp"
 #include "train/progress.hpp"
 
 namespace hotloop {
@@ -31,9 +32,8 @@ bool is_same_world(const std::string& world, const std::string& folder) {
 
 bool repeats(const TrainSpec& spec, const std::string& folder) {
   if (text_of(folder + "/spec.yaml") != to_yaml(portable(spec))) return false;
-  const Json about = Json::parse(text_of(folder + "/run.json"), nullptr, false);
-  return about.is_object() && about.value("version", "") == version() &&
-         about.value("cpu", "") == cpu_name() && is_same_world(spec.env, folder);
+  const RunOrigin origin = run_origin(folder);
+  return origin.version == version() && origin.cpu == cpu_name() && is_same_world(spec.env, folder);
 }
 
 bool can_be_resumed(const std::string& folder) {
@@ -75,13 +75,10 @@ std::optional<TrainResult> read_result(const std::string& run_dir) {
 std::optional<EarlierRun> find_earlier_run(const std::string& parent, const TrainSpec& spec,
                                            const std::set<std::string>& taken) {
   std::vector<std::string> folders;
-  std::error_code error;  // ignored: a missing folder has no runs
-  for (const auto& entry : fs::directory_iterator(parent, error)) {
-    const std::string name = entry.path().filename().string();
+  for (const std::string& name : names_in(parent)) {
     const std::string folder = parent + "/" + name;
     if (name.starts_with(spec.name + "-") && !taken.contains(folder)) folders.push_back(folder);
   }
-  std::sort(folders.begin(), folders.end());
   std::optional<EarlierRun> unfinished;
   for (const std::string& folder : folders) {
     if (!repeats(spec, folder)) continue;

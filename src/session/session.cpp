@@ -62,15 +62,16 @@ Session::Session(const TrainSpec& spec, std::string run_dir, const SessionHooks&
                  spec.algorithm->head(spec, trainer_.world())),
       rule_(spec.evaluation, evaluator_.spec()),
       threshold_(solved_threshold(spec.evaluation, trainer_.env().spec())),
-      best_(packed_model()) {}
+      best_(packed_model()) {
+  make_real_folder(run_dir_ + "/checkpoints");
+  if (spec.run.snapshot_every > 0) make_real_folder(run_dir_ + "/snapshots");
+  for (const char* folder : {"/.", "/checkpoints", "/snapshots"}) {
+    remove_stale_temporaries(run_dir_ + folder);
+  }
+}
 
 void Session::start() {
   const TrainSpec& spec = trainer_.spec();
-  std::error_code error;
-  fs::create_directories(run_dir_ + "/checkpoints", error);
-  if (error) {
-    throw RunError(fmt::format("cannot create '{}/checkpoints': {}", run_dir_, error.message()));
-  }
   if (is_world_file(spec.env)) keep_world_file(spec.env, run_dir_);
   write_file_atomically(run_dir_ + "/spec.yaml", to_yaml(portable(spec)));
   const Json about = {{"version", version()}, {"cpu", cpu_name()}, {"seed", spec.run.seed}};
@@ -78,7 +79,7 @@ void Session::start() {
   if (const DagLayer* dag = graph_of(trainer_.network().structure())) {
     write_file_atomically(run_dir_ + "/graph.json", describe_graph(*dag->graph).dump() + "\n");
   }
-  metrics_.emplace(run_dir_ + "/metrics.jsonl");
+  metrics_.emplace(run_dir_ + "/metrics.jsonl", spec.run);
   open_episodes();
   save();  // from here on there is always a checkpoint to resume from
 }
@@ -87,7 +88,12 @@ void Session::load(const std::string& checkpoint) {
   load_checkpoint(checkpoint, trainer_, record_, best_);
   earlier_seconds_ = record_.seconds;
   earlier_groups_ = record_.group_seconds;
-  metrics_.emplace(run_dir_ + "/metrics.jsonl", record_.metrics_bytes);
+}
+
+void Session::continue_logs() {
+  metrics_.emplace(run_dir_ + "/metrics.jsonl", trainer_.spec().run, trainer_.counters().env_steps,
+                   record_.metrics_bytes);
+  warn_of_loss("metrics.jsonl", metrics_->file().lost());
   open_episodes();
 }
 
@@ -149,6 +155,15 @@ bool Session::finished() const {
 void Session::open_episodes() {
   if (!trainer_.spec().run.episode_log) return;
   episodes_.emplace(run_dir_ + "/episodes.jsonl", record_.episode_bytes);
+  warn_of_loss("episodes.jsonl", record_.episode_bytes - episodes_->bytes());
+}
+
+void Session::warn_of_loss(const char* log, std::uint64_t bytes) {
+  if (bytes == 0) return;
+  warn(fmt::format(
+      "{} lacks {} bytes that it had at the checkpoint; it continues without them, and training is "
+      "not affected",
+      log, bytes));
 }
 
 void Session::write_episodes() {
@@ -228,7 +243,7 @@ void Session::warn_of_cuts(const Evaluation& evaluation) {
 void Session::log() {
   trainer_.clock().enter(Phase::log);
   note_time();
-  for (const std::string& warning : metrics_->write(trainer_, record_)) {
+  for (const std::string& warning : metrics_->write(trainer_, record_, finished())) {
     if (hooks_.warning) hooks_.warning(warning);
   }
   if (hooks_.row && !hooks_.row(metrics_->latest())) stop_ = true;
@@ -239,8 +254,8 @@ void Session::log() {
 void Session::save() {
   trainer_.clock().enter(Phase::checkpoint);
   note_time();
-  metrics_->sync();
-  record_.metrics_bytes = metrics_->bytes();
+  metrics_->file().sync();
+  record_.metrics_bytes = metrics_->file().bytes();
   if (episodes_) {
     episodes_->sync();
     record_.episode_bytes = episodes_->bytes();
@@ -299,7 +314,6 @@ void Session::snapshot_if_due(std::int64_t before) {
   const bool is_first = every > 0 && before == 0 && now > 0;
   if (!is_first && !crossed(before, now, every)) return;
   trainer_.clock().enter(Phase::checkpoint);
-  fs::create_directories(run_dir_ + "/snapshots");
   save_model_file(fmt::format("{}/snapshots/{:010}.safetensors", run_dir_, now), packed_model(),
                   trainer_.counters().env_steps, kNone);
   trainer_.clock().enter(Phase::other);
@@ -382,9 +396,13 @@ std::string make_run_folder(const std::string& parent, const std::string& spec_n
 }
 
 RunOrigin run_origin(const std::string& run_dir) {
-  Json about = Json::parse(read_file(run_dir + "/run.json").text(), nullptr, false);
-  if (!about.is_object()) about = Json::object();
-  return {.version = about.value("version", "unknown"), .cpu = about.value("cpu", "unknown")};
+  try {
+    const Json about = Json::parse(read_file(run_dir + "/run.json").text());
+    return {.version = about.at("version"), .cpu = about.at("cpu")};
+  } catch (const RunError&) {  // missing or unreadable
+  } catch (const Json::exception&) {
+  }
+  return {};
 }
 
 TrainResult start_run(const TrainSpec& spec, const std::string& run_dir,
@@ -433,6 +451,7 @@ TrainResult resume_run(const TrainSpec& spec, const std::string& run_dir,
                     "earlier checkpoint: hotloop resume {} --checkpoint FILE",
                     spec.run.steps, done, run_dir));
   }
+  session.continue_logs();
   constexpr const char* kNothingLeft =
       "the run is solved and stopped there, so there is nothing left to do; to continue: --set "
       "evaluation.stop_when_solved=false";

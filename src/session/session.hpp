@@ -43,7 +43,8 @@ struct SessionHooks {
   std::function<void(const Trainer&, const RunRecord&)> progress{};
   // Called once for each warning about the health of training (health.hpp).
   std::function<void(const std::string&)> warning{};
-  // Called with each new line of metrics.jsonl; false = save and stop.
+  // Called with each row of the metrics, also with those that a long run does not keep; false = save
+  // and stop.
   std::function<bool(std::string_view)> row{};
   // Becomes true when the run should save and stop.
   const std::atomic<bool>* stop = nullptr;
@@ -55,7 +56,8 @@ class Session {
   Session(const TrainSpec& spec, std::string run_dir, const SessionHooks& hooks);
 
   void start();                              // from the beginning; writes a first checkpoint
-  void load(const std::string& checkpoint);  // continues from a checkpoint
+  void load(const std::string& checkpoint);  // continues from a checkpoint,
+  void continue_logs();                      // and cuts the logs there
   bool finished() const;
   void advance();     // one round, then whatever is due: evaluation, logging, saving
   TrainResult run();  // until it is finished or hooks.stop is set
@@ -73,6 +75,7 @@ class Session {
   void warn_of_cuts(const Evaluation& evaluation);
   void warn_of_collapse(const Evaluation& last);
   void open_episodes();
+  void warn_of_loss(const char* log, std::uint64_t bytes);
   void write_episodes();
   void evaluate();
   void log();
@@ -111,6 +114,7 @@ class Session {
 std::string make_run_folder(const std::string& parent, const std::string& spec_name);
 
 // The version and CPU that the run was started with. Only the same ones reproduce it to the bit.
+// Both are empty if run.json does not say.
 struct RunOrigin {
   std::string version, cpu;
 };

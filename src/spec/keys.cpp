@@ -234,6 +234,10 @@ Keys run_keys(RunOptions& r) {
        {0, kMaxSteps},
        "episodes between models saved in `snapshots/`, the first after episode 1; 0 = none"},
       {"run.log_every", &r.log_every, {1, kMaxSteps}, "env steps between lines of `metrics.jsonl`"},
+      {"run.log_rows",
+       &r.log_rows,
+       {0, kMaxSteps},
+       "rows of `metrics.jsonl` before every second one is dropped; 0 = no limit"},
       {"run.episode_log", &r.episode_log, {}, "write a line to `episodes.jsonl` for every episode"},
   };
 }

@@ -22,11 +22,9 @@ namespace fs = std::filesystem;
 
 std::vector<std::string> ready_made_names(const std::string& folder) {
   std::vector<std::string> names;
-  std::error_code error;  // a missing folder has no specs
-  for (const auto& file : fs::directory_iterator(folder, error)) {
-    if (file.path().extension() == ".yaml") names.push_back(file.path().stem().string());
+  for (const fs::path file : names_in(folder)) {
+    if (file.extension() == ".yaml") names.push_back(file.stem().string());
   }
-  std::sort(names.begin(), names.end());
   return names;
 }
 

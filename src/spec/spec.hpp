@@ -38,6 +38,7 @@ struct RunOptions {
   double checkpoint_seconds = 30;   // 0 = after every round
   std::int64_t snapshot_every = 0;  // episodes; 0 = no snapshots
   std::int64_t log_every = 1'000;   // env steps
+  std::int64_t log_rows = 10'000;   // beyond it metrics.jsonl is thinned; 0 = never
   bool episode_log = false;         // writes every episode to episodes.jsonl
   std::uint64_t seed = 1;
 };

@@ -44,7 +44,7 @@ class MetricsTest : public testing::Test {
                                    testing::UnitTest::GetInstance()->current_test_info()->name());
   Trainer trainer_;
   RunRecord record_;
-  MetricsLog log_{path_};
+  MetricsLog log_{path_, RunOptions{}};
 };
 
 TrainSpec small_ppo() {

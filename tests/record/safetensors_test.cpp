@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <hotloop/error.hpp>
 #include <hotloop/rng.hpp>
 #include <nlohmann/json.hpp>
@@ -120,6 +121,33 @@ TEST_F(SafetensorsTest, RoundTripOfEveryTypeAndOddShapes) {
 TEST_F(SafetensorsTest, AnEmptyFileOfNoTensorsIsValid) {
   write_safetensors(path_, {});
   EXPECT_TRUE(Safetensors(path_).names().empty());
+}
+
+// Tensors are read when they are copied. What is given out must be what was verified.
+TEST_F(SafetensorsTest, AFileThatChangesWhileItIsReadIsNoticed) {
+  const std::vector<float> values(300'000, 1.0f);
+  const TensorView views[] = {tensor("a", std::span<const float>(values)),
+                              tensor("b", std::span<const float>(values))};
+  write_safetensors(path_, views);
+  const Safetensors file(path_);
+  std::vector<float> found(values.size());
+  const auto complaint_of = [&](const char* name) -> std::string {
+    try {
+      file.copy(name, std::span(found));
+      file.bytes(name);
+      return "";
+    } catch (const RunError& error) {
+      return error.what();
+    }
+  };
+  std::fstream(path_, std::ios::in | std::ios::out | std::ios::binary)
+      .seekp(-4, std::ios::end)
+      .put('x');
+  EXPECT_EQ(complaint_of("a"), "");
+  EXPECT_EQ(found, values);
+  EXPECT_EQ(complaint_of("b"), path_ + ": tensor \"b\" changed while the file was read");
+  std::filesystem::resize_file(path_, 1'000'000);
+  EXPECT_EQ(complaint_of("a"), "cannot read " + path_ + ": it became shorter while it was read");
 }
 
 // The layout that the format's specification demands, checked without our reader.
