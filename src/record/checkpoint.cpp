@@ -86,8 +86,14 @@ void judge_again(RunRecord& record, const EvaluationOptions& before, const Train
 
 std::vector<std::string> list_checkpoints(const std::string& run_dir) {
   std::vector<std::string> paths;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(fs::path(run_dir) / "checkpoints", none)) {
+  std::error_code error;
+  const fs::path folder = fs::path(run_dir) / "checkpoints";
+  const fs::directory_iterator entries(folder, error);
+  if (error && error != std::errc::no_such_file_or_directory &&
+      error != std::errc::not_a_directory) {
+    throw RunError(fmt::format("cannot read {}: {}", folder.string(), error.message()));
+  }
+  for (const auto& entry : entries) {
     const std::string stem = entry.path().stem().string();
     const bool numbered =
         stem.size() == kDigits && stem.find_first_not_of("0123456789") == std::string::npos;

@@ -18,6 +18,7 @@
 #include <hotloop/error.hpp>
 
 #include "core/stop_signal.hpp"
+#include "core/system.hpp"
 
 namespace hotloop {
 namespace {
@@ -86,7 +87,7 @@ void write_text(Shared& to, const std::string& text) {
   try {
     write_text(mine, body());
   } catch (const std::exception& error) {
-    write_text(mine, error.what());
+    write_text(mine, message_of(error));
     mine.threw = true;
   }
   mine.is_done = true;
