@@ -31,15 +31,15 @@ def limited(kind, soft):
     return lambda: resource.setrlimit(kind, (soft, soft))
 
 
-def call(limit, command, preexec=None):
+def call(command, preexec=None):
     done = subprocess.run([hotloop, *command], capture_output=True, text=True, preexec_fn=preexec, timeout=300)
     return done.returncode, done.stdout, done.stderr
 
 
-def check(kind, value, name, command, ok, words):
+def judge(kind, value, name, result, ok, words):
     global failures
+    code, out, err = result
     tally = counts.setdefault((kind, name), [0, 0, 0])
-    code, out, err = call(kind, command, limited(getattr(resource, kind), value))
     if code == 127 and "error while loading shared libraries" in err:
         tally[2] += 1
     elif code == 0 and ok(out):
@@ -51,15 +51,19 @@ def check(kind, value, name, command, ok, words):
         print(f"FAILED: {kind} {value}, {name}: exit {code}, {out[-300:]}{err[-600:]}")
 
 
+def check(kind, value, name, command, ok, words):
+    judge(kind, value, name, call(command, limited(getattr(resource, kind), value)), ok, words)
+
+
 def params_hash(out):
     return json.loads(out.splitlines()[-1])["params_hash"]
 
 
-_, out, err = call("", [*TRAIN, "--steps", "1500", "--out", "free"])
+_, out, err = call([*TRAIN, "--steps", "1500", "--out", "free"])
 free = params_hash(out)
-_, out, _ = call("", ["eval", "free/cartpole_dqn-1", "--json"])
+_, out, _ = call(["eval", "free/cartpole_dqn-1", "--json"])
 evaluated = out
-_, out, _ = call("", [*TRAIN, "--out", "long", "--steps", "3000"])
+_, out, _ = call([*TRAIN, "--out", "long", "--steps", "3000"])
 longer = params_hash(out)
 
 
@@ -94,11 +98,30 @@ for kib in (64, 100, 128, 256, 512, 1000, 1024, 2048):
 for files in range(3, 12):
     for name, command, ok in commands():
         check("RLIMIT_NOFILE", files, name, command, ok, ["Too many open files"])
-if os.getuid() == 0:  # the limit does not hold for root
-    print("as root, a limit on processes is not tested")
+
+
+def few_processes(soft):  # the limit does not hold for root
+    def prepare():
+        resource.setrlimit(resource.RLIMIT_NPROC, (soft, soft))
+        if os.getuid() == 0:
+            os.setuid(65534)
+
+    return prepare
+
+
+os.makedirs("anyone")
+os.chmod("anyone", 0o777)
+if call(["list", "specs"], few_processes(1))[0] == 0:
+    words = ["thread", "cannot start another process"]
+    for soft in (1, 2):
+        for name, command in (
+            ("train", [*TRAIN, "--steps", "1500", "--out", "anyone"]),
+            ("jobs", [*TRAIN, "--steps", "1500", "--out", "anyone", "--seeds", "3", "--jobs", "3"]),
+            ("check", ["check", "cartpole"]),
+        ):
+            judge("RLIMIT_NPROC", soft, name, call(command, few_processes(soft)), lambda out: True, words)
 else:
-    for name, command, ok in commands():
-        check("RLIMIT_NPROC", 1, name, command, ok, ["threads could be started", "cannot start another process"])
+    print("another user cannot run this program: a limit on processes is not tested")
 
 for (kind, name), (done, refused, unloaded) in counts.items():
     print(f"{kind:14} {name:8} {done:3} succeeded, {refused:3} refused with a message, {unloaded:2} not loaded")

@@ -152,8 +152,9 @@ TrialResult run_trial(const std::function<std::string()>& body, double seconds) 
   std::optional<StopSignal> stop(std::in_place);  // the child sets a flag that nobody reads
   const pid_t child = fork();
   if (child < 0) {
+    const int error = errno;
     munmap(memory, sizeof(Shared));
-    throw RunError("cannot start another process");
+    throw RunError(fmt::format("cannot start another process: {}", std::strerror(error)));
   }
   if (child == 0) run_child(*child_shared, body);
 
