@@ -46,20 +46,18 @@ bool read_all(int pipe, double seconds, const std::atomic<bool>& stop, std::stri
   }
 }
 
-// Ends a program and the programs that it started. SIGTERM lets a compiler remove its temporary
-// files.
-void end_group(pid_t leader) {
+// Asks a program and the programs that it started to end: a compiler removes its temporary files.
+void ask_to_end(pid_t leader) {
   kill(-leader, SIGTERM);
   constexpr int kPatience = 50;  // times 10 ms
   for (int i = 0; i < kPatience; ++i) {
     siginfo_t ended{};
     if (waitid(P_PID, static_cast<id_t>(leader), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
         ended.si_pid == leader) {
-      break;
+      return;
     }
     usleep(10'000);
   }
-  kill(-leader, SIGKILL);
 }
 
 }  // namespace
@@ -122,7 +120,8 @@ ProgramResult run_program(const std::vector<std::string>& arguments,
   }
   ProgramResult result;
   result.timed_out = !read_all(pipe_ends[0], options.seconds, stop->requested(), result.text);
-  if (result.timed_out) end_group(child);
+  if (stop->requested()) ask_to_end(child);
+  if (result.timed_out) kill(-child, SIGKILL);
   close(pipe_ends[0]);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
