@@ -1,6 +1,7 @@
 #!/bin/sh
 # check_layers.sh [ROOT]: checks which folder includes which, the number of files in a folder, the length
-# of files, and that no function is used whose results differ between CPU vendors.
+# of files, that no function is used whose results differ between CPU vendors, and that no message can stop
+# a run.
 #
 # The public headers include nothing from src/; the slow twins under reference/ are for tests and
 # benchmarks only. Prints each offence as file:line and exits with 1 if there was any.
@@ -77,6 +78,9 @@ offences=$(
     }
     /\.r?sqrt\(\)|_rsqrt_|_rcp_/ {
       print FILENAME ":" FNR ": starts from a CPU-specific estimate: use roots() of net/lane_arrays.hpp"
+    }
+    /fmt::print\(/ {
+      print FILENAME ":" FNR ": throws if a terminal or pipe is closed: use cli/output.hpp"
     }
     /^[ \t]*#[ \t]*include[ \t]*["<]/ {
       name = $0

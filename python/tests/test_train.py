@@ -216,11 +216,13 @@ def test_resume_longer(tmp_path):
         hotloop.resume(tmp_path / "nowhere", progress=False)
 
 
-def test_ctrl_c_leaves_a_resumable_run(tmp_path):
-    """In its own process, as a user would press it."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGXCPU])
+def test_ctrl_c_leaves_a_resumable_run(tmp_path, number):
+    """In its own process, as a user would press it, or a batch system would send it."""
     program = textwrap.dedent(
         """
-        import json, sys, hotloop
+        import json, signal, sys, hotloop
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore it
         try:
             hotloop.train("cartpole_dqn", steps=1_000_000_000, out=sys.argv[1], progress=False,
                           evaluation={"stop_when_solved": False},
@@ -236,7 +238,7 @@ def test_ctrl_c_leaves_a_resumable_run(tmp_path):
         [sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, text=True
     )
     assert child.stdout.readline() == "row\n"
-    child.send_signal(signal.SIGINT)
+    child.send_signal(number)
     output, _ = child.communicate(timeout=60)
     assert child.returncode == 0
     folder, env_steps = json.loads(output.splitlines()[-1])
@@ -254,6 +256,20 @@ def test_python_signals_work_again_after_training(tmp_path):
             time.sleep(5)
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_a_handler_of_the_program_stays(tmp_path):
+    """Frameworks for batch systems use SIGUSR1 themselves."""
+    calls = []
+    before = signal.signal(signal.SIGUSR1, lambda number, frame: calls.append(number))
+    try:
+        def send(row):
+            os.kill(os.getpid(), signal.SIGUSR1)
+
+        run = hotloop.train("cartpole_dqn", out=tmp_path, callback=send, **{**QUICK, "steps": 1200})
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert calls and run.result["env_steps"] >= 1200 and not run.result["interrupted"]
 
 
 def test_the_interpreter_lock_is_released(tmp_path):

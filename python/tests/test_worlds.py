@@ -447,8 +447,12 @@ def test_control_c_in_the_middle_of_python_saves(tmp_path):
 
     assert threading.current_thread() is threading.main_thread()
     settings = small(steps=5_000, out=tmp_path)
-    with pytest.raises(hotloop.Interrupted) as stopped:
-        hotloop.train("dqn", env=lambda: Interrupting(9), **settings)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore it
+    try:
+        with pytest.raises(hotloop.Interrupted) as stopped:
+            hotloop.train("dqn", env=lambda: Interrupting(9), **settings)
+    finally:
+        signal.signal(signal.SIGINT, before)
     run = pickle.loads(pickle.dumps(stopped.value)).run  # as it comes from another process
     assert 0 < run.result["env_steps"] < 5_000
     assert hotloop.resume(run, progress=False, steps=1_000).result["env_steps"] == 1_000

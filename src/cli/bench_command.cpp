@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 
@@ -21,6 +22,7 @@ int bench_command(const std::vector<std::string>& arguments) {
   std::vector<char*> argv = {const_cast<char*>(program.c_str())};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
+  for (const int changed : {SIGPIPE, SIGXFSZ}) std::signal(changed, SIG_DFL);
   execv(program.c_str(), argv.data());
   throw RunError(fmt::format("cannot start '{}': {}; it is built together with hotloop", program,
                              std::strerror(errno)));

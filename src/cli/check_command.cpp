@@ -7,7 +7,7 @@
 #include <hotloop/error.hpp>
 
 #include "cli/command.hpp"
-#include "cli/stdout_guard.hpp"
+#include "cli/output.hpp"
 #include "core/text.hpp"
 #include "env/file/world_check.hpp"
 
@@ -32,8 +32,8 @@ Json list_of(const std::vector<WorldFinding>& findings) {
 
 void print_findings(std::string_view kind, const std::vector<WorldFinding>& findings) {
   for (const WorldFinding& f : findings) {
-    fmt::print("{}: {}\n", kind, f.what);
-    if (!f.hint.empty()) fmt::print("  hint: {}\n", f.hint);
+    print_result("{}: {}\n", kind, f.what);
+    if (!f.hint.empty()) print_result("  hint: {}\n", f.hint);
   }
 }
 
@@ -53,24 +53,23 @@ int check_command(const CheckArguments& arguments) {
                        {"facts", report.facts},
                        {"steps_per_second", report.steps_per_second},
                        {"compiler_warnings", report.compiler_warnings}};
-    fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
+    print_result("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
   } else {
     print_findings("FAILED", report.failures);
     print_findings("warning", report.warnings);
     if (!report.compiler_warnings.empty()) {
-      fmt::print("compiler warnings:\n{}", report.compiler_warnings);
+      print_result("compiler warnings:\n{}", report.compiler_warnings);
     }
-    for (const std::string& fact : report.facts) fmt::print("  {}\n", fact);
+    for (const std::string& fact : report.facts) print_result("  {}\n", fact);
     if (report.steps_per_second > 0) {
-      fmt::print("  {} steps/s on one thread, without learning\n",
-                 short_number(report.steps_per_second));
+      print_result("  {} steps/s on one thread, without learning\n",
+                   short_number(report.steps_per_second));
     }
-    fmt::print("{}: {}\n", report.name,
-               passed ? "passed"
-                      : fmt::format("failed, {} finding{}", report.failures.size(),
-                                    report.failures.size() == 1 ? "" : "s"));
+    print_result("{}: {}\n", report.name,
+                 passed ? "passed"
+                        : fmt::format("failed, {} finding{}", report.failures.size(),
+                                      report.failures.size() == 1 ? "" : "s"));
   }
-  if (std::fflush(stdout) != 0) throw RunError("cannot write to standard output");
   return passed ? 0 : 1;
 }
 

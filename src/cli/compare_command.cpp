@@ -11,6 +11,7 @@
 
 #include "algo/common/algorithm.hpp"
 #include "cli/command.hpp"
+#include "cli/output.hpp"
 #include "core/file.hpp"
 #include "draw/chart.hpp"
 #include "env/file/world_file.hpp"
@@ -249,7 +250,7 @@ int compare_command(const CompareArguments& arguments) {
   if (!arguments.figure.empty()) {
     write_file_atomically(arguments.figure, comparison_figure(comparison, measure));
   }
-  fmt::print("{}", arguments.json ? comparison_json(comparison).dump() + "\n" : table);
+  print_result("{}", arguments.json ? comparison_json(comparison).dump() + "\n" : table);
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <hotloop/error.hpp>
 
 #include "cli/command.hpp"
+#include "cli/output.hpp"
 #include "core/file.hpp"
 #include "core/stop_signal.hpp"
 #include "doctor/doctor.hpp"
@@ -54,25 +55,23 @@ int doctor_command(const DoctorArguments& arguments) {
   check_feasible(source({}));
   const bool terminal = isatty(STDERR_FILENO) != 0;
   const auto progress = [&](const std::string& text) {
-    fmt::print(stderr, "{}{}{}", terminal ? "\r\x1b[K" : "", text, terminal ? "" : "\n");
-    std::fflush(stderr);
+    print_note("{}{}{}", terminal ? "\r\x1b[K" : "", text, terminal ? "" : "\n");
   };
   DoctorOptions options{.minutes = arguments.minutes, .stop = &stop_requested()};
   if (!arguments.quiet) options.progress = progress;
   const Diagnosis diagnosis = examine_spec(source, options);
-  if (terminal && !arguments.quiet) fmt::print(stderr, "\r\x1b[K");
+  if (terminal && !arguments.quiet) print_note("\r\x1b[K");
 
-  fmt::print("{}",
-             arguments.json ? diagnosis_json(diagnosis).dump() + "\n" : diagnosis_text(diagnosis));
-  std::fflush(stdout);
+  print_result(
+      "{}", arguments.json ? diagnosis_json(diagnosis).dump() + "\n" : diagnosis_text(diagnosis));
+  flush_results();
   if (arguments.apply.empty()) return 0;
   if (diagnosis.overrides.empty()) {
-    fmt::print(stderr, "no recommendation changes the spec: {} is not written\n", arguments.apply);
+    print_note("no recommendation changes the spec: {} is not written\n", arguments.apply);
     return 0;
   }
   write_file_atomically(arguments.apply, to_yaml(source(diagnosis.overrides)));
-  fmt::print(stderr, "wrote {0} with all recommendations; try: hotloop train {0}\n",
-             arguments.apply);
+  print_note("wrote {0} with all recommendations; try: hotloop train {0}\n", arguments.apply);
   return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
+#include "cli/output.hpp"
 #include "core/statistics.hpp"
 #include "core/text.hpp"
 #include "draw/table_text.hpp"
@@ -55,18 +56,18 @@ void report(const Subject& subject, const Evaluation& e, bool json) {
       row["intervals"][name] = {values.low, values.high};
       if (name == "score") row["score_max"] = e.largest[i];
     }
-    fmt::print("{}\n", row.dump());
+    print_result("{}\n", row.dump());
     return;
   }
-  fmt::print("{}: return {} over {} episodes of {} (seed {}), mean length {:.1f}\n", subject.name,
-             return_text(e.mean, e.std), e.episodes.size(), subject.spec.env, subject.seed,
-             e.mean_length);
-  fmt::print("  {:<12} {}, 95 % confidence interval of the mean\n", "return",
-             interval_text(returns));
+  print_result("{}: return {} over {} episodes of {} (seed {}), mean length {:.1f}\n", subject.name,
+               return_text(e.mean, e.std), e.episodes.size(), subject.spec.env, subject.seed,
+               e.mean_length);
+  print_result("  {:<12} {}, 95 % confidence interval of the mean\n", "return",
+               interval_text(returns));
   for (int i = 0; i < env.measure_count(); ++i) {
     const Summary values = summarise(measures_of(e, i));
-    fmt::print("  {:<12} {} (max {})\n", env.measures[i], interval_text(values),
-               cell_number(values.largest));
+    print_result("  {:<12} {} (max {})\n", env.measures[i], interval_text(values),
+                 cell_number(values.largest));
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "cli/command.hpp"
 #include "cli/inspect_graph.hpp"
+#include "cli/output.hpp"
 #include "core/file.hpp"
 #include "record/checkpoint.hpp"
 #include "record/safetensors.hpp"
@@ -78,19 +79,19 @@ Json describe_run(const std::string& run_dir) {
 
 void print_file(const Json& file) {
   if (!file["intact"].get<bool>()) {
-    fmt::print("DAMAGED {}\n", file["error"].get<std::string>());
+    print_result("DAMAGED {}\n", file["error"].get<std::string>());
     return;
   }
-  fmt::print("{}  {} bytes, checksum intact, {}\n", file["file"].get<std::string>(),
-             file["bytes"].get<std::int64_t>(), file.value("format", "no format"));
-  if (file.contains("state")) fmt::print("  state: {}\n", file["state"].dump());
+  print_result("{}  {} bytes, checksum intact, {}\n", file["file"].get<std::string>(),
+               file["bytes"].get<std::int64_t>(), file.value("format", "no format"));
+  if (file.contains("state")) print_result("  state: {}\n", file["state"].dump());
   if (file.contains("structure")) {
-    fmt::print("  {}, greedy return {}\n", file["structure"].get<std::string>(),
-               file.value("greedy_return", ""));
+    print_result("  {}, greedy return {}\n", file["structure"].get<std::string>(),
+                 file.value("greedy_return", ""));
   }
   for (const auto& [name, tensor] : file["tensors"].items()) {
-    fmt::print("  {:18} {} {} {}\n", name, tensor["dtype"].get<std::string>(),
-               tensor["shape"].dump(), tensor.contains("values") ? tensor["values"].dump() : "");
+    print_result("  {:18} {} {} {}\n", name, tensor["dtype"].get<std::string>(),
+                 tensor["shape"].dump(), tensor.contains("values") ? tensor["values"].dump() : "");
   }
 }
 
@@ -105,7 +106,7 @@ int inspect_command(const InspectArguments& arguments) {
   }
   if (!arguments.picture.empty()) write_picture_of(path, arguments.picture);
   if (!arguments.activations.empty()) {
-    fmt::print("{}\n", describe_activations(path, arguments.activations).dump());
+    print_result("{}\n", describe_activations(path, arguments.activations).dump());
     return 0;
   }
   Json described = is_run ? describe_run(path) : describe_file(path);
@@ -118,21 +119,22 @@ int inspect_command(const InspectArguments& arguments) {
                        ? 0
                        : 1;
   if (arguments.json) {
-    fmt::print("{}\n", described.dump());
+    print_result("{}\n", described.dump());
     return code;
   }
   if (!is_run) {
     print_file(described);
     return 0;
   }
-  fmt::print("{}\n", path);
-  if (described.contains("graph")) fmt::print("graph: {}\n", described["graph"]["metrics"].dump());
+  print_result("{}\n", path);
+  if (described.contains("graph"))
+    print_result("graph: {}\n", described["graph"]["metrics"].dump());
   for (const char* key : {"run", "result"}) {
     if (!described.contains(key)) continue;
     if (described[key].is_object() || described[key] == kDamaged)
-      fmt::print("{}: {}\n", key, described[key].dump());
+      print_result("{}: {}\n", key, described[key].dump());
   }
-  fmt::print("{}\n", described["spec"].get<std::string>());
+  print_result("{}\n", described["spec"].get<std::string>());
   for (const Json& file : files) print_file(file);
   return code;
 }

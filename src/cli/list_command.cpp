@@ -10,6 +10,7 @@
 
 #include "algo/common/algorithm.hpp"
 #include "cli/command.hpp"
+#include "cli/output.hpp"
 #include "core/text.hpp"
 #include "env/options.hpp"
 #include "env/registry.hpp"
@@ -110,10 +111,10 @@ int list_command(const std::string& what, bool json) {
   if (json) {
     nlohmann::ordered_json array = nlohmann::ordered_json::array();
     for (const auto& [name, about] : rows) array.push_back({{"name", name}, {"about", about}});
-    fmt::print("{}\n", array.dump());
+    print_result("{}\n", array.dump());
     return 0;
   }
-  for (const auto& [name, about] : rows) fmt::print("{:24} {}\n", name, about);
+  for (const auto& [name, about] : rows) print_result("{:24} {}\n", name, about);
   return 0;
 }
 

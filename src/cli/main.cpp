@@ -1,11 +1,16 @@
 // The command line: a thin layer over the other rooms. Exit codes: 0 done, 1 failed while running,
 // 2 bad usage or bad spec, 128 + n stopped by signal n.
 #include <algorithm>
+#include <csignal>
+#include <exception>
 #include <new>
 
 #include <hotloop/error.hpp>
 
 #include "cli/command.hpp"
+#include "cli/output.hpp"
+#include "cli/process.hpp"
+#include "core/stop_signal.hpp"
 #include "core/system.hpp"
 #include "core/text.hpp"
 
@@ -47,20 +52,37 @@ int run(int argc, char** argv) {
   return code;
 }
 
+// If a stopped program cannot report its results, the signal is still the reason why it ended. If a
+// pipe was closed by its reader, as in `hotloop list specs | head -1`, there is nobody to tell.
+int output_failed(const OutputError& error) {
+  if (stop_signal() != 0) return stop_exit_code();
+  if (error.reason() == EPIPE) return 128 + SIGPIPE;
+  print_note("hotloop: {}\n", error.what());
+  return 1;
+}
+
 }  // namespace
 }  // namespace hotloop
 
 int main(int argc, char** argv) {
+  using namespace hotloop;
   try {
-    return hotloop::run(argc, argv);
-  } catch (const hotloop::UsageError& e) {
-    fmt::print(stderr, "hotloop: {}\n", e.what());
+    prepare_process();
+    const int code = run(argc, argv);
+    flush_results();
+    return code;
+  } catch (const UsageError& error) {
+    print_note("hotloop: {}\n", error.what());
     return 2;
+  } catch (const Stopped& stopped) {
+    return 128 + stopped.signal();
+  } catch (const OutputError& error) {
+    return output_failed(error);
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "hotloop: out of memory\n");
+    report_out_of_memory();
     return 1;
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "hotloop: {}\n", e.what());
+  } catch (const std::exception& error) {
+    print_note("hotloop: {}\n", error.what());
     return 1;
   }
 }

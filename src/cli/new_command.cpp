@@ -6,6 +6,7 @@
 #include <hotloop/error.hpp>
 
 #include "cli/command.hpp"
+#include "cli/output.hpp"
 #include "core/file.hpp"
 
 namespace hotloop {
@@ -114,7 +115,7 @@ int new_command(const std::string& what, const std::string& name) {
   }
   write_file_atomically(
       path, replaced(replaced(std::string(kTemplate), "@name@", name), "@Type@", type_name(name)));
-  fmt::print("wrote {0}; try it:\n  hotloop check {0}\n  hotloop train {0}\n", path);
+  print_result("wrote {0}; try it:\n  hotloop check {0}\n  hotloop train {0}\n", path);
   return 0;
 }
 

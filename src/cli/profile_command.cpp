@@ -9,6 +9,7 @@
 #include <hotloop/error.hpp>
 
 #include "cli/command.hpp"
+#include "cli/output.hpp"
 #include "core/file.hpp"
 #include "core/stop_signal.hpp"
 #include "profile/report.hpp"
@@ -44,7 +45,7 @@ class Countdown {
  public:
   Countdown(bool visible, double seconds) : visible_(visible), seconds_(seconds) { show(0); }
   ~Countdown() {
-    if (visible_) fmt::print(stderr, "\r\x1b[K");
+    if (visible_) print_note("\r\x1b[K");
   }
   void show(double share) const {
     if (!visible_) return;
@@ -52,9 +53,7 @@ class Countdown {
     const int full = static_cast<int>(std::clamp(share, 0.0, 1.0) * kWidth);
     std::string bar;
     for (int i = 0; i < kWidth; ++i) bar += i < full ? "█" : "░";
-    fmt::print(stderr, "\r\x1b[K{} profiling, {:.0f} s left", bar,
-               std::max(0.0, seconds_ * (1 - share)));
-    std::fflush(stderr);
+    print_note("\r\x1b[K{} profiling, {:.0f} s left", bar, std::max(0.0, seconds_ * (1 - share)));
   }
 
  private:
@@ -65,7 +64,7 @@ class Countdown {
 void write_file(const ProfileArguments& arguments, const std::string& path,
                 const std::string& text) {
   write_file_atomically(path, text);
-  if (!arguments.quiet) fmt::print(stderr, "wrote {}\n", path);
+  if (!arguments.quiet) print_note("wrote {}\n", path);
 }
 
 int profile_command(const ProfileArguments& arguments) {
@@ -85,11 +84,10 @@ int profile_command(const ProfileArguments& arguments) {
   if (!arguments.trace.empty()) write_file(arguments, arguments.trace, chrome_trace(profile));
   if (!arguments.html.empty()) write_file(arguments, arguments.html, profile_html(profile));
   if (arguments.json) {
-    fmt::print("{}\n", profile_json(profile).dump());
+    print_result("{}\n", profile_json(profile).dump());
   } else {
-    fmt::print("{}", profile_text(profile));
+    print_result("{}", profile_text(profile));
   }
-  if (std::fflush(stdout) != 0) throw RunError("cannot write to standard output");
   return 0;
 }
 

@@ -1,4 +1,5 @@
 #include "cli/progress_bar.hpp"
+#include "cli/output.hpp"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -40,8 +41,7 @@ void ProgressBar::show(const Trainer& trainer, const RunRecord& record) {
   const int full = static_cast<int>(share * width);
   std::string bar;
   for (int i = 0; i < width; ++i) bar += i < full ? "█" : "░";
-  fmt::print(stderr, "\r\x1b[K{}{}", bar, text);
-  std::fflush(stderr);
+  print_note("\r\x1b[K{}{}", bar, text);
   shown_ = true;
   last_seconds_ = record.seconds;
   last_steps_ = c.env_steps;
@@ -50,8 +50,7 @@ void ProgressBar::show(const Trainer& trainer, const RunRecord& record) {
 
 void ProgressBar::clear() {
   if (!shown_) return;
-  fmt::print(stderr, "\r\x1b[K");
-  std::fflush(stderr);
+  print_note("\r\x1b[K");
   shown_ = false;
 }
 

@@ -1,9 +1,10 @@
 // hotloop suite: many runs, one table, and their learning curves.
 #include <fmt/format.h>
 
-#include <cstdio>
+#include <optional>
 
 #include "cli/command.hpp"
+#include "cli/output.hpp"
 #include "core/file.hpp"
 #include "core/stop_signal.hpp"
 #include "core/text.hpp"
@@ -29,41 +30,54 @@ int suite_command(const SuiteArguments& arguments) {
   Suite suite = load_suite(arguments.suite);
   if (arguments.seeds) suite.seeds = *arguments.seeds;
   int failures = 0;
-  const SuiteResults results = run_suite(
-      suite, {.jobs = arguments.jobs,
-              .out = arguments.out,
-              .stop = &stop_requested(),
-              .on_earlier =
-                  [&](int finished, int unfinished) {
-                    fmt::print(stderr,
-                               "runs already in {}/{}: {} finished, results reused; {} "
-                               "unfinished, resumed\n",
-                               arguments.out, suite.name, finished, unfinished);
-                  },
-              .on_result =
-                  [&](const SuiteRow& row, const TrainResult& result) {
-                    if (arguments.json) fmt::print("{}\n", to_json(result));
-                    if (arguments.quiet) return;
-                    fmt::print(stderr, "{:28} seed {:2}  greedy return {:>7}  {:6.2f} s\n",
-                               row.title, result.seed, return_text(result.eval_return_mean),
-                               result.wall_seconds);
-                  },
-              .on_failure =
-                  [&](const SuiteRow& row, std::uint64_t seed, const std::string& what) {
-                    fmt::print(stderr, "{:28} seed {:2}  FAILED: {}\n", row.title, seed, what);
-                    ++failures;
-                  }});
+  std::optional<OutputError> not_shown;
+  const auto show = [&](const std::string& text) {  // the runs continue: they save their results
+    try {
+      print_result("{}", text);
+      flush_results();
+    } catch (const OutputError& error) {
+      not_shown = error;
+    }
+  };
+  const SuiteResults results =
+      run_suite(suite, {.jobs = arguments.jobs,
+                        .out = arguments.out,
+                        .stop = &stop_requested(),
+                        .on_earlier =
+                            [&](int finished, int unfinished) {
+                              print_note(
+                                  "runs already in {}/{}: {} finished, results reused; {} "
+                                  "unfinished, resumed\n",
+                                  arguments.out, suite.name, finished, unfinished);
+                            },
+                        .on_result =
+                            [&](const SuiteRow& row, const TrainResult& result) {
+                              if (arguments.json) show(to_json(result) + "\n");
+                              if (arguments.quiet) return;
+                              print_note("{:28} seed {:2}  greedy return {:>7}  {:6.2f} s\n",
+                                         row.title, result.seed,
+                                         return_text(result.eval_return_mean), result.wall_seconds);
+                            },
+                        .on_failure =
+                            [&](const SuiteRow& row, std::uint64_t seed, const std::string& what) {
+                              print_note("{:28} seed {:2}  FAILED: {}\n", row.title, seed, what);
+                              ++failures;
+                            }});
   const SuiteCurves curves = suite_curves(suite, results);
-  if (!arguments.json) fmt::print("{}", suite_markdown(suite, results, curves, arguments.jobs));
+  if (!arguments.json) show(suite_markdown(suite, results, curves, arguments.jobs));
   if (!arguments.csv.empty()) write_file_atomically(arguments.csv, suite_csv(suite, curves));
   if (!arguments.figure.empty()) {
     write_file_atomically(arguments.figure, suite_figure(suite, curves));
   }
   if (stop_requested()) {
-    fmt::print(stderr,
-               "stopped: the table has the results so far; the same command continues with the "
-               "rest\n");
+    print_note(
+        "stopped: the table has the results so far; the same command continues with the "
+        "rest\n");
     return stop_exit_code();
+  }
+  if (not_shown) {
+    throw RunError(fmt::format("{}; the runs are saved in {}/{}, and the same command shows them",
+                               not_shown->what(), arguments.out, suite.name));
   }
   return failures > 0 ? 1 : 0;
 }

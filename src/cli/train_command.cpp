@@ -10,8 +10,8 @@
 #include "algo/common/algorithm.hpp"
 #include "cli/command.hpp"
 #include "cli/crash_message.hpp"
+#include "cli/output.hpp"
 #include "cli/progress_bar.hpp"
-#include "cli/stdout_guard.hpp"
 #include "core/stop_signal.hpp"
 #include "core/system.hpp"
 #include "core/text.hpp"
@@ -47,8 +47,7 @@ struct TrainArguments {
 void print_plan(const TrainSpec& spec, const std::string& run_dir) {
   const Algorithm& algorithm = *spec.algorithm;
   const WorldFacts world = world_facts(spec.world());
-  fmt::print(
-      stderr,
+  print_note(
       "{} seed {}  {}\n  {} x {}, {}\n  net {}\n  {}, {:.4g} updates per env step, batch {}\n",
       spec.name, spec.run.seed, run_dir, spec.envs, spec.env, algorithm.describe(spec),
       algorithm.network(spec, world).describe(), algorithm.describe_memory(spec, world),
@@ -90,6 +89,10 @@ std::string summary_text(const TrainResult& r) {
   return text;
 }
 
+std::string saved_but_not_shown(const OutputError& error, const std::string& run_dir) {
+  return fmt::format("{}; the run is saved in {}", error.what(), run_dir);
+}
+
 template <class Run>
 TrainResult run_and_report(const std::string& env, bool json, bool quiet, Run&& run) {
   ProgressBar bar(!quiet && isatty(STDERR_FILENO) != 0);
@@ -98,7 +101,7 @@ TrainResult run_and_report(const std::string& env, bool json, bool quiet, Run&& 
                            .warning =
                                [&](const std::string& text) {
                                  bar.clear();
-                                 if (!quiet) fmt::print(stderr, "warning: {}\n", text);
+                                 if (!quiet) print_note("warning: {}\n", text);
                                },
                            .stop = &stop_requested()};
   const TrainResult result = [&] {
@@ -107,21 +110,22 @@ TrainResult run_and_report(const std::string& env, bool json, bool quiet, Run&& 
     return run(hooks);
   }();
   bar.clear();
-  if (json) {
-    fmt::print("{}\n", to_json(result));
-    if (result.interrupted) {
-      fmt::print(stderr, "stopped; continue with: hotloop resume {}\n", result.run_dir);
-    }
-  } else {
-    fmt::print("{}", summary_text(result));
+  if (json && result.interrupted) {
+    print_note("stopped; continue with: hotloop resume {}\n", result.run_dir);
   }
-  if (std::fflush(stdout) != 0) throw RunError("cannot write to standard output");
+  try {
+    print_result("{}", json ? to_json(result) + "\n" : summary_text(result));
+    flush_results();
+  } catch (const OutputError& error) {
+    // Whoever closed the terminal knows why the run stopped.
+    if (!result.interrupted) throw RunError(saved_but_not_shown(error, result.run_dir));
+  }
   return result;
 }
 
 void print_not_started(std::uint64_t first, std::uint64_t last) {
-  if (first < last) fmt::print(stderr, "not started: seeds {} to {}\n", first, last);
-  if (first == last) fmt::print(stderr, "not started: seed {}\n", first);
+  if (first < last) print_note("not started: seeds {} to {}\n", first, last);
+  if (first == last) print_note("not started: seed {}\n", first);
 }
 
 // How the seeds of a command ended.
@@ -162,7 +166,7 @@ Tally train_at_once(const TrainSpec& first, const TrainArguments& arguments, dou
     TrainSpec spec = first;
     spec.run.seed += i;
     const auto warn = [&](const std::string& text) {
-      if (!arguments.quiet) fmt::print(stderr, "seed {}: warning: {}\n", spec.run.seed, text);
+      if (!arguments.quiet) print_note("seed {}: warning: {}\n", spec.run.seed, text);
     };
     try {
       const std::string run_dir = make_run_folder(arguments.out, spec.name);
@@ -170,17 +174,21 @@ Tally train_at_once(const TrainSpec& first, const TrainArguments& arguments, dou
       turn.unlock();
       const TrainResult result = start_run(spec, run_dir, {.warning = warn, .stop = &stop});
       turn.lock();
-      output.write(arguments.json
-                       ? to_json(result) + "\n"
-                       : fmt::format("seed {}: {}", spec.run.seed, summary_text(result)));
       if (arguments.json && result.interrupted) {
-        fmt::print(stderr, "stopped; continue with: hotloop resume {}\n", run_dir);
+        print_note("stopped; continue with: hotloop resume {}\n", run_dir);
+      }
+      try {
+        output.write(arguments.json
+                         ? to_json(result) + "\n"
+                         : fmt::format("seed {}: {}", spec.run.seed, summary_text(result)));
+      } catch (const OutputError& error) {
+        if (!result.interrupted) throw RunError(saved_but_not_shown(error, run_dir));
       }
       tally.interrupted += result.interrupted ? 1 : 0;
       tally.solved += !result.interrupted && result.eval_return_mean >= threshold ? 1 : 0;
     } catch (const std::exception& error) {
       if (!turn.owns_lock()) turn.lock();
-      fmt::print(stderr, "hotloop: seed {} failed: {}\n", spec.run.seed, error.what());
+      print_note("hotloop: seed {} failed: {}\n", spec.run.seed, message_of(error));
       ++tally.failed;
     }
   };
@@ -202,7 +210,7 @@ int train_command(const TrainArguments& arguments) {
                                          : train_in_turn(spec, arguments, threshold);
   if (tally.interrupted > 0) return stop_exit_code();
   if (arguments.seeds > 1 && !std::isnan(threshold)) {
-    fmt::print(stderr, "{} of {} seeds ended with a greedy mean of at least {}\n", tally.solved,
+    print_note("{} of {} seeds ended with a greedy mean of at least {}\n", tally.solved,
                arguments.seeds, threshold);
   }
   return tally.failed > 0 ? 1 : 0;
@@ -214,13 +222,12 @@ int resume_command(const ResumeArguments& arguments) {
   const TrainSpec spec = load_run_spec(arguments.run, overrides);
   const RunOrigin origin = run_origin(arguments.run);
   if (origin.version.empty()) {
-    fmt::print(stderr,
-               "{}/run.json is missing or damaged: which version and CPU started this run is "
-               "unknown; it continues, perhaps not bit for bit\n",
-               arguments.run);
+    print_note(
+        "{}/run.json is missing or damaged: which version and CPU started this run is unknown; it "
+        "continues, perhaps not bit for bit\n",
+        arguments.run);
   } else if (origin.cpu != cpu_name() || origin.version != version()) {
-    fmt::print(
-        stderr,
+    print_note(
         "this run was started with hotloop {} on {}, this is {} on {}: it continues, perhaps not "
         "bit for bit\n",
         origin.version, origin.cpu, version(), cpu_name());

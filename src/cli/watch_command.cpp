@@ -11,6 +11,7 @@
 #include <hotloop/error.hpp>
 
 #include "cli/command.hpp"
+#include "cli/output.hpp"
 #include "cli/progress_bar.hpp"
 #include "core/file.hpp"
 #include "core/text.hpp"
@@ -168,9 +169,9 @@ int watch_command(const WatchArguments& arguments) {
       Picture picture = game.picture();
       if (on_terminal) {
         const Picture shown = fitted(picture, terminal_columns());
-        if (!first) fmt::print("\x1b[{}A", text_lines(shown) + 1);
-        fmt::print("{}{}{}\x1b[K\n", picture_text(shown), game.status(), player.opinion());
-        std::fflush(stdout);
+        if (!first) print_result("\x1b[{}A", text_lines(shown) + 1);
+        print_result("{}{}{}\x1b[K\n", picture_text(shown), game.status(), player.opinion());
+        flush_results();
         std::this_thread::sleep_for(std::chrono::duration<double>(1.0 / arguments.speed));
       }
       if (to_files) pictures.push_back(std::move(picture));
@@ -182,8 +183,8 @@ int watch_command(const WatchArguments& arguments) {
     for (int i = 0; ended != nullptr && i < spec.measure_count(); ++i) {
       measures += fmt::format("  {} {}", spec.measures[i], ended->measures[i]);
     }
-    fmt::print("episode {}: return {}, {} steps{}\n", episode, return_text(game.total()),
-               game.length(), measures);
+    print_result("episode {}: return {}, {} steps{}\n", episode, return_text(game.total()),
+                 game.length(), measures);
   }
   if (!arguments.gif.empty()) write_gif(arguments.gif, pictures, arguments.scale, arguments.speed);
   if (!arguments.png.empty()) write_png(arguments.png, pictures.back(), arguments.scale);

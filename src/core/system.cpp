@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <new>
 #include <thread>
 
 namespace hotloop {
@@ -62,6 +64,16 @@ std::int64_t resident_bytes() {
   char* end = nullptr;
   std::strtoll(text.data(), &end, 10);  // the first number is the virtual size
   return std::strtoll(end, nullptr, 10) * sysconf(_SC_PAGESIZE);
+}
+
+void require_memory(std::size_t bytes) {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  munmap(memory, bytes);
+}
+
+const char* message_of(const std::exception& error) {
+  return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ? "out of memory" : error.what();
 }
 
 }  // namespace hotloop

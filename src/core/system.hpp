@@ -1,7 +1,9 @@
 // Facts about this machine and process.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <string>
 
 namespace hotloop {
@@ -11,5 +13,11 @@ std::string cpu_name();         // "unknown" if the system does not report it
 int usable_cores();             // that this process may run on; in containers often not all
 std::int64_t memory_bytes();    // that this process may still allocate: free, and within limits
 std::int64_t resident_bytes();  // in use by this process; this call allocates nothing
+
+// Throws std::bad_alloc if that much memory cannot be mapped: for libraries that crash without it.
+void require_memory(std::size_t bytes);
+
+// The message of an exception: what(), and "out of memory" for std::bad_alloc.
+const char* message_of(const std::exception& error);
 
 }  // namespace hotloop

@@ -35,14 +35,18 @@ ThreadTeam::ThreadTeam(int threads) : size_(threads), spins_(spin_limit(threads)
       helpers_.emplace_back([this, worker] { help(worker); });
     }
   } catch (const std::system_error& error) {
-    stop();  // otherwise joining the helpers that did start would never return
+    stop();
     throw RunError(fmt::format("run.threads: only {} of {} threads could be started: {}",
                                helpers_.size() + 1, threads, error.what()));
+  } catch (...) {  // out of memory
+    stop();
+    throw;
   }
 }
 
 ThreadTeam::~ThreadTeam() { stop(); }
 
+// Otherwise joining the helpers would never return.
 void ThreadTeam::stop() {
   stopping_.store(true, std::memory_order_relaxed);
   round_.fetch_add(1, std::memory_order_release);

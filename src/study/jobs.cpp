@@ -1,7 +1,12 @@
 #include "study/jobs.hpp"
 
+#include <fmt/format.h>
+
+#include <system_error>
 #include <thread>
 #include <vector>
+
+#include <hotloop/error.hpp>
 
 namespace hotloop {
 
@@ -18,7 +23,14 @@ std::size_t run_jobs(std::size_t count, int jobs, const std::atomic<bool>* stop,
   };
   {
     std::vector<std::jthread> threads;
-    for (int i = 0; i < jobs; ++i) threads.emplace_back(take_turns);
+    threads.reserve(static_cast<std::size_t>(jobs));
+    try {
+      for (int i = 0; i < jobs; ++i) threads.emplace_back(take_turns);
+    } catch (const std::system_error& error) {  // fewer threads give the same results, later
+      if (threads.empty()) {
+        throw RunError(fmt::format("--jobs: no thread could be started: {}", error.what()));
+      }
+    }
   }
   return started;
 }

@@ -13,6 +13,7 @@
 #include <hotloop/error.hpp>
 
 #include "core/file.hpp"
+#include "core/system.hpp"
 #include "core/text.hpp"
 #include "env/file/world_file.hpp"
 #include "session/earlier_run.hpp"
@@ -209,7 +210,7 @@ SuiteResults run_suite(const Suite& suite, const SuiteOptions& options) {
       if (options.on_result) options.on_result(row, result);
     } catch (const std::exception& error) {
       if (!turn.owns_lock()) turn.lock();
-      if (options.on_failure) options.on_failure(row, spec.run.seed, error.what());
+      if (options.on_failure) options.on_failure(row, spec.run.seed, message_of(error));
     }
   };
   run_jobs(suite.rows.size() * suite.seeds, options.jobs, options.stop, work);

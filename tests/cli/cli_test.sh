@@ -290,7 +290,7 @@ expect 0 "seed 4: " "$hotloop" train cartpole_dqn "${small[@]}" --seeds 4 --jobs
 expect 1 "standard output" bash -c "'$hotloop' train cartpole_dqn ${small[*]@Q} --seeds 2 --jobs 2 --json >/dev/full"
 expect 1 "hotloop: seed 2 failed: " "$hotloop" train cartpole_dqn "${small[@]}" --seeds 2 --jobs 2 --out once \
   --set optimiser.name=sgd --set optimiser.learning_rate=10 --set algo.loss=mse
-"$hotloop" train cartpole_dqn --steps 100000000 --set evaluation.stop_when_solved=false --quiet --seeds 4 --jobs 2 \
+env --default-signal=INT "$hotloop" train cartpole_dqn --steps 100000000 --set evaluation.stop_when_solved=false --quiet --seeds 4 --jobs 2 \
   --out both >out 2>&1 &
 pid=$!
 for _ in $(seq 100); do
@@ -304,9 +304,9 @@ code=$?
 [ "$code" -eq 130 ] && grep -q "hotloop resume both/cartpole_dqn-1" out && grep -q "hotloop resume both/cartpole_dqn-2" out &&
   grep -q "not started: seeds 3 to 4" out || { echo "FAILED: two at a time, stopped: exit $code, $(cat out)"; failures=$((failures + 1)); }
 
-# Ctrl-C, SIGTERM and a closed terminal save and say how to resume.
+# Ctrl-C, SIGTERM and a closed terminal save and say how to resume. (Background jobs of a script ignore SIGINT.)
 for signal in INT TERM HUP; do
-  "$hotloop" train cartpole_dqn --steps 100000000 --set evaluation.stop_when_solved=false --quiet \
+  env --default-signal=INT "$hotloop" train cartpole_dqn --steps 100000000 --set evaluation.stop_when_solved=false --quiet \
     --out stopped$signal >out 2>&1 &
   pid=$!
   for _ in $(seq 100); do
@@ -330,7 +330,7 @@ done
 "$hotloop" train cartpole_dqn "${small[@]}" --out disk >/dev/null 2>&1
 good=$(ls disk/cartpole_dqn-1/checkpoints | tail -n 1)
 before=$(sha256sum "disk/cartpole_dqn-1/checkpoints/$good")
-output=$(trap '' XFSZ; ulimit -f 16; "$hotloop" resume disk/cartpole_dqn-1 --steps 9000 --quiet 2>&1)
+output=$(ulimit -f 16; "$hotloop" resume disk/cartpole_dqn-1 --steps 9000 --quiet 2>&1)
 code=$?
 if [ "$code" -ne 1 ] || ! grep -q "File too large" <<<"$output"; then
   echo "FAILED: a full disk gave exit $code and: $output"

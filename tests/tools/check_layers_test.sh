@@ -143,4 +143,8 @@ fresh
 echo 'x = a.sqrt();' >"$tree/src/core/a.cpp"
 "$check" "$tree" 2>/dev/null && fail "Eigen's sqrt() is not found"
 
+fresh
+echo 'fmt::print(stderr, "x");' >"$tree/src/core/a.cpp"
+"$check" "$tree" 2>/dev/null && fail "fmt::print is not found"
+
 exit $((failures > 0))

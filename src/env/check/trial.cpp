@@ -13,8 +13,12 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <optional>
 
 #include <hotloop/error.hpp>
+
+#include "core/stop_signal.hpp"
+#include "core/system.hpp"
 
 namespace hotloop {
 namespace {
@@ -77,15 +81,13 @@ void write_text(Shared& to, const std::string& text) {
 }
 
 [[noreturn]] void run_child(Shared& mine, const std::function<std::string()>& body) {
-  for (const int signal : {SIGINT, SIGTERM, SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL}) {
-    std::signal(signal, SIG_DFL);
-  }
+  for (const int signal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL}) std::signal(signal, SIG_DFL);
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // when the parent dies
   shared = &mine;
   try {
     write_text(mine, body());
   } catch (const std::exception& error) {
-    write_text(mine, error.what());
+    write_text(mine, message_of(error));
     mine.threw = true;
   }
   mine.is_done = true;
@@ -93,8 +95,9 @@ void write_text(Shared& to, const std::string& text) {
 }
 
 // Waits for the child and returns its status. If a function of the world does not return in time,
-// kills the child and sets `hung` to the note of that function.
-int watch(pid_t child, Shared& memory, double seconds, const TrialNote*& hung) {
+// kills the child and sets `hung` to the note of that function. If `stop` is set, kills it, too.
+int watch(pid_t child, Shared& memory, double seconds, const std::atomic<bool>& stop,
+          const TrialNote*& hung) {
   using Clock = std::chrono::steady_clock;
   std::array<std::uint64_t, kNotes> seen{};
   std::array<Clock::time_point, kNotes> since{};
@@ -114,7 +117,7 @@ int watch(pid_t child, Shared& memory, double seconds, const TrialNote*& hung) {
         hung = &note;
       }
     }
-    if (hung != nullptr) {
+    if (hung != nullptr || stop) {
       kill(child, SIGKILL);
       waitpid(child, &status, 0);
       return status;
@@ -145,17 +148,20 @@ TrialResult run_trial(const std::function<std::string()>& body, double seconds) 
       mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw RunError("cannot share memory with another process");
   auto* child_shared = new (memory) Shared;
-  std::fflush(nullptr);  // buffered output must not be written twice
+  std::fflush(nullptr);                           // buffered output must not be written twice
+  std::optional<StopSignal> stop(std::in_place);  // the child sets a flag that nobody reads
   const pid_t child = fork();
   if (child < 0) {
+    const int error = errno;
     munmap(memory, sizeof(Shared));
-    throw RunError("cannot start another process");
+    throw RunError(fmt::format("cannot start another process: {}", std::strerror(error)));
   }
   if (child == 0) run_child(*child_shared, body);
 
   TrialResult result;
   const TrialNote* hung = nullptr;
-  const int status = watch(child, *child_shared, seconds, hung);
+  const int status = watch(child, *child_shared, seconds, stop->requested(), hung);
+  stop.reset();  // from here on a signal has its previous effect
   const std::string message(child_shared->text.data(), child_shared->length);
   if (child_shared->is_done && !child_shared->threw) {
     result.is_done = true;
@@ -174,8 +180,6 @@ TrialResult run_trial(const std::function<std::string()>& body, double seconds) 
     if (hung != nullptr) {
       result.is_hung = true;
       result.failure = fmt::format("{} did not return within {:g} s{}", who, seconds, place);
-    } else if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM)) {
-      result.failure = "stopped by a signal";
     } else if (WIFSIGNALED(status)) {
       const char* words = signal_words(WTERMSIG(status));
       result.failure =
@@ -188,6 +192,7 @@ TrialResult run_trial(const std::function<std::string()>& body, double seconds) 
   }
   child_shared->~Shared();
   munmap(memory, sizeof(Shared));
+  if (stop_signal() != 0) throw Stopped("an environment was tried");
   return result;
 }
 

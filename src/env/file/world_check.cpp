@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -50,10 +51,11 @@ CheckOptions affordable(const CheckOptions& wanted, double seconds) {
   }
   const double steps = wanted.budget / (kPlays * options.copies * seconds);
   options.steps = std::min(wanted.steps, static_cast<int>(std::max(kMinSteps, steps)));
-  fmt::print(stderr,
-             "a step takes {:.2g} ms: checked with {} copies and {} steps, in about {:.0f} s\n",
-             1e3 * seconds, options.copies, options.steps,
-             kPlays * options.copies * options.steps * seconds);
+  const std::string note = fmt::format(
+      "a step takes {:.2g} ms: checked with {} copies and {} steps, in about {:.0f} s\n",
+      1e3 * seconds, options.copies, options.steps,
+      kPlays * options.copies * options.steps * seconds);
+  std::fputs(note.c_str(), stderr);  // does not throw if standard error is closed
   return options;
 }
 

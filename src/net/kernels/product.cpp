@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <mutex>
 
+#include "core/system.hpp"
 #include "core/vec.hpp"
 
 namespace hotloop {
@@ -66,7 +67,15 @@ Product::Product(const ProductShape& shape) : shape_(shape) {
   const int flags = shape.transpose_b ? LIBXSMM_GEMM_FLAG_TRANS_B : LIBXSMM_GEMM_FLAG_NONE;
   static std::mutex target_mutex;  // the target is global in libxsmm
   const std::lock_guard lock(target_mutex);
-  libxsmm_init();  // detects the CPU on the first call
+  // Without memory for its tables libxsmm crashes, and without memory for a kernel it returns none,
+  // which must not be mistaken for a CPU that has none.
+  constexpr std::size_t kTables = std::size_t{12} << 20, kKernel = std::size_t{1} << 20;
+  static const bool initialised = [] {
+    require_memory(kTables);
+    libxsmm_init();  // detects the CPU
+    return true;
+  }();
+  if (initialised) require_memory(kKernel);
   const int best = libxsmm_get_target_archid();
   const int target = target_for(shape, best);
   if (target <= LIBXSMM_X86_AVX2) {

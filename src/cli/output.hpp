@@ -1,0 +1,89 @@
+// Standard output and standard error.
+//
+// Standard output carries results: if one cannot be written, the command fails, because a script
+// that reads it would miss something. Standard error carries messages: one that cannot be written
+// is dropped, because a closed terminal or pipe must not stop training.
+#pragma once
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdio_ext.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include <hotloop/error.hpp>
+
+namespace hotloop {
+
+class OutputError : public RunError {
+ public:
+  explicit OutputError(int reason)
+      : RunError(fmt::format("cannot write to standard output: {}", std::strerror(reason))),
+        reason_(reason) {}
+  int reason() const { return reason_; }
+
+ private:
+  int reason_;  // as in errno
+};
+
+inline void flush_results() {
+  if (std::fflush(stdout) != 0) throw OutputError(errno);
+}
+
+template <class... Values>
+void print_result(fmt::format_string<Values...> text, Values&&... values) {
+  fmt::memory_buffer buffer;
+  fmt::format_to(std::back_inserter(buffer), text, std::forward<Values>(values)...);
+  if (std::fwrite(buffer.data(), 1, buffer.size(), stdout) != buffer.size()) {
+    throw OutputError(errno);
+  }
+}
+
+template <class... Values>
+void print_note(fmt::format_string<Values...> text, Values&&... values) {
+  fmt::memory_buffer buffer;
+  fmt::format_to(std::back_inserter(buffer), text, std::forward<Values>(values)...);
+  std::fwrite(buffer.data(), 1, buffer.size(), stderr);
+  std::fflush(stderr);
+}
+
+// While a guard lives, whatever an environment prints goes to standard error, so that standard
+// output stays valid JSON.
+class StdoutGuard {
+ public:
+  StdoutGuard() {
+    std::fflush(stdout);
+    saved_stdout_ = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (saved_stdout_ >= 0) dup2(STDERR_FILENO, STDOUT_FILENO);
+  }
+  ~StdoutGuard() {
+    // Text that standard error does not accept must not appear on standard output later.
+    if (std::fflush(stdout) != 0) __fpurge(stdout);
+    if (saved_stdout_ < 0) return;
+    dup2(saved_stdout_, STDOUT_FILENO);
+    close(saved_stdout_);
+  }
+  // Writes to the original standard output.
+  void write(std::string_view text) const {
+    const int to = saved_stdout_ >= 0 ? saved_stdout_ : STDOUT_FILENO;
+    while (!text.empty()) {
+      const ssize_t written = ::write(to, text.data(), text.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) throw OutputError(errno);
+      text.remove_prefix(static_cast<std::size_t>(written));
+    }
+  }
+  StdoutGuard(const StdoutGuard&) = delete;
+  StdoutGuard& operator=(const StdoutGuard&) = delete;
+
+ private:
+  int saved_stdout_ = -1;
+};
+
+}  // namespace hotloop
