@@ -59,12 +59,14 @@ struct TrainResult {
 std::string to_json(const TrainResult& result);
 
 // Trains `spec` (a ready-made name or a path) with overrides such as "algo.batch=64", in a new
-// folder `<out>/<spec>-<number>`.
+// folder `<out>/<spec>-<number>`. With `trust`, an environment's code that a file names may run
+// (docs/trust.md).
 TrainResult train(const std::string& spec, const std::vector<std::string>& overrides = {},
-                  const std::string& out = "runs");
+                  const std::string& out = "runs", bool trust = false);
 
 // Continues the run in `run_dir` from its newest checkpoint; overrides may change run.* and
 // evaluation.* keys.
-TrainResult resume(const std::string& run_dir, const std::vector<std::string>& overrides = {});
+TrainResult resume(const std::string& run_dir, const std::vector<std::string>& overrides = {},
+                   bool trust = false);
 
 }  // namespace hotloop

@@ -180,21 +180,25 @@ class Agent:
         deterministic: bool = True,
         *,
         env: Any = None,
+        trust: bool = False,
     ) -> Evaluation:
         """Plays episodes in the engine. ``seed=None`` uses the episode starts of the evaluations in training.
 
         env: another environment, for this call only. A function or vector environment must be given again in
         another process.
+        trust: whether the environment's code may run without a question if it was not made here
+        (docs/trust.md). Loading a model and ``act`` never run it.
         """
         from ._source import ensure_registered, stand_in
 
         plays = self._plays if env is None else stand_in(self.env, env)
         if not plays:
-            ensure_registered(self.env)
+            ensure_registered(self.env, trust)
         try:
-            returns, lengths, finished, measures = self._agent.evaluate(
-                episodes, seed, not deterministic, plays
-            )
+            with _hotloop.TrustAll(trust):
+                returns, lengths, finished, measures = self._agent.evaluate(
+                    episodes, seed, not deterministic, plays
+                )
         finally:
             if env is not None:
                 from ._worlds import forget

@@ -44,6 +44,7 @@ def profile(
     seed: Optional[int] = None,
     html: Union[str, "os.PathLike[str]"] = "",
     trace: Union[str, "os.PathLike[str]"] = "",
+    trust: bool = False,
     **overrides: Any,
 ) -> Report:
     """Trains for some seconds and reports where the time goes; Python environments are listed as "python".
@@ -51,7 +52,8 @@ def profile(
     html, trace: files to write, a page for the browser and a trace for Perfetto. The rest is as in ``train``.
     """
     asked = request(spec, env, eval_env, overrides, seed=seed)
-    return Report(*_hotloop.profile(asked, seconds, os.fspath(html), os.fspath(trace), on_main_thread()))
+    with _hotloop.TrustAll(trust):
+        return Report(*_hotloop.profile(asked, seconds, os.fspath(html), os.fspath(trace), on_main_thread()))
 
 
 def doctor(
@@ -61,6 +63,7 @@ def doctor(
     minutes: float = 3,
     seed: Optional[int] = None,
     progress: bool = True,
+    trust: bool = False,
     **overrides: Any,
 ) -> Report:
     """Profiles, tries remedies side by side and checks that they still learn; Ctrl-C ends it early.
@@ -72,4 +75,5 @@ def doctor(
     def show(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
-    return Report(*_hotloop.doctor(asked, minutes, show if progress else None, on_main_thread()))
+    with _hotloop.TrustAll(trust):
+        return Report(*_hotloop.doctor(asked, minutes, show if progress else None, on_main_thread()))

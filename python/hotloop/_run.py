@@ -81,9 +81,10 @@ class Run:
         deterministic: bool = True,
         *,
         env: Any = None,
+        trust: bool = False,
     ) -> Evaluation:
         """Plays episodes with the best model: see ``Agent.evaluate``."""
-        return self.agent.evaluate(episodes, seed, deterministic, env=env)
+        return self.agent.evaluate(episodes, seed, deterministic, env=env, trust=trust)
 
     def plot(
         self,

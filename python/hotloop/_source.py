@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import sys
 import threading
 from collections.abc import Mapping
 from typing import Any, Callable, Optional, Union
@@ -31,6 +32,7 @@ def request(
     name, text = _spec_source(spec)
     if text is None:
         _check_spec_name(name)
+        _hotloop.trust_named(name)
     settings = override_list(overrides)
     if steps is not None:
         settings.append(f"run.steps={json.dumps(plain(steps, 'steps'))}")
@@ -39,6 +41,7 @@ def request(
     if env is None:
         return _hotloop.SpecRequest(name, text, None, settings)
     world, rows = engine_env(env, eval_env)
+    _hotloop.trust_named(world)
     if rows is not None:
         settings.insert(0, f"env.count={rows}")
         if _hotloop.has_key(name, "algo.train_every"):
@@ -68,15 +71,23 @@ def is_python_env(name: str) -> bool:
     return name.startswith(("gymnasium:", "python:"))
 
 
-def ensure_registered(name: str) -> None:
-    """Makes sure that the engine can play a run's environment, given by name."""
+def ensure_registered(name: str, trust: bool = False) -> None:
+    """Makes sure that the engine can play a run's environment, given by name.
+
+    The name comes from a file. If it names a module, importing that runs code: see docs/trust.md.
+    """
     if not is_python_env(name) or _hotloop.can_play(name):
         return
     if not name.startswith("gymnasium:"):
         raise UsageError(
             f"env: the environment is {name}, which hotloop cannot make by itself; give it again, as env="
         )
-    engine_env(name.split(":", 1)[1])
+    known_as = name.split(":", 1)[1]
+    module = known_as.rpartition(":")[0]
+    if module and module not in sys.modules:
+        with _hotloop.TrustAll(trust):
+            _hotloop.require_module(module)
+    engine_env(known_as)
 
 
 def stand_in(name: str, env: EnvLike, eval_env: Optional[EnvLike] = None) -> str:

@@ -26,6 +26,7 @@ def train(
     callback: Optional[Callback] = None,
     progress: bool = True,
     out: Union[str, "os.PathLike[str]", None] = None,
+    trust: bool = False,
     **overrides: Any,
 ) -> Run:
     """Trains an agent and returns the finished run.
@@ -41,6 +42,7 @@ def train(
     callback: called with each row of the metrics, a dict; returning False saves and stops the run.
     progress: whether to show a line of progress on standard error.
     out: the folder in which the run folder is created; default: ``runs``.
+    trust: whether code that the spec names, but you did not, may run without a question (docs/trust.md).
     overrides: keys of the spec, ``algo={"batch": 64}`` or ``**{"algo.batch": 64}``.
 
     The interpreter lock is released while training. Ctrl-C saves and raises ``hotloop.Interrupted``,
@@ -49,9 +51,10 @@ def train(
     parent = os.path.abspath("runs" if out is None else out)  # an environment may change the working folder
     asked = request(spec, env, eval_env, overrides, steps=steps, seed=seed)
     hooks = _Hooks(callback, progress)
-    result, stopped = hooks.drive(
-        lambda: _hotloop.train(asked, parent, hooks.progress, hooks.warning, hooks.row, on_main_thread())
-    )
+    with _hotloop.TrustAll(trust):
+        result, stopped = hooks.drive(
+            lambda: _hotloop.train(asked, parent, hooks.progress, hooks.warning, hooks.row, on_main_thread())
+        )
     return _finish(result, stopped)
 
 
@@ -64,6 +67,7 @@ def resume(
     checkpoint: Union[str, "os.PathLike[str]", None] = None,
     callback: Optional[Callback] = None,
     progress: bool = True,
+    trust: bool = False,
     **overrides: Any,
 ) -> Run:
     """Continues a run, or the run in a folder, from its newest checkpoint, as if it had never stopped.
@@ -71,6 +75,7 @@ def resume(
     env: the environment again, if it was a function or a vector environment and this is another process. Only
         the returned run uses it, to evaluate and to resume.
     steps: a new total, to train longer. overrides: keys of the groups run and evaluation.
+    trust: whether code in a folder that was not made here may run without a question (docs/trust.md).
     """
     folder = os.path.abspath(run.folder if isinstance(run, Run) else run)
     name = _hotloop.run_env(folder)
@@ -78,23 +83,24 @@ def resume(
     if env is not None:
         plays = stand_in(name, env, eval_env)
     elif not plays:
-        ensure_registered(name)
+        ensure_registered(name, trust)
     settings = override_list(overrides)
     if steps is not None:
         settings.append(f"run.steps={json.dumps(plain(steps, 'steps'))}")
     hooks = _Hooks(callback, progress)
-    result, stopped = hooks.drive(
-        lambda: _hotloop.resume(
-            folder,
-            settings,
-            None if checkpoint is None else os.fspath(checkpoint),
-            plays,
-            hooks.progress,
-            hooks.warning,
-            hooks.row,
-            on_main_thread(),
+    with _hotloop.TrustAll(trust):
+        result, stopped = hooks.drive(
+            lambda: _hotloop.resume(
+                folder,
+                settings,
+                None if checkpoint is None else os.fspath(checkpoint),
+                plays,
+                hooks.progress,
+                hooks.warning,
+                hooks.row,
+                on_main_thread(),
+            )
         )
-    )
     return _finish(result, stopped, plays)
 
 

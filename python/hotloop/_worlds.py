@@ -108,6 +108,7 @@ def maker(env: EnvLike) -> tuple[str, Callable[[], Any]]:
         try:
             if colon:  # an id that another package registers
                 importlib.import_module(module)
+                _hotloop.trust_module(module)  # named by the user, or trusted already
             gymnasium.spec(known_as)
         except (gymnasium.error.Error, ImportError) as error:
             known = [*dict(_hotloop.envs()), *gymnasium.registry]

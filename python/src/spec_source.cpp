@@ -11,11 +11,23 @@
 #include <hotloop/error.hpp>
 
 #include "bindings.hpp"
+#include "env/file/trust.hpp"
 #include "record/env_facts.hpp"
 #include "session/session.hpp"
 #include "train/feasible.hpp"
 
 namespace hotloop::python {
+
+namespace {
+
+// `with TrustAll(on):` on the calling thread.
+struct TrustBlock {
+  explicit TrustBlock(bool on) : is_on(on) {}
+  bool is_on;
+  std::optional<TrustAll> all;
+};
+
+}  // namespace
 
 TrainSpec read_spec(const SpecRequest& request) {
   const Algorithm* algorithm = request.text ? nullptr : look_up_algorithm(request.spec);
@@ -59,6 +71,21 @@ void bind_spec(nb::module_& m) {
   m.def(
       "run_env", [](const std::string& folder) { return load_run_spec(folder, {}).env; },
       "folder"_a, "The environment of the run in a folder.");
+  nb::class_<TrustBlock>(m, "TrustAll", "A block that trusts all code, or not.")
+      .def(nb::init<bool>(), "is_on"_a)
+      .def("__enter__", [](TrustBlock& block) { block.all.emplace(block.is_on); })
+      .def("__exit__", [](TrustBlock& block, const nb::args&) { block.all.reset(); });
+  m.def("trust_named", &trust_named, "word"_a, "The user named this file: its code may run.");
+  m.def(
+      "trust_module", [](const std::string& name) { trust(python_module(name)); }, "name"_a,
+      "The user named this Python module: it may be imported.");
+  m.def(
+      "require_module",
+      [](const std::string& name) {
+        const nb::gil_scoped_release unlocked;  // it may ask
+        const TrustedCode module(python_module(name));
+      },
+      "name"_a, "Raises UsageError unless this Python module may be imported.");
   m.def("can_play", &can_play, "name"_a, "Whether the engine has this environment.");
 }
 

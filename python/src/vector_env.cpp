@@ -37,8 +37,11 @@ std::unique_ptr<Worlds> worlds_for_python(const std::string& name, const EnvOpti
   if (count < 1) throw UsageError(fmt::format("num_envs is {}; allowed: 1 or more", count));
   EnvOptions sorted = options;
   std::sort(sorted.begin(), sorted.end());
-  const nb::gil_scoped_release unlocked;                 // a file may have to be compiled
-  if (is_world_file(name)) env_registry().forget(name);  // the file may have changed
+  const nb::gil_scoped_release unlocked;  // a file may have to be compiled
+  if (is_world_file(name)) {
+    trust_named(name);
+    env_registry().forget(name);  // the file may have changed
+  }
   return make_worlds({name, std::move(sorted)}, count);
 }
 

@@ -26,7 +26,12 @@ def test_every_block_of_the_tutorial_runs(tmp_path, monkeypatch):
         elif language == "sh":
             # pip installed the command in the same folder as this Python.
             path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
-            environment = {**os.environ, "PATH": path, "XDG_CACHE_HOME": str(tmp_path)}
+            environment = {
+                **os.environ,
+                "PATH": path,
+                "XDG_CACHE_HOME": str(tmp_path),
+                "XDG_STATE_HOME": str(tmp_path),
+            }
             subprocess.run(["bash", "-euc", text], check=True, env=environment)
         elif language == "cpp":
             name = text.splitlines()[0].removeprefix("// ")

@@ -15,6 +15,8 @@
 
 #include <fmt/format.h>
 
+#include "env/file/trust.hpp"
+
 namespace hotloop {
 
 struct CommandEntry {
@@ -29,6 +31,13 @@ struct Command {
   explicit Command(CommandEntry entry) { command_list().push_back(std::move(entry)); }
 };
 
+// For commands that may play an environment whose file is not named in the command itself.
+inline void add_trust(CLI::App& app) {
+  app.add_flag_callback(
+      "--trust", [] { static const TrustAll all; },
+      "run an environment's code from a run folder or spec without asking (docs/trust.md)");
+}
+
 // The model and its environment options, in `compare`, `eval` and `watch`.
 template <class Arguments>
 void add_model(CLI::App& app, Arguments& to) {
@@ -39,6 +48,7 @@ void add_model(CLI::App& app, Arguments& to) {
                  "change an option of the environment, e.g. env.grid=15, short for "
                  "env.options.grid=15")
       ->allow_extra_args(false);
+  add_trust(app);
 }
 
 // The model or policy that plays, in `eval` and `watch`.

@@ -206,6 +206,7 @@ int compare_command(const CompareArguments& arguments) {
   for (const std::string& path : {arguments.figure, arguments.csv, arguments.markdown}) {
     check_folder_of(path);
   }
+  for (const std::string& run : arguments.runs) trust_named(run);
   check_runs(arguments);
   const std::string world = env_of(arguments);
   for (const std::string& override : arguments.overrides) {

@@ -49,6 +49,8 @@ int doctor_command(const DoctorArguments& arguments) {
   const SpecSource source = [&](const std::vector<std::string>& more) {
     std::vector<std::string> overrides = arguments.overrides;
     if (arguments.seed) overrides.push_back(fmt::format("run.seed={}", *arguments.seed));
+    trust_named(arguments.spec);
+    for (const std::string& text : overrides) trust_named(text);
     overrides.insert(overrides.end(), more.begin(), more.end());
     return load_spec_or_world(arguments.spec, arguments.algorithm, overrides);
   };
@@ -91,6 +93,7 @@ const Command kAddDoctor(
            ->capture_default_str();
        app.add_option("--apply", doctor.apply,
                       "write the spec with all recommendations to this new .yaml");
+       add_trust(app);
        app.add_flag("--json", doctor.json, "print one JSON object on standard output");
        app.add_flag("--quiet", doctor.quiet, "no progress");
        app.callback([&code] { code = doctor_command(doctor); });

@@ -78,6 +78,7 @@ Subject subject_of(std::string name, const TrainSpec& spec, const EvalArguments&
 }
 
 int evaluate_policy(const EvalArguments& arguments) {
+  trust_named(arguments.run);
   const TrainSpec spec = load_policy_spec(arguments.run, arguments.overrides);
   const Subject subject = subject_of(arguments.policy, spec, arguments);
   ThreadTeam team(spec.run.threads);

@@ -70,6 +70,8 @@ void write_file(const ProfileArguments& arguments, const std::string& path,
 int profile_command(const ProfileArguments& arguments) {
   std::vector<std::string> overrides = arguments.overrides;
   if (arguments.seed) overrides.push_back(fmt::format("run.seed={}", *arguments.seed));
+  trust_named(arguments.spec);
+  for (const std::string& text : overrides) trust_named(text);
   const TrainSpec spec = load_spec_or_world(arguments.spec, arguments.algorithm, overrides);
   check_feasible(spec);
   check_files(arguments);
@@ -107,6 +109,7 @@ const Command kAddProfile(
        app.add_option("--trace", profile.trace,
                       "write single phases to this file, for chrome://tracing or Perfetto");
        app.add_option("--html", profile.html, "write a page with charts to this .html");
+       add_trust(app);
        app.add_flag("--json", profile.json, "print one JSON object instead of the table");
        app.add_flag("--quiet", profile.quiet, "no progress bar");
        app.callback([&code] { code = profile_command(profile); });

@@ -98,6 +98,7 @@ const Command kAddSuite(
            ->capture_default_str();
        app.add_option("--figure", suite.figure, "draw the learning curves into this .svg");
        app.add_option("--csv", suite.csv, "write the learning curves to this file");
+       add_trust(app);
        app.add_flag("--json", suite.json, "print one JSON object per run instead of the table");
        app.add_flag("--quiet", suite.quiet, "no line per run");
        app.callback([&code] { code = suite_command(suite); });

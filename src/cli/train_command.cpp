@@ -203,6 +203,8 @@ int train_command(const TrainArguments& arguments) {
   std::vector<std::string> overrides = arguments.overrides;
   if (arguments.seed) overrides.push_back(fmt::format("run.seed={}", *arguments.seed));
   if (arguments.steps) overrides.push_back(fmt::format("run.steps={}", *arguments.steps));
+  trust_named(arguments.spec);
+  for (const std::string& text : overrides) trust_named(text);
   const TrainSpec spec = load_spec_or_world(arguments.spec, arguments.algorithm, overrides);
   check_feasible(spec);  // before the run folder is made
   const double threshold = solved_threshold(spec);
@@ -262,6 +264,7 @@ const Command kAddTrain(
        app.add_option("--steps", train.steps, "env steps (run.steps)");
        app.add_option("--out", train.out, "folder that holds the run folders")
            ->capture_default_str();
+       add_trust(app);
        app.add_flag("--json", train.json, "print one JSON object per run on standard output");
        app.add_flag("--quiet", train.quiet, "no progress bar");
        app.callback([&code] { code = train_command(train); });
@@ -276,6 +279,7 @@ const Command kAddResume(
        app.add_option("--steps", resume.steps, "train up to this many env steps in total");
        app.add_option("--set", resume.overrides, "override a run.* or evaluation.* key")
            ->allow_extra_args(false);
+       add_trust(app);
        app.add_flag("--json", resume.json, "print one JSON object on standard output");
        app.add_flag("--quiet", resume.quiet, "no progress bar");
        app.callback([&code] { code = resume_command(resume); });

@@ -107,6 +107,7 @@ class Player {
  public:
   Player(const WatchArguments& arguments) {
     if (!arguments.policy.empty()) {
+      trust_named(arguments.run);
       spec_ = load_policy_spec(arguments.run, arguments.overrides);
       script_ = script_number(arguments.policy, spec_.world());
       return;

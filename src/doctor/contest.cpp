@@ -8,9 +8,9 @@
 #include <hotloop/error.hpp>
 #include <hotloop/rng.hpp>
 
+#include "core/scratch_folder.hpp"
 #include "core/statistics.hpp"
 #include "core/stopwatch.hpp"
-#include "profile/scratch_folder.hpp"
 #include "record/model_file.hpp"
 #include "session/session.hpp"
 

@@ -10,11 +10,11 @@
 
 #include <hotloop/error.hpp>
 
+#include "core/scratch_folder.hpp"
 #include "core/stopwatch.hpp"
 #include "core/system.hpp"
 #include "profile/peak.hpp"
 #include "profile/phase_work.hpp"
-#include "profile/scratch_folder.hpp"
 #include "session/session.hpp"
 
 namespace hotloop {

@@ -11,6 +11,7 @@
 #include <hotloop/error.hpp>
 
 #include "algo/common/learner.hpp"
+#include "env/file/world_file.hpp"
 #include "record/env_facts.hpp"
 #include "record/safetensors.hpp"
 #include "train/feasible.hpp"
@@ -79,6 +80,8 @@ Model load_model(const std::string& path) {
   if (file.metadata().contains("env")) {
     model.env_facts = file.metadata("env");
     remember_env(model.spec.env, model.env_facts);
+  } else if (is_world_file(model.spec.env)) {  // loading a model must not run code
+    throw RunError(fmt::format("{}: has no facts about its environment {}", path, model.spec.env));
   }
   model.structure = network_structure(model.spec);
   model.parameters.assign(model.structure.storage, 0.0f);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "env/file/trust.hpp"
 #include "record/json_fields.hpp"
 #include "session/result.hpp"
 #include "session/session.hpp"
@@ -26,13 +27,17 @@ std::string to_json(const TrainResult& r) {
 }
 
 TrainResult train(const std::string& spec, const std::vector<std::string>& overrides,
-                  const std::string& out) {
+                  const std::string& out, bool trust) {
+  const TrustAll all(trust);
+  trust_named(spec);
   const TrainSpec loaded = load_spec(spec, overrides);
   check_feasible(loaded);
   return start_run(loaded, make_run_folder(out, loaded.name), {});
 }
 
-TrainResult resume(const std::string& run_dir, const std::vector<std::string>& overrides) {
+TrainResult resume(const std::string& run_dir, const std::vector<std::string>& overrides,
+                   bool trust) {
+  const TrustAll all(trust);
   return resume_run(load_run_spec(run_dir, overrides), run_dir, std::nullopt, {});
 }
 

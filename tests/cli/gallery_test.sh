@@ -3,7 +3,7 @@
 set -u
 hotloop=$1 work=$2 source=$3
 rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
-export XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME=$work/cache XDG_STATE_HOME=$work/state
 failures=0
 fail() {
   echo "FAILED: $*"

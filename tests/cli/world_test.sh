@@ -4,7 +4,7 @@
 set -u
 hotloop=$1 work=$2 source=$3
 rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
-export XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME=$work/cache XDG_STATE_HOME=$work/state
 failures=0
 
 fail() {
@@ -102,12 +102,12 @@ expect 0 "| policy |" "$hotloop" compare elsewhere/maze-1 --model latest --again
 expect 0 "2 runs" "$hotloop" compare elsewhere/maze-1 straight/maze-1 --model latest --episodes 5
 # A model whose world was changed afterwards.
 cp -r elsewhere/maze-1 changed && sed -i 's/.obs = 2,/.obs = 3,/; s/obs\[1\] =/obs[2] = obs[1] =/' changed/maze.cpp
-expect 2 "the model expects 2 observations" "$hotloop" eval changed --model latest --episodes 5
+expect 2 "the model expects 2 observations" "$hotloop" eval changed --model latest --episodes 5 --trust
 expect 2 "nothing to compare" "$hotloop" compare elsewhere/maze-1 changed --model latest --episodes 5
 # Loading a model runs no code of its world's file.
 echo garbage >changed/maze.cpp && echo '[0, 0]' >obs.json
 expect 2 "the network is not a graph" "$hotloop" inspect changed --activations obs.json
-expect 2 "changed/maze.cpp:1: 'garbage' does not name a type" "$hotloop" eval changed --model latest --episodes 5
+expect 2 "changed/maze.cpp:1: 'garbage' does not name a type" "$hotloop" eval changed --model latest --episodes 5 --trust
 # A model alone can still be described, but its world is missing.
 cp elsewhere/maze-1/model-latest.safetensors alone.safetensors && mv maze.cpp maze.gone
 expect 0 "layer0.weight" "$hotloop" inspect alone.safetensors
@@ -138,7 +138,7 @@ rm swept/rates/slow-1/result.json
 expect 0 "runs already in swept/rates: 1 finished, results reused; 1 unfinished, resumed" \
   "$hotloop" suite sweep/rates.yaml --quiet --out swept
 echo '// changed' >>sweep/maze.cpp
-expect 0 '| slow | `maze` | 4096 |' "$hotloop" suite sweep/rates.yaml --out swept
+expect 0 '| slow | `maze` | 4096 |' "$hotloop" suite sweep/rates.yaml --out swept --trust
 grep -q already <<<"$output" && fail "runs of a changed world were reused: $output"
 expect 2 "is a spec, which already names its algorithm" "$hotloop" train cartpole_dqn --algo ppo
 expect 0 "greedy return" "$hotloop" train cartpole --algo ppo --steps 4096 "${small[@]}"

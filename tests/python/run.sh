@@ -14,5 +14,5 @@ fi
 # Runs outside of the checkout, so that only the installed package can be imported.
 # Writes nothing next to the sources, because ./test compares their folders to decide about reinstalling.
 mkdir -p "$work" && cd "$work" || exit 1
-export PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE=1 XDG_STATE_HOME=$work/state
 exec "$python" -m pytest -q -p no:cacheprovider --durations=5 "$root/python/tests"

@@ -14,6 +14,7 @@
 
 #include "core/file.hpp"
 #include "core/system.hpp"
+#include "env/file/flat_source.hpp"
 #include "env/file/program.hpp"
 
 namespace hotloop {
@@ -185,8 +186,8 @@ std::string readable_errors(std::string_view messages, const std::string& source
   return text.empty() ? std::string(messages.substr(0, 4000)) : text;
 }
 
-std::string compile_world(const WorldCompiler& compiler, const std::string& source,
-                          const std::string& library) {
+std::string compile_world(const WorldCompiler& compiler, const std::string& flat,
+                          const std::string& source, const std::string& output) {
   if (compiler.program.empty()) {
     throw UsageError(fmt::format(
         "{}: no C++ compiler found: {} no longer exists, and c++, g++ and clang++ are not in PATH; "
@@ -198,11 +199,14 @@ std::string compile_world(const WorldCompiler& compiler, const std::string& sour
         fmt::format("{}: hotloop's headers are neither in include/ above this program nor in {}",
                     source, HOTLOOP_INCLUDE_DIR));
   }
+  const std::string input = output + ".cpp";
+  write_file_atomically(input, with_places(flat, source));
   std::vector<std::string> command = {compiler.program};
   command.insert(command.end(), compiler.flags.begin(), compiler.flags.end());
   command.insert(command.end(),
-                 {"-I", compiler.headers, "-include", compiler.prelude, "-o", library, source});
-  const ProgramResult result = run_program(command);
+                 {"-I", compiler.headers, "-include", compiler.prelude, "-o", output, input});
+  const ProgramResult result =
+      run_program(command, {.settings = {"TMPDIR=" + fs::path(output).parent_path().string()}});
   if (result.code == 0) return result.text;
   throw UsageError(
       fmt::format("{} does not compile:\n{}", source, readable_errors(result.text, source)));

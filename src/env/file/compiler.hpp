@@ -31,10 +31,12 @@ WorldCompiler sanitising_compiler();
 // A hash that changes whenever the same source might compile differently.
 std::string compiler_identity(const WorldCompiler& compiler);
 
-// Compiles `source` to `library` and returns the compiler's warnings. Throws UsageError with the
-// errors, starting with those in the author's own lines.
-std::string compile_world(const WorldCompiler& compiler, const std::string& source,
-                          const std::string& library);
+// Compiles a flat source to the file `output` and returns the compiler's warnings, which name the
+// file `source`. The folder of `output` must be empty and this user's own: the compiler reads the
+// text from there, and includes that are not in it can only be headers of the compiler and ours.
+// Throws UsageError with the errors, starting with those in the author's own lines.
+std::string compile_world(const WorldCompiler& compiler, const std::string& flat,
+                          const std::string& source, const std::string& output);
 
 // Rewrites the compiler's messages for the author: each error once, at a line of the file `source`;
 // violations of the contract without the template context.

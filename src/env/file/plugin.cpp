@@ -10,8 +10,10 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "env/check/trial.hpp"
+#include "env/file/cache.hpp"
 
 namespace hotloop {
 namespace {
@@ -210,6 +212,37 @@ const PluginWorld& keep(const PluginWorld& world) {
   return worlds.emplace_back(world);
 }
 
+// Loads the file that was checked, by its descriptor. The system knows a loaded library by its name,
+// which is the number of the descriptor: so that stays open, and a file is loaded only once.
+void* load_library(const std::string& path, const std::string& shown) {
+  struct Library {
+    OwnFile file;
+    void* handle;
+  };
+  static std::mutex mutex;
+  static auto& libraries = *new std::deque<Library>();
+  const std::lock_guard lock(mutex);
+  std::optional<OwnFile> file = OwnFile::open(path);
+  if (!file) {
+    throw RunError(fmt::format("{}: cannot be loaded: {} is missing, or other users can change it",
+                               shown, path));
+  }
+  for (const Library& known : libraries) {
+    const struct stat& a = known.file.about();
+    const struct stat& b = file->about();
+    if (a.st_dev == b.st_dev && a.st_ino == b.st_ino) return known.handle;
+  }
+  const Doing doing("loading it (the constructor of a global variable)");
+  void* handle = dlopen(file->path().c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    std::string why = dlerror();
+    if (why.starts_with(file->path() + ": ")) why.erase(0, file->path().size() + 2);
+    throw UsageError(fmt::format("{}: cannot be loaded: {}", shown, why));
+  }
+  libraries.push_back({std::move(*file), handle});
+  return handle;
+}
+
 }  // namespace
 
 std::vector<EnvEntry> plugin_entries(const hotloop_plugin* plugin, const std::string& shown) {
@@ -244,20 +277,10 @@ std::vector<EnvEntry> plugin_entries(const hotloop_plugin* plugin, const std::st
 }
 
 std::vector<EnvEntry> load_plugin(const std::string& path, const std::string& shown) {
-  // A name without a slash would be looked for in the system's folders.
-  const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
-  void* library = nullptr;
-  {
-    const Doing doing("loading it (the constructor of a global variable)");
-    library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  }
-  if (library == nullptr) {
-    throw UsageError(fmt::format("{}: cannot be loaded: {}", shown, dlerror()));
-  }
+  void* library = load_library(path, shown);
   const auto function =
       reinterpret_cast<hotloop_plugin_function>(dlsym(library, HOTLOOP_PLUGIN_SYMBOL));
   if (function == nullptr) {
-    dlclose(library);
     throw UsageError(
         fmt::format("{}: a shared library, but not a hotloop plug-in: it does not export {} (see "
                     "<hotloop/plugin.h>)",

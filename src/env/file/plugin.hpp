@@ -13,8 +13,9 @@ struct hotloop_plugin;
 
 namespace hotloop {
 
-// The worlds of a library, one entry each. `shown` is its name in messages. Throws UsageError if it
-// is not a plug-in, is for another version, or has an invalid description of a world.
+// The worlds of a library, one entry each, which must be this user's own file (cache.hpp). `shown`
+// is its name in messages. Throws UsageError if it is not a plug-in, is for another version, or has
+// an invalid description of a world.
 std::vector<EnvEntry> load_plugin(const std::string& path, const std::string& shown);
 
 // The same for a table in memory, which must live as long as the entries.

@@ -6,10 +6,12 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 
 #include <hotloop/error.hpp>
 
+#include "env/file/cache.hpp"
 #include "env/file/program.hpp"
 #include "env/file/world_file.hpp"
 
@@ -198,11 +200,12 @@ SanitisedPlay read_sanitizers(std::string_view text, const std::string& source,
   return play;
 }
 
-SanitisedPlay play_sanitised(const std::string& source, const WorldCompiler& compiler) {
+SanitisedPlay play_sanitised(const TrustedCode& source, const WorldCompiler& compiler) {
   SanitisedPlay play;
-  std::string program;
+  std::optional<OwnFile> program;
   try {
-    program = compile_world_file(source, compiler, world_cache_folder()).library;
+    program.emplace(
+        OwnFile::open(compile_world_file(source, compiler, world_cache_folder()).library).value());
   } catch (const UsageError&) {  // it compiles without sanitizers
     WorldCompiler lenient = compiler;
     const auto strict = std::find(lenient.flags.begin(), lenient.flags.end(), kStrictBounds);
@@ -213,12 +216,13 @@ SanitisedPlay play_sanitised(const std::string& source, const WorldCompiler& com
     play.skip_reason = fmt::format("{} has no sanitizers here", compiler.program);
     return play;
   }
-  const ProgramResult result = run_program(
-      {program}, {.settings = {"ASAN_OPTIONS=detect_leaks=0:handle_abort=1:abort_on_error=0",
-                               "UBSAN_OPTIONS=print_stacktrace=1"},
-                  .seconds = kPlaySeconds,
-                  .only_errors = true});
-  play = read_sanitizers(result.text, source, compiler.headers);
+  const ProgramResult result =
+      run_program({program->path()},
+                  {.settings = {"ASAN_OPTIONS=detect_leaks=0:handle_abort=1:abort_on_error=0",
+                                "UBSAN_OPTIONS=print_stacktrace=1"},
+                   .seconds = kPlaySeconds,
+                   .only_errors = true});
+  play = read_sanitizers(result.text, source.path(), compiler.headers);
   if (!play.failures.empty()) return play;
   if (result.timed_out) {
     play.skip_reason = fmt::format("it did not finish within {:g} s", kPlaySeconds);

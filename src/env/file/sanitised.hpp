@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "env/file/compiler.hpp"
+#include "env/file/trust.hpp"
 #include "env/file/world_check.hpp"
 
 namespace hotloop {
@@ -20,8 +21,8 @@ struct SanitisedPlay {
   std::string skip_reason;             // why it could not be played; empty if it was
 };
 
-// Compiles and plays the world of the file `source`, for a few seconds in total.
-SanitisedPlay play_sanitised(const std::string& source,
+// Compiles and plays the world of a source, for a few seconds in total.
+SanitisedPlay play_sanitised(const TrustedCode& source,
                              const WorldCompiler& compiler = sanitising_compiler());
 
 // Translates the sanitizers' output into plain words, with lines of the author's files: files that

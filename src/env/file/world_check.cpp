@@ -15,6 +15,7 @@
 #include "env/check/battery.hpp"
 #include "env/check/battery_play.hpp"
 #include "env/check/trial.hpp"
+#include "env/file/cache.hpp"
 #include "env/file/sanitised.hpp"
 #include "env/file/static_data.hpp"
 #include "env/file/world_file.hpp"
@@ -144,7 +145,7 @@ std::string hint_for_end(const TrialResult& result) {
 }
 
 // Adds the findings of the sanitizers. They come first, because other failures may be consequences.
-void add_sanitised(const std::string& source, CheckReport& report) {
+void add_sanitised(const TrustedCode& source, CheckReport& report) {
   const SanitisedPlay play = play_sanitised(source);
   if (!play.skip_reason.empty()) {
     report.facts.push_back("not checked for out-of-bounds accesses: " + play.skip_reason);
@@ -228,6 +229,7 @@ CheckReport check_world(const std::string& name, const CheckOptions& options) {
   CheckReport report{.name = name, .failures = {}, .warnings = {}, .facts = {}};
   std::function<EnvEntry()> load;
   std::string library;
+  std::optional<TrustedCode> code;  // of a file
   if (!is_world_file(name)) {
     const EnvEntry& entry = find_env(name);
     if (!entry.is_stepped_by_row()) {
@@ -240,17 +242,16 @@ CheckReport check_world(const std::string& name, const CheckOptions& options) {
   } else if (std::error_code error; !std::filesystem::is_regular_file(name, error)) {
     throw UsageError(fmt::format("{}: no such file", name));
   } else {
-    library = name;
-    if (name.ends_with(".cpp")) {
-      try {
-        const CompiledWorld world =
-            compile_world_file(name, default_compiler(), world_cache_folder());
-        library = world.library;
-        report.compiler_warnings = world.warnings;
-      } catch (const UsageError& refused) {
-        report.failures.push_back({refused.what(), ""});
-        return report;
-      }
+    try {
+      trust_named(name);
+      code.emplace(read_code(name));
+      const CompiledWorld world =
+          compile_world_file(*code, default_compiler(), world_cache_folder());
+      library = world.library;
+      report.compiler_warnings = world.warnings;
+    } catch (const UsageError& refused) {
+      report.failures.push_back({refused.what(), ""});
+      return report;
     }
     load = [library, name] { return only_world(library, name); };
   }
@@ -266,7 +267,7 @@ CheckReport check_world(const std::string& name, const CheckOptions& options) {
   } else {
     report.failures.push_back({result.failure, hint_for_end(result)});
   }
-  if (name.ends_with(".cpp") && !result.is_hung) add_sanitised(name, report);
+  if (name.ends_with(".cpp") && !result.is_hung) add_sanitised(*code, report);
   return report;
 }
 

@@ -32,7 +32,7 @@ struct CheckReport {
   std::string compiler_warnings{};
 };
 
-// `name` is a registered environment or a file. It runs in another process: a crash or a hang is a
+// `name` is a registered environment or a file, named by the user: its code may run. It runs in another process: a crash or a hang is a
 // failure like any other. Throws UsageError if there is no such environment.
 CheckReport check_world(const std::string& name, const CheckOptions& options);
 

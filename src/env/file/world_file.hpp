@@ -1,9 +1,9 @@
 // One-file environments: from `corridor.cpp` to an entry in the registry.
 //
-// A source is compiled into a plug-in once; the plug-in is cached under a hash of everything that
-// determines it: the source with the files it includes, the compiler, its flags, the engine's
-// headers. It is first tried in a separate process, so that a crash or a hang becomes an error
-// message. Plug-ins (.so) are not compiled.
+// A source that may run (trust.hpp) is compiled into a plug-in once; the plug-in is cached under a
+// hash of everything that determines it: the source with the files it includes, the compiler, its
+// flags, the engine's headers. It is first tried in a separate process, so that a crash or a hang
+// becomes an error message. Plug-ins (.so) are not compiled.
 #pragma once
 
 #include <hotloop/env.hpp>
@@ -12,6 +12,8 @@
 #include <string_view>
 
 #include "env/file/compiler.hpp"
+#include "env/file/flat_source.hpp"
+#include "env/file/trust.hpp"
 
 namespace hotloop {
 
@@ -20,35 +22,29 @@ bool is_world_file(std::string_view name);  // ends in .cpp or .so
 // `folder`/`name` if that file exists, else `name`.
 std::string find_world_file(const std::string& name, const std::string& folder);
 
-// $XDG_CACHE_HOME/hotloop/worlds, ~/.cache/hotloop/worlds, or this user's own folder in the
-// temporary folder; created if it does not exist.
-std::string world_cache_folder();
-
-// The text of a source, with files that it includes by "..." inserted.
-std::string flat_source(const std::string& path);
-
 struct CompiledWorld {
-  std::string source;    // with the files that it includes
   std::string library;   // path in the cache, of a plug-in or other compiler output
   std::string warnings;  // of the compiler
   bool is_tried = false;
 };
 
-// From the cache if possible. Throws UsageError: no such file, no compiler, errors in the source.
-CompiledWorld compile_world_file(const std::string& path, const WorldCompiler& compiler,
+// From the cache if possible; a plug-in is only copied there. Throws UsageError: no compiler, errors
+// in the source.
+CompiledWorld compile_world_file(const TrustedCode& code, const WorldCompiler& compiler,
                                  const std::string& cache);
 
-// Compiles, tries and loads. Throws UsageError with what is wrong.
+// Compiles, tries and loads, if the code may run. Throws UsageError with what is wrong.
 EnvEntry load_world_file(const std::string& path);
 
-// The one environment of a library, without a trial run.
+// The one environment of a library in the cache, without a trial run.
 EnvEntry only_world(const std::string& library, const std::string& shown);
 
 // Tries the library in another process: loads it, makes worlds, plays a few random steps. Returns
 // an error message, or "".
 std::string try_library(const std::string& library, const std::string& shown, double seconds);
 
-// Writes the environment's file to a run folder, as it was when it was loaded.
+// Writes the environment's file to a run folder, as it was when it was loaded. A folder with code
+// in it is made the user's own, mode 0700.
 void keep_world_file(const std::string& path, const std::string& folder);
 
 }  // namespace hotloop

@@ -3,10 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
-
 #include "env/file/program.hpp"
+#include "tests/env/file/own_home.hpp"
 
 namespace hotloop {
 namespace {
@@ -62,16 +60,16 @@ TEST(Sanitizers, WhatAWorldPrintsIsNoReport) {
   EXPECT_TRUE(play.failures.empty() && play.warnings.empty());
 }
 
-TEST(Sanitizers, ACompilerWithoutThemIsNoFailure) {
-  const auto file = std::filesystem::temp_directory_path() /
-                    ("hotloop-sanitised-" + std::to_string(getpid()) + ".cpp");
-  std::ofstream(file) << "int x;\n";
+class SanitisedWorld : public OwnHome {};
+
+TEST_F(SanitisedWorld, ACompilerWithoutThemIsNoFailure) {
+  const TrustAll trust;
   WorldCompiler compiler = sanitising_compiler();
   compiler.flags.emplace_back("-fsanitize=nothing-of-this-name");
-  const SanitisedPlay play = play_sanitised(file.string(), compiler);
+  const TrustedCode code(read_code(put("a.cpp", "int x;\n")));
+  const SanitisedPlay play = play_sanitised(code, compiler);
   EXPECT_TRUE(play.failures.empty());
   EXPECT_NE(play.skip_reason.find("has no sanitizers here"), std::string::npos) << play.skip_reason;
-  std::filesystem::remove(file);
 }
 
 TEST(Program, IsEndedWhenItTakesTooLong) {

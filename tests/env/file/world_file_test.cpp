@@ -13,7 +13,9 @@
 #include "core/file.hpp"
 #include "core/stopwatch.hpp"
 #include "env/check/trial.hpp"
+#include "env/file/cache.hpp"
 #include "env/file/world_check.hpp"
+#include "tests/env/file/own_home.hpp"
 
 namespace hotloop {
 namespace {
@@ -22,20 +24,12 @@ namespace fs = std::filesystem;
 
 #define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
-class WorldFile : public testing::Test {
- protected:
-  void SetUp() override {
-    folder_ =
-        fs::temp_directory_path() / (std::string("hotloop-world-") + std::to_string(getpid()));
-    fs::create_directories(folder_ / "lib");
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  std::string put(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_ / name) << text;
-    return (folder_ / name).string();
-  }
-  fs::path folder_;
-};
+class WorldFile : public OwnHome {};
+
+TrustedCode named(const std::string& path) {
+  trust_named(path);
+  return TrustedCode(read_code(path));
+}
 
 TEST_F(WorldFile, NamesOfFiles) {
   EXPECT_TRUE(is_world_file("a.cpp"));
@@ -78,7 +72,7 @@ TEST_F(WorldFile, CompilersAreLookedForInPath) {
   WorldCompiler none = default_compiler();
   none.program = "";
   try {
-    compile_world_file(put("a.cpp", "int a;\n"), none, folder_.string());
+    compile_world_file(named(put("a.cpp", "int a;\n")), none, folder_.string());
     FAIL() << "compiled without a compiler";
   } catch (const UsageError& error) {
     EXPECT_HAS(std::string(error.what()), "no C++ compiler found");
@@ -92,15 +86,6 @@ TEST_F(WorldFile, IdentityFollowsTheFlags) {
   EXPECT_EQ(compiler_identity(one), compiler_identity(default_compiler()));
   other.flags.emplace_back("-DX");
   EXPECT_NE(compiler_identity(one), compiler_identity(other));
-}
-
-TEST_F(WorldFile, TheCacheIsInXdgCacheHome) {
-  const char* before = std::getenv("XDG_CACHE_HOME");
-  const std::string kept = before != nullptr ? before : "";
-  setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
-  EXPECT_EQ(world_cache_folder(), (folder_ / "hotloop/worlds").string());
-  EXPECT_TRUE(fs::is_directory(folder_ / "hotloop/worlds"));
-  before != nullptr ? setenv("XDG_CACHE_HOME", kept.c_str(), 1) : unsetenv("XDG_CACHE_HOME");
 }
 
 std::string tiny_world(const std::string& name, const std::string& in_step) {
@@ -119,20 +104,35 @@ std::string tiny_world(const std::string& name, const std::string& in_step) {
 TEST_F(WorldFile, ARebuiltPlugInIsReloaded) {
   const std::string cache = (folder_ / "cache").string();
   fs::create_directories(cache);
-  const std::string stale = put("cache/stale.so", "");
-  fs::last_write_time(stale, fs::file_time_type::clock::now() - std::chrono::days(100));
+  const std::string stale = put("cache/" + std::string(64, 'a') + ".so", "");
+  const std::string foreign = put("cache/mine.so", "");
+  for (const std::string& file : {stale, foreign}) {
+    fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::days(100));
+  }
   const auto build = [&](const std::string& name) {
     const std::string source = put(name + ".cpp", tiny_world(name, ""));
-    fs::copy_file(compile_world_file(source, default_compiler(), cache).library,
+    fs::copy_file(compile_world_file(named(source), default_compiler(), cache).library,
                   folder_ / "tiny.so", fs::copy_options::overwrite_existing);  // the same file
   };
   const std::string path = (folder_ / "tiny.so").string();
+  const TrustAll trust;
   build("first");
   EXPECT_FALSE(fs::exists(stale));  // unused for too long
+  EXPECT_TRUE(fs::exists(foreign));
   EXPECT_EQ(load_world_file(path).spec->name, "first");
   build("second");
   EXPECT_EQ(load_world_file(path).spec->name, "second");
   EXPECT_EQ(load_world_file(path).spec->name, "second");
+}
+
+// The bytes that were read are compiled, not what is in the file by then.
+TEST_F(WorldFile, WhatWasTrustedIsCompiled) {
+  const std::string path = put("tiny.cpp", tiny_world("trusted", ""));
+  const TrustedCode code = named(path);
+  put("tiny.cpp", tiny_world("exchanged", ""));
+  const CompiledWorld world = compile_world_file(code, default_compiler(), world_cache_folder());
+  EXPECT_EQ(only_world(world.library, path).spec->name, "trusted");
+  EXPECT_THROW(load_world_file(path), UsageError);
 }
 
 // With 2 ms per step, the usual number of steps would take minutes.
