@@ -29,6 +29,14 @@ struct Command {
   explicit Command(CommandEntry entry) { command_list().push_back(std::move(entry)); }
 };
 
+// Environments from files run in their own process; adds to the overrides of the spec.
+inline void add_isolate(CLI::App& app, std::vector<std::string>& overrides) {
+  app.add_flag_callback(
+      "--isolate", [&overrides] { overrides.emplace_back("env.isolate=true"); },
+      "run an environment from a file in its own process, so that it can neither crash, hang nor "
+      "damage this one (env.isolate)");
+}
+
 // The model and its environment options, in `compare`, `eval` and `watch`.
 template <class Arguments>
 void add_model(CLI::App& app, Arguments& to) {
@@ -39,6 +47,7 @@ void add_model(CLI::App& app, Arguments& to) {
                  "change an option of the environment, e.g. env.grid=15, short for "
                  "env.options.grid=15")
       ->allow_extra_args(false);
+  add_isolate(app, to.overrides);
 }
 
 // The model or policy that plays, in `eval` and `watch`.

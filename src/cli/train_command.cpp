@@ -15,6 +15,7 @@
 #include "core/stop_signal.hpp"
 #include "core/system.hpp"
 #include "core/text.hpp"
+#include "env/isolate/isolated_worlds.hpp"
 #include "session/session.hpp"
 #include "study/jobs.hpp"
 #include "train/feasible.hpp"
@@ -90,8 +91,16 @@ std::string summary_text(const TrainResult& r) {
   return text;
 }
 
+// What isolation costs, so that nobody has to guess.
+void print_price(const TrainSpec& spec) {
+  const IsolationCost cost = isolation_cost();
+  if (!spec.isolation.on || cost.vector_steps == 0) return;
+  fmt::print(stderr, "isolated: {:.1f} us per vector step\n",
+             1e6 * cost.seconds / static_cast<double>(cost.vector_steps));
+}
+
 template <class Run>
-TrainResult run_and_report(const std::string& env, bool json, bool quiet, Run&& run) {
+TrainResult run_and_report(const TrainSpec& spec, bool json, bool quiet, Run&& run) {
   ProgressBar bar(!quiet && isatty(STDERR_FILENO) != 0);
   const SessionHooks hooks{.progress = [&](const Trainer& trainer,
                                            const RunRecord& record) { bar.show(trainer, record); },
@@ -103,10 +112,11 @@ TrainResult run_and_report(const std::string& env, bool json, bool quiet, Run&& 
                            .stop = &stop_requested()};
   const TrainResult result = [&] {
     const StdoutGuard guard;
-    const CrashMessage crash_message(env);
+    const CrashMessage crash_message(spec);
     return run(hooks);
   }();
   bar.clear();
+  if (!quiet) print_price(spec);
   if (json) {
     fmt::print("{}\n", to_json(result));
     if (result.interrupted) {
@@ -138,9 +148,10 @@ Tally train_in_turn(TrainSpec spec, const TrainArguments& arguments, double thre
     const auto run = [&](const SessionHooks& hooks) {
       const std::string run_dir = make_run_folder(arguments.out, spec.name);
       if (!arguments.quiet) print_plan(spec, run_dir);
+      CrashMessage::set_run(run_dir);
       return start_run(spec, run_dir, hooks);
     };
-    const TrainResult result = run_and_report(spec.env, arguments.json, arguments.quiet, run);
+    const TrainResult result = run_and_report(spec, arguments.json, arguments.quiet, run);
     if (result.interrupted) {
       if (spec.run.seed != last) print_not_started(spec.run.seed + 1, last);
       tally.interrupted = arguments.seeds - i;
@@ -157,7 +168,7 @@ Tally train_at_once(const TrainSpec& first, const TrainArguments& arguments, dou
   Tally tally;
   const std::atomic<bool>& stop = stop_requested();
   const StdoutGuard output;
-  const CrashMessage crash_message(first.env);
+  const CrashMessage crash_message(first);
   const auto work = [&](std::size_t i, Turn& turn) {
     TrainSpec spec = first;
     spec.run.seed += i;
@@ -221,9 +232,10 @@ int resume_command(const ResumeArguments& arguments) {
         origin.version, origin.cpu, version(), cpu_name());
   }
   const auto run = [&](const SessionHooks& hooks) {
+    CrashMessage::set_run(arguments.run);
     return resume_run(spec, arguments.run, arguments.checkpoint, hooks);
   };
-  const TrainResult result = run_and_report(spec.env, arguments.json, arguments.quiet, run);
+  const TrainResult result = run_and_report(spec, arguments.json, arguments.quiet, run);
   return result.interrupted ? stop_exit_code() : 0;
 }
 
@@ -239,6 +251,7 @@ const Command kAddTrain(
                       "override a key of the spec, e.g. algo.batch=64; env.NAME is short for "
                       "env.options.NAME")
            ->allow_extra_args(false);
+       add_isolate(app, train.overrides);
        app.add_option("--seed", train.seed, "random seed (run.seed)")->check(kSeed);
        app.add_option("--seeds", train.seeds, "train this many seeds one after the other")
            ->check(CLI::Range(1, 1'000'000));
@@ -264,6 +277,7 @@ const Command kAddResume(
        app.add_option("--steps", resume.steps, "train up to this many env steps in total");
        app.add_option("--set", resume.overrides, "override a run.* or evaluation.* key")
            ->allow_extra_args(false);
+       add_isolate(app, resume.overrides);
        app.add_flag("--json", resume.json, "print one JSON object on standard output");
        app.add_flag("--quiet", resume.quiet, "no progress bar");
        app.callback([&code] { code = resume_command(resume); });

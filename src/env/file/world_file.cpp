@@ -23,6 +23,7 @@
 #include "env/check/battery.hpp"
 #include "env/check/trial.hpp"
 #include "env/file/plugin.hpp"
+#include "env/isolate/isolated_worlds.hpp"
 #include "env/registry.hpp"
 
 namespace hotloop {
@@ -128,7 +129,7 @@ bool make_folder(const fs::path& folder) {
 
 // Environments whose names are files are loaded on first use.
 [[maybe_unused]] const bool kRegistered =
-    env_registry().add_loader({&is_world_file, &load_world_file});
+    env_registry().add_loader({&is_world_file, &load_world_file, &isolate_world_file});
 
 constexpr double kTrialSeconds = 10;
 
@@ -296,7 +297,10 @@ std::string try_library(const std::string& library, const std::string& shown, do
   return result.is_done ? result.text : result.failure;
 }
 
-EnvEntry load_world_file(const std::string& path) {
+namespace {
+
+// The plug-in of a source or plug-in, compiled and tried.
+std::string tried_library(const std::string& path) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) no_such_file(path);
   if (path.ends_with(".so")) {
@@ -304,7 +308,7 @@ EnvEntry load_world_file(const std::string& path) {
     const std::string library = cached_copy(content);
     check_by_trial(library, path);
     remember(path, content);
-    return only_world(library, path);
+    return library;
   }
   const CompiledWorld world = compile_world_file(path, default_compiler(), world_cache_folder());
   if (!world.is_tried) {
@@ -312,7 +316,16 @@ EnvEntry load_world_file(const std::string& path) {
     put_text(fs::path(world.library).replace_extension(".ok").string(), "");
   }
   remember(path, world.source);
-  return only_world(world.library, path);
+  return world.library;
+}
+
+}  // namespace
+
+EnvEntry load_world_file(const std::string& path) { return only_world(tried_library(path), path); }
+
+EnvEntry isolate_world_file(const std::string& path, const Isolation& isolation) {
+  const std::string library = tried_library(path);
+  return isolated_entry([=] { return only_world(library, path); }, path, isolation);
 }
 
 void keep_world_file(const std::string& path, const std::string& folder) {

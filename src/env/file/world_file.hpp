@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "env/file/compiler.hpp"
+#include "env/options.hpp"
 
 namespace hotloop {
 
@@ -40,6 +41,8 @@ CompiledWorld compile_world_file(const std::string& path, const WorldCompiler& c
 
 // Compiles, tries and loads. Throws UsageError with what is wrong.
 EnvEntry load_world_file(const std::string& path);
+// The same, but loads it into another process.
+EnvEntry isolate_world_file(const std::string& path, const Isolation& isolation);
 
 // The one environment of a library, without a trial run.
 EnvEntry only_world(const std::string& library, const std::string& shown);
