@@ -85,7 +85,7 @@ struct World {
 HOTLOOP_ENV(World)
 CPP
 
-train=("$hotloop" train world.cpp --steps 8000 --quiet --json --set env.count=8 --set algo.learning_starts=500
+train=("$hotloop" train world.cpp --set run.steps=8000 --quiet --json --set env.count=8 --set algo.learning_starts=500
        --set evaluation.every=0 --set evaluation.episodes=5 --set run.checkpoint_seconds=0.02)
 
 # A world without a mistake: the same bits, with and without isolation, with one and three threads.
@@ -108,8 +108,8 @@ for file in one two; do
 done
 expect 2 "allowed: evaluation.*, run.* except run.seed, and env.isolate" \
   "$hotloop" resume plain/world-1 --set env.count=3
-"$hotloop" eval plain/world-1 --model latest --episodes 50 --json >one.json
-"$hotloop" eval plain/world-1 --model latest --episodes 50 --json --isolate >two.json
+"$hotloop" eval longer/world-1 --model latest --episodes 50 --json >one.json
+"$hotloop" eval longer/world-1 --model latest --episodes 50 --json --isolate >two.json
 cmp -s one.json two.json || fail "eval: $(cat one.json two.json)"
 expect 2 "env.isolate: cartpole is part of hotloop" "$hotloop" train cartpole_dqn --isolate
 expect 0 "isolated: " "$hotloop" train world.cpp --steps 4000 --isolate --set evaluation.episodes=5
@@ -151,7 +151,7 @@ done
 expect 1 "observation: expected" env HOW=neighbour "${train[@]}" --out in_neighbour
 # Other commands do not end with success either.
 for how in exit _exit; do
-  expect 1 "environment world: step called $how()" env HOW=$how "$hotloop" eval plain/world-1 --model latest --episodes 2000
+  expect 1 "environment world: step called $how()" env HOW=$how "$hotloop" eval longer/world-1 --model latest --episodes 2000
 done
 # A loop: a message, and the run is still saved.
 HOW=loop "${train[@]}" --out in_loop --set env.timeout_seconds=0.5 >out 2>&1 &
@@ -177,7 +177,7 @@ for how in after:"$wrote after the row" before:"$wrote before the row" \
   [ "$name" = throw ] || also "the newest checkpoint is whole: hotloop resume own_$name/world-1"
   [ "$name" = neighbour ] || resumable "own_$name"
 done
-expect 1 "step ended the program with exit code 0" env HOW=_exit "$hotloop" eval plain/world-1 --model latest \
+expect 1 "step ended the program with exit code 0" env HOW=_exit "$hotloop" eval longer/world-1 --model latest \
   --episodes 2000 --isolate
 
 # Ctrl-C and a scheduler's signals reach the run, which saves; the host ends with it, also if it is killed.

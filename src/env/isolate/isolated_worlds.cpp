@@ -17,7 +17,9 @@ namespace {
 // step takes one exchange, and observations are only copied.
 class IsolatedArray final : public WorldArray {
  public:
-  IsolatedArray(std::shared_ptr<Host> host, int count, bool plain) : host_(std::move(host)) {
+  // The spec must outlive every copy of it, like the strings of any entry.
+  IsolatedArray(std::shared_ptr<Host> host, const EnvSpec& spec_of_entry, int count, bool plain)
+      : host_(std::move(host)), spec_(spec_of_entry) {
     Request make{.command = HostCommand::make, .plain = plain, .count = count};
     host_->call(make, [this](const Answer& answer) {
       worlds_ = answer.worlds;
@@ -40,7 +42,7 @@ class IsolatedArray final : public WorldArray {
     munmap(memory_, bytes_);
   }
 
-  const EnvSpec& spec() const override { return host_->spec(); }
+  const EnvSpec& spec() const override { return spec_; }
   bool has_mask() const override { return has_mask_; }
   void clear() override { host_->call(about(HostCommand::clear)); }
 
@@ -125,6 +127,7 @@ class IsolatedArray final : public WorldArray {
   }
 
   std::shared_ptr<Host> host_;
+  const EnvSpec& spec_;
   void* worlds_ = nullptr;  // the host's
   bool has_mask_ = false;
   std::size_t row_bytes_ = 0;
@@ -169,7 +172,7 @@ EnvEntry isolated_entry(std::function<EnvEntry()> load, const std::string& shown
   });
   const auto maker = [source](bool plain) {
     return [source, plain](int count, std::span<const double>) -> std::unique_ptr<WorldArray> {
-      return std::make_unique<IsolatedArray>(source->get(), count, plain);
+      return std::make_unique<IsolatedArray>(source->get(), source->spec, count, plain);
     };
   };
   return {&source->spec, maker(false), maker(true), {}};
