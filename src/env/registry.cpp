@@ -108,8 +108,7 @@ const EnvEntry& EnvRegistry::find(const EnvChoice& env) {
   // If only the facts of a model are known, there is nothing to load.
   const EnvEntry* known = look_up(name);
   if (known != nullptr && !known->is_stepped_by_row()) return *known;
-  const std::string key = name + kIsolated +
-                          std::to_string(isolation.timeout_seconds) + " " +
+  const std::string key = name + kIsolated + std::to_string(isolation.timeout_seconds) + " " +
                           std::to_string(isolation.memory_gb);
   if (const EnvEntry* entry = look_up(key)) return *entry;
   return put(key, loader->isolate(name, isolation));

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <ctime>
 
@@ -12,7 +13,7 @@
 namespace hotloop {
 namespace {
 
-// About 50 µs. Longer waits are for slow environments or slow learning, which a wake-up of a few
+// At most about 50 µs. Longer waits are for slow environments or slow learning, which a wake-up of a few
 // microseconds delays little. With one core, the other side cannot run while this one looks.
 int spin_limit() {
   static const int limit = usable_cores() > 1 ? 4000 : 0;
@@ -34,12 +35,20 @@ void Channel::hand_to(Side other) {
 }
 
 bool Channel::wait_for(Side mine, double seconds) {
-  for (int i = spin_limit(); i > 0; --i) {
-    if (turn.load(std::memory_order_acquire) == mine) return true;
+  // On a busy machine looking only keeps the other side from running, so each time that it was in
+  // vain halves it. Once in a while it is tried again.
+  Patience& own = patience[static_cast<std::size_t>(mine)];
+  own.spins = ++own.waits % 64 == 0 ? spin_limit() : std::min(own.spins, spin_limit());
+  for (int i = own.spins; i > 0; --i) {
+    if (turn.load(std::memory_order_acquire) == mine) {
+      own.spins = std::max(own.spins * 2, 16);
+      return true;
+    }
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #endif
   }
+  own.spins /= 2;
   const Side other = mine == Side::caller ? Side::host : Side::caller;
   const auto whole = static_cast<std::time_t>(seconds);
   const timespec timeout{whole, static_cast<long>((seconds - static_cast<double>(whole)) * 1e9)};

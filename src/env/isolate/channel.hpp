@@ -64,6 +64,11 @@ enum class Side : std::uint32_t { caller, host };
 struct alignas(64) Channel {
   std::atomic<Side> turn{Side::caller};
   std::array<std::atomic<std::uint32_t>, 2> asleep{};  // by side
+  struct Patience {
+    int spins = 1 << 30;  // how often to look before going to sleep, at most
+    unsigned waits = 0;
+  };
+  std::array<Patience, 2> patience{};  // by side
   alignas(64) Request request;
   alignas(64) Answer answer;
 
