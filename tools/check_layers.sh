@@ -15,7 +15,8 @@ include:
 core:
 env:          core
 env/check:    core env
-env/file:     core env env/check
+env/isolate:  core env env/check
+env/file:     core env env/check env/isolate
 envs:         core env
 graph:        core
 net:          core graph
@@ -32,7 +33,7 @@ draw:         @record
 study:        @session draw
 profile:      @session draw
 doctor:       @profile study
-cli:          @doctor env/check envs
+cli:          @doctor env/check env/isolate envs
 '
 max_files=25   # in one folder of src/, headers included
 max_lines=600  # in one file

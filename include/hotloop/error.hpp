@@ -12,6 +12,14 @@ struct RunError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The code of an environment failed in a way that it must not: it crashed, hung or ended its process,
+// or wrote beyond its rows. In the last case the memory of this process can no longer be trusted.
+struct WorldError : RunError {
+  explicit WorldError(const std::string& what, bool memory_is_intact = true)
+      : RunError(what), is_memory_intact(memory_is_intact) {}
+  bool is_memory_intact;
+};
+
 // The request itself is wrong: an unknown name, a misspelt key, a value out of range. Exit code 2.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;

@@ -84,6 +84,11 @@ class WorldArray : public Worlds {
   virtual std::size_t row_bytes() const = 0;
   virtual void save_row(int row, std::byte* to) const = 0;
   virtual void restore_row(int row, const std::byte* from) = 0;
+  // Called before the state is saved, with the latest observations and masks of all rows. Throws if
+  // they are not what the rows show now, one by one: code from a file may have written beyond its
+  // row. Compiled-in worlds are not checked.
+  virtual void check_rows(std::span<const float> /*obs*/,
+                          std::span<const std::uint8_t> /*mask*/) const {}
 };
 
 // One entry of the registry. The two arrays differ only in speed: `make` uses the world's Batch if

@@ -6,6 +6,7 @@ A driver steps all rows in one call and writes the results into arrays that view
 from __future__ import annotations
 
 import functools
+import warnings
 import weakref
 from typing import Any, Callable, Optional
 
@@ -16,11 +17,17 @@ from ._errors import RunError, UsageError
 from ._interface import Observations, import_gymnasium, start_of
 
 
+ALWAYS_LOOKS, RARELY_LOOKS = 1000, 64  # vector steps: which observations are compared with their space
+
+
 class _Driver:
     """The engine's arrays that a driver reads and writes; [N] or [N, ...]."""
 
-    def __init__(self, space: Any, action_space: Any) -> None:
-        self._write = Observations(space).write
+    def __init__(self, env: Any, space: Any, action_space: Any) -> None:
+        self._name = type(env.unwrapped).__name__
+        self._observations = Observations(space)
+        self._write = self._observations.write
+        self._looks = 0  # vector steps so far, until an observation was outside its space
         self._multi_discrete = hasattr(action_space, "nvec")
         self._discrete = hasattr(action_space, "n") or self._multi_discrete
         self._start = int(action_space.start) if hasattr(action_space, "n") else 0
@@ -42,11 +49,25 @@ class _Driver:
         seeds: np.ndarray,
         actions: np.ndarray,
     ) -> None:
+        self._all_obs = obs
         self._obs = list(obs)  # a view of each row
         self._final_obs = list(final_obs)
         self._rewards, self._terminated, self._truncated = rewards, terminated, truncated
         self._mask, self._final_mask = mask, final_mask
         self._seeds, self._actions = seeds, actions
+
+    def _look(self) -> None:
+        """Warns once of observations outside their space. Looks at every vector step at first, then rarely."""
+        self._looks += 1
+        if self._looks > ALWAYS_LOOKS and self._looks % RARELY_LOOKS:
+            return
+        problem = self._observations.outside(self._all_obs)
+        if problem is None:
+            return
+        self._look = lambda: None  # type: ignore[method-assign]
+        warnings.warn(
+            f"{self._name}: {problem}. Training continues with it; hotloop.check looks for more", stacklevel=2
+        )
 
     def _to_env_actions(self, actions: np.ndarray) -> Any:
         """Converts the engine's actions to what the environments take."""
@@ -149,7 +170,7 @@ class EnvDriver(_Driver):
 
     def __init__(self, make: Callable[[], Any], count: int) -> None:
         self.envs = [claim(make()) for _ in range(count)]
-        super().__init__(self.envs[0].observation_space, self.envs[0].action_space)
+        super().__init__(self.envs[0], self.envs[0].observation_space, self.envs[0].action_space)
         self._steps = [env.step for env in self.envs]
 
     def _begin_row(self, row: int) -> None:
@@ -163,6 +184,7 @@ class EnvDriver(_Driver):
                 self._begin_row(row)
             except Exception as error:
                 raise _with_note(error, f"in the first reset of row {row}")
+        self._look()
 
     def step(self) -> None:
         actions = self._to_env_actions(self._actions)
@@ -191,6 +213,7 @@ class EnvDriver(_Driver):
                         self._write_mask(row, info)
             except Exception as error:
                 raise _with_note(error, f"in the environment of row {row}, with action {actions[row]}")
+        self._look()
 
     def repeat(self, row: int, actions: np.ndarray) -> Optional[float]:
         """Replays the actions of an episode; returns the sum of rewards, or None if it ended early."""
@@ -221,7 +244,7 @@ class VectorDriver(_Driver):
             raise UsageError(
                 f"env: a vector environment of {env.num_envs} rows; the spec has env.count: {count}"
             )
-        super().__init__(env.single_observation_space, env.single_action_space)
+        super().__init__(env, env.single_observation_space, env.single_action_space)
         mode = autoreset_mode(env)
         self._same_step = mode == "SAME_STEP"
         self._many_seeds = takes_reset_mask(env)
@@ -259,8 +282,13 @@ class VectorDriver(_Driver):
         seeds = [int(seed) for seed in self._seeds]
         obs, infos = self._call(self.env.reset, seed=seeds if self._many_seeds else seeds[0])
         self._write_rows(obs, infos, range(len(self._obs)))
+        self._look()
 
     def step(self) -> None:
+        self._step()
+        self._look()
+
+    def _step(self) -> None:
         actions = np.asarray(self._to_env_actions(self._actions))
         obs, rewards, terminated, truncated, infos = self._call(self.env.step, actions)
         self._rewards[:] = rewards

@@ -87,6 +87,16 @@ def _writer(space: Any, what: str) -> tuple[tuple[int, ...], Writer, dict[str, A
     )
 
 
+def _bounds(space: Any, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """The lowest and highest row of an observation, as the engine's floats."""
+    if not hasattr(space, "low"):
+        return np.zeros(size, np.float32), np.ones(size, np.float32)  # flags, or one of n is 1
+    scale = _scale_of(space) or np.float32(1)
+    with np.errstate(over="ignore"):  # bounds beyond the range of a float are infinite
+        low, high = (bound.reshape(-1).astype(np.float32) * scale for bound in (space.low, space.high))
+    return low, high
+
+
 def start_of(space: Any) -> np.ndarray:
     return np.asarray(getattr(space, "start", np.zeros_like(space.nvec)))  # since Gymnasium 1.0
 
@@ -103,11 +113,13 @@ class Observations:
             self.encoding = [encoding]
             if len(shape) > 1:  # convolutional networks need the shape
                 self.parts = [("obs", _padded_shape(shape, "observation"))]
+            self._find_bounds([(space, self.size)])
             return
         if len(space.spaces) > MAX_PARTS:
             raise UsageError(f"observation: {len(space.spaces)} parts; allowed: up to {MAX_PARTS}")
         self.encoding: list[dict[str, Any]] = []
         writers: list[tuple[str, slice, Writer]] = []
+        sized = []
         begin = 0
         is_dict = isinstance(space, spaces.Dict)
         for key, part in space.spaces.items() if is_dict else enumerate(space.spaces):
@@ -118,6 +130,7 @@ class Observations:
             self.encoding.append({"key": str(key), **encoding})
             self.parts.append((str(key), _padded_shape(shape, f"observation[{key!r}]")))
             writers.append((key, slice(begin, begin + size), write))
+            sized.append((part, size))
             begin += size
         self.size = begin
 
@@ -132,6 +145,23 @@ class Observations:
                 write(row[where], value[key])
 
         self.write = write_parts
+        self._find_bounds(sized)
+
+    def _find_bounds(self, parts: list[tuple[Any, int]]) -> None:
+        sides = zip(*(_bounds(space, size) for space, size in parts))
+        self._low, self._high = (np.concatenate(side) for side in sides)
+        self._bounded = bool(np.isfinite(self._low).any() or np.isfinite(self._high).any())
+
+    def outside(self, rows: np.ndarray) -> Optional[str]:
+        """The first value of rows [N, size] that is outside its space, in words; None if all are inside."""
+        if not self._bounded:
+            return None
+        bad = (rows < self._low) | (rows > self._high)
+        if not bad.any():
+            return None
+        row, index = (int(place) for place in np.argwhere(bad)[0])
+        low, high = self._low[index], self._high[index]
+        return f"value {index} of the observation of row {row} is {rows[row, index]:g}; its space allows {low:g} to {high:g}"
 
 
 def _padded_shape(shape: tuple[int, ...], what: str) -> tuple[int, int, int]:

@@ -12,6 +12,7 @@ from typing import Any, Callable, Optional, Union
 
 from . import _hotloop
 from ._errors import UsageError
+from ._isolate import timeout_of
 from ._overrides import override_list, plain
 
 Spec = Union[str, "os.PathLike[str]", Mapping]
@@ -27,6 +28,7 @@ def request(
     *,
     steps: Optional[int] = None,
     seed: Optional[int] = None,
+    isolate: Union[bool, float] = False,
 ) -> Any:
     """The request from which the engine reads the spec; also registers the environment."""
     name, text = _spec_source(spec)
@@ -38,10 +40,13 @@ def request(
         settings.append(f"run.steps={json.dumps(plain(steps, 'steps'))}")
     if seed is not None:
         settings.append(f"run.seed={json.dumps(plain(seed, 'seed'))}")
+    timeout = timeout_of(isolate)
     if env is None:
-        return _hotloop.SpecRequest(name, text, None, settings)
-    world, rows = engine_env(env, eval_env)
+        return _hotloop.SpecRequest(name, text, None, settings + isolation_keys(timeout))
+    world, rows = engine_env(env, eval_env, timeout)
     _hotloop.trust_named(world)
+    if not is_python_env(world):
+        settings += isolation_keys(timeout)
     if rows is not None:
         settings.insert(0, f"env.count={rows}")
         if _hotloop.has_key(name, "algo.train_every"):
@@ -56,7 +61,14 @@ def request(
     return _hotloop.SpecRequest(name, text, world, settings)
 
 
-def engine_env(env: EnvLike, eval_env: Optional[EnvLike] = None) -> tuple[str, Optional[int]]:
+def isolation_keys(timeout: Optional[float]) -> list[str]:
+    """For an environment of the engine that runs in its own process."""
+    return [] if timeout is None else ["env.isolate=true", f"env.timeout_seconds={timeout}"]
+
+
+def engine_env(
+    env: EnvLike, eval_env: Optional[EnvLike] = None, timeout: Optional[float] = None
+) -> tuple[str, Optional[int]]:
     """The engine's name for an environment, and its number of rows if that is fixed."""
     if isinstance(env, os.PathLike):
         env = os.fspath(env)
@@ -64,19 +76,19 @@ def engine_env(env: EnvLike, eval_env: Optional[EnvLike] = None) -> tuple[str, O
         return env, None
     from ._worlds import register
 
-    return register(env, eval_env=eval_env)
+    return register(env, eval_env=eval_env, timeout=timeout)
 
 
 def is_python_env(name: str) -> bool:
     return name.startswith(("gymnasium:", "python:"))
 
 
-def ensure_registered(name: str, trust: bool = False) -> None:
+def ensure_registered(name: str, trust: bool = False, timeout: Optional[float] = None) -> None:
     """Makes sure that the engine can play a run's environment, given by name.
 
     The name comes from a file. If it names a module, importing that runs code: see docs/trust.md.
     """
-    if not is_python_env(name) or _hotloop.can_play(name):
+    if not is_python_env(name) or (_hotloop.can_play(name) and timeout is None):
         return
     if not name.startswith("gymnasium:"):
         raise UsageError(
@@ -87,16 +99,18 @@ def ensure_registered(name: str, trust: bool = False) -> None:
     if module and module not in sys.modules:
         with _hotloop.TrustAll(trust):
             _hotloop.require_module(module)
-    engine_env(known_as)
+    engine_env(known_as, timeout=timeout)
 
 
-def stand_in(name: str, env: EnvLike, eval_env: Optional[EnvLike] = None) -> str:
+def stand_in(
+    name: str, env: EnvLike, eval_env: Optional[EnvLike] = None, timeout: Optional[float] = None
+) -> str:
     """Registers `env`, to be played instead of the run's environment `name`, and returns its new name."""
     if not is_python_env(name):
         raise UsageError(f"env: this run is on {name}, which is built into hotloop; leave env out")
     from ._worlds import register
 
-    return register(env, eval_env=eval_env, instead_of=name)[0]
+    return register(env, eval_env=eval_env, instead_of=name, timeout=timeout)[0]
 
 
 def run_name(world: str) -> str:

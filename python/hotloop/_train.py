@@ -11,7 +11,17 @@ from ._errors import Interrupted, UsageError
 from ._overrides import override_list, plain
 from ._progress import Progress
 from ._run import Run
-from ._source import EnvLike, Spec, ensure_registered, on_main_thread, request, stand_in
+from ._isolate import timeout_of
+from ._source import (
+    EnvLike,
+    Spec,
+    ensure_registered,
+    is_python_env,
+    isolation_keys,
+    on_main_thread,
+    request,
+    stand_in,
+)
 
 Callback = Callable[[dict], Any]
 
@@ -27,6 +37,7 @@ def train(
     progress: bool = True,
     out: Union[str, "os.PathLike[str]", None] = None,
     trust: bool = False,
+    isolate: Union[bool, float] = False,
     **overrides: Any,
 ) -> Run:
     """Trains an agent and returns the finished run.
@@ -43,13 +54,15 @@ def train(
     progress: whether to show a line of progress on standard error.
     out: the folder in which the run folder is created; default: ``runs``.
     trust: whether code that the spec names, but you did not, may run without a question (docs/trust.md).
+    isolate: runs the environment, a Python one or one from a C++ file, in its own process, so that it can
+        neither crash nor hang the trainer; a number is the seconds that one call may take (True: 60).
     overrides: keys of the spec, ``algo={"batch": 64}`` or ``**{"algo.batch": 64}``.
 
     The interpreter lock is released while training. Ctrl-C saves and raises ``hotloop.Interrupted``,
     whose ``.run`` can be resumed. A bad request raises ``hotloop.UsageError``.
     """
     parent = os.path.abspath("runs" if out is None else out)  # an environment may change the working folder
-    asked = request(spec, env, eval_env, overrides, steps=steps, seed=seed)
+    asked = request(spec, env, eval_env, overrides, steps=steps, seed=seed, isolate=isolate)
     hooks = _Hooks(callback, progress)
     with _hotloop.TrustAll(trust):
         result, stopped = hooks.drive(
@@ -68,6 +81,7 @@ def resume(
     callback: Optional[Callback] = None,
     progress: bool = True,
     trust: bool = False,
+    isolate: Union[bool, float] = False,
     **overrides: Any,
 ) -> Run:
     """Continues a run, or the run in a folder, from its newest checkpoint, as if it had never stopped.
@@ -76,15 +90,19 @@ def resume(
         the returned run uses it, to evaluate and to resume.
     steps: a new total, to train longer. overrides: keys of the groups run and evaluation.
     trust: whether code in a folder that was not made here may run without a question (docs/trust.md).
+    isolate: as for ``train``. A run on a C++ file keeps what it was trained with; for others, give it again.
     """
     folder = os.path.abspath(run.folder if isinstance(run, Run) else run)
     name = _hotloop.run_env(folder)
     plays = run._plays if isinstance(run, Run) else ""
+    timeout = timeout_of(isolate)
     if env is not None:
-        plays = stand_in(name, env, eval_env)
+        plays = stand_in(name, env, eval_env, timeout)
     elif not plays:
-        ensure_registered(name, trust)
+        ensure_registered(name, trust, timeout)
     settings = override_list(overrides)
+    if not is_python_env(name):
+        settings += isolation_keys(timeout)
     if steps is not None:
         settings.append(f"run.steps={json.dumps(plain(steps, 'steps'))}")
     hooks = _Hooks(callback, progress)

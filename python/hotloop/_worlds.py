@@ -171,21 +171,37 @@ def forget(name: str) -> None:
 
 
 def register(
-    env: EnvLike, *, eval_env: Optional[EnvLike] = None, instead_of: Optional[str] = None
+    env: EnvLike,
+    *,
+    eval_env: Optional[EnvLike] = None,
+    instead_of: Optional[str] = None,
+    timeout: Optional[float] = None,
 ) -> tuple[str, Optional[int]]:
     """Registers `env` with the engine. Returns its name there, and its number of rows if that is fixed.
 
     instead_of: a registered environment with the same shapes; `env` still gets its own name.
+    timeout: seconds for one call, in its own process; None: it runs in this process.
     """
     gymnasium = import_gymnasium()
     if isinstance(env, gymnasium.vector.VectorEnv):
+        if timeout is not None:
+            raise UsageError(
+                "isolate: env is a vector environment that already exists in this process; give a function that "
+                "makes a single one"
+            )
         return _register_vector(env, eval_env, instead_of)
     if eval_env is not None:
         raise UsageError("eval_env: only for vector environments; others are made again for evaluation")
     name, make = maker(env)
     if instead_of is not None:
         name = _unique_name(instead_of.split("@")[0])
-    _register(name, instead_of, facts_of(make, name), lambda count, training: EnvDriver(make, count))
+    if timeout is None:
+        _register(name, instead_of, facts_of(make, name), lambda count, training: EnvDriver(make, count))
+        return name, None
+    from ._isolate import IsolatedDriver, facts_apart
+
+    facts = facts_apart(make, name, timeout)
+    _register(name, instead_of, facts, lambda count, training: IsolatedDriver(make, count, timeout))
     return name, None
 
 

@@ -353,3 +353,52 @@ def test_several_choices_at_a_time(tmp_path, spec):
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # its episodes can be replayed
         hotloop.resume(half, env=Levers, progress=False)
+
+
+class Escapes(Walk):
+    """Leaves its Box after `late` steps."""
+
+    late = 0
+
+    def look(self):
+        looks = super().look()
+        Escapes.seen = getattr(Escapes, "seen", 0) + 1
+        return looks * 100 if self.steps > 4 and Escapes.seen > self.late else looks
+
+
+@pytest.mark.parametrize("late", [0, 3000])
+@pytest.mark.parametrize("vector", [False, True])
+def test_observations_outside_their_box_give_one_warning(tmp_path, late, vector):
+    Escapes.late, Escapes.seen = late, 0
+    small = {"steps": 8000, "progress": False, "out": tmp_path, "evaluation": {"episodes": 1, "every": 0}}
+    env = {"env": SyncVectorEnv([Escapes] * 2), "eval_env": Walk} if vector else {"env": Escapes}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        hotloop.train("dqn", **env, **small)
+    texts = {str(w.message) for w in caught if "its space allows -20 to 20" in str(w.message)}
+    assert len(texts) in (1, 2), [str(w.message) for w in caught]  # of training, and of evaluation
+    for text in texts:
+        assert re.search(r"value [01] of the observation of row \d is -?\d+; its space allows -20 to 20", text), text
+
+
+def test_observations_inside_their_spaces_give_no_warning():
+    from hotloop._interface import Observations
+
+    odd = spaces.Dict(
+        {
+            "image": spaces.Box(0, 255, (4, 4, 1), np.uint8),
+            "number": spaces.Discrete(5, start=-2),
+            "free": spaces.Box(-np.inf, np.inf, (2,), np.float64),
+            "tight": spaces.Box(0.1, 0.3, (3,), np.float64),
+            "flags": spaces.MultiBinary(3),
+        }
+    )
+    observations = Observations(odd)
+    rows = np.zeros((200, observations.size), np.float32)
+    odd.seed(0)
+    for row in rows:
+        observations.write(row, odd.sample())
+    observations.write(rows[0], {**odd.sample(), "tight": odd["tight"].low, "free": np.array([1e30, -1e30])})
+    assert observations.outside(rows) is None
+    observations.write(rows[7], {**odd.sample(), "tight": np.array([0.2, 0.2, 0.31])})
+    assert observations.outside(rows).startswith(f"value {3 + 2 + 16 + 5 + 2} of the observation of row 7 is 0.31")

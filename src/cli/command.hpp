@@ -38,6 +38,14 @@ inline void add_trust(CLI::App& app) {
       "run an environment's code from a run folder or spec without asking (docs/trust.md)");
 }
 
+// Environments from files run in their own process; adds to the overrides of the spec.
+inline void add_isolate(CLI::App& app, std::vector<std::string>& overrides) {
+  app.add_flag_callback(
+      "--isolate", [&overrides] { overrides.emplace_back("env.isolate=true"); },
+      "run an environment from a file in its own process, so that it can neither crash, hang nor "
+      "damage this one (env.isolate)");
+}
+
 // The model and its environment options, in `compare`, `eval` and `watch`.
 template <class Arguments>
 void add_model(CLI::App& app, Arguments& to) {
@@ -49,6 +57,7 @@ void add_model(CLI::App& app, Arguments& to) {
                  "env.options.grid=15")
       ->allow_extra_args(false);
   add_trust(app);
+  add_isolate(app, to.overrides);
 }
 
 // The model or policy that plays, in `eval` and `watch`.

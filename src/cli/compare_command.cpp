@@ -139,7 +139,7 @@ void check_same_world(const TrainSpec& spec, const std::string& run, const Train
     throw UsageError(fmt::format("'{}' plays {}, '{}' plays {}: nothing to compare", run, spec.env,
                                  first_run, first.env));
   }
-  const EnvEntry& entry = find_env(spec.env);
+  const EnvEntry& entry = find_env(spec.world());
   const std::vector<double> mine = option_values(entry, spec.env_options);
   const std::vector<double> theirs = option_values(entry, first.env_options);
   for (std::size_t i = 0; i < mine.size(); ++i) {
@@ -155,7 +155,7 @@ void check_same_world(const TrainSpec& spec, const std::string& run, const Train
 // Everything but the seed that determines the training. Runs with the same recipe may be pooled.
 // Logging, saving and speed options are left out: they do not change results.
 std::string recipe_of(TrainSpec spec) {
-  const EnvEntry& entry = find_env(spec.env);
+  const EnvEntry& entry = find_env(spec.world());
   const std::vector<double> values = option_values(entry, spec.env_options);
   std::string options;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -163,6 +163,7 @@ std::string recipe_of(TrainSpec spec) {
   }
   spec.env = "";  // the same for all, but the path of the copied file differs
   spec.env_options = {};
+  spec.isolation = {};
   spec.about = "";
   spec.run = {.steps = spec.run.steps, .episodes = spec.run.episodes};
   if (!spec.evaluation.stop_when_solved) spec.evaluation = {};

@@ -86,6 +86,7 @@ const Command kAddDoctor(
        add_algorithm(app, doctor.algorithm);
        app.add_option("--set", doctor.overrides, "override a key of the spec")
            ->allow_extra_args(false);
+       add_isolate(app, doctor.overrides);
        app.add_option("--seed", doctor.seed, "first random seed (run.seed); the next runs count up")
            ->check(kSeed);
        app.add_option("--minutes", doctor.minutes, "how long it may take")

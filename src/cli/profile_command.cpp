@@ -102,6 +102,7 @@ const Command kAddProfile(
        add_algorithm(app, profile.algorithm);
        app.add_option("--set", profile.overrides, "override a key of the spec, e.g. algo.batch=64")
            ->allow_extra_args(false);
+       add_isolate(app, profile.overrides);
        app.add_option("--seed", profile.seed, "random seed (run.seed)")->check(kSeed);
        app.add_option("--seconds", profile.seconds, "how long to measure")
            ->check(CLI::Range(0.01, 1e6))

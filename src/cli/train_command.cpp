@@ -15,6 +15,7 @@
 #include "core/stop_signal.hpp"
 #include "core/system.hpp"
 #include "core/text.hpp"
+#include "env/isolate/isolated_worlds.hpp"
 #include "session/session.hpp"
 #include "study/jobs.hpp"
 #include "train/feasible.hpp"
@@ -93,8 +94,16 @@ std::string saved_but_not_shown(const OutputError& error, const std::string& run
   return fmt::format("{}; the run is saved in {}", error.what(), run_dir);
 }
 
+// What isolation costs, so that nobody has to guess.
+void print_price(const TrainSpec& spec) {
+  const IsolationCost cost = isolation_cost();
+  if (!spec.isolation.on || cost.vector_steps == 0) return;
+  print_note("isolated: {:.1f} us per vector step\n",
+             1e6 * cost.seconds / static_cast<double>(cost.vector_steps));
+}
+
 template <class Run>
-TrainResult run_and_report(const std::string& env, bool json, bool quiet, Run&& run) {
+TrainResult run_and_report(const TrainSpec& spec, bool json, bool quiet, Run&& run) {
   ProgressBar bar(!quiet && isatty(STDERR_FILENO) != 0);
   const SessionHooks hooks{.progress = [&](const Trainer& trainer,
                                            const RunRecord& record) { bar.show(trainer, record); },
@@ -106,10 +115,11 @@ TrainResult run_and_report(const std::string& env, bool json, bool quiet, Run&& 
                            .stop = &stop_requested()};
   const TrainResult result = [&] {
     const StdoutGuard guard;
-    const CrashMessage crash_message(env);
+    const CrashMessage crash_message(spec);
     return run(hooks);
   }();
   bar.clear();
+  if (!quiet) print_price(spec);
   if (json && result.interrupted) {
     print_note("stopped; continue with: hotloop resume {}\n", result.run_dir);
   }
@@ -117,7 +127,7 @@ TrainResult run_and_report(const std::string& env, bool json, bool quiet, Run&& 
     print_result("{}", json ? to_json(result) + "\n" : summary_text(result));
     flush_results();
   } catch (const OutputError& error) {
-    // Whoever closed the terminal knows why the run stopped.
+    // A closed terminal explains itself.
     if (!result.interrupted) throw RunError(saved_but_not_shown(error, result.run_dir));
   }
   return result;
@@ -142,9 +152,10 @@ Tally train_in_turn(TrainSpec spec, const TrainArguments& arguments, double thre
     const auto run = [&](const SessionHooks& hooks) {
       const std::string run_dir = make_run_folder(arguments.out, spec.name);
       if (!arguments.quiet) print_plan(spec, run_dir);
+      CrashMessage::set_run(run_dir);
       return start_run(spec, run_dir, hooks);
     };
-    const TrainResult result = run_and_report(spec.env, arguments.json, arguments.quiet, run);
+    const TrainResult result = run_and_report(spec, arguments.json, arguments.quiet, run);
     if (result.interrupted) {
       if (spec.run.seed != last) print_not_started(spec.run.seed + 1, last);
       tally.interrupted = arguments.seeds - i;
@@ -161,7 +172,7 @@ Tally train_at_once(const TrainSpec& first, const TrainArguments& arguments, dou
   Tally tally;
   const std::atomic<bool>& stop = stop_requested();
   const StdoutGuard output;
-  const CrashMessage crash_message(first.env);
+  const CrashMessage crash_message(first);
   const auto work = [&](std::size_t i, Turn& turn) {
     TrainSpec spec = first;
     spec.run.seed += i;
@@ -235,9 +246,10 @@ int resume_command(const ResumeArguments& arguments) {
         origin.version, origin.cpu, version(), cpu_name());
   }
   const auto run = [&](const SessionHooks& hooks) {
+    CrashMessage::set_run(arguments.run);
     return resume_run(spec, arguments.run, arguments.checkpoint, hooks);
   };
-  const TrainResult result = run_and_report(spec.env, arguments.json, arguments.quiet, run);
+  const TrainResult result = run_and_report(spec, arguments.json, arguments.quiet, run);
   return result.interrupted ? stop_exit_code() : 0;
 }
 
@@ -253,6 +265,7 @@ const Command kAddTrain(
                       "override a key of the spec, e.g. algo.batch=64; env.NAME is short for "
                       "env.options.NAME")
            ->allow_extra_args(false);
+       add_isolate(app, train.overrides);
        app.add_option("--seed", train.seed, "random seed (run.seed)")->check(kSeed);
        app.add_option("--seeds", train.seeds, "train this many seeds one after the other")
            ->check(CLI::Range(1, 1'000'000));
@@ -280,6 +293,7 @@ const Command kAddResume(
        app.add_option("--set", resume.overrides, "override a run.* or evaluation.* key")
            ->allow_extra_args(false);
        add_trust(app);
+       add_isolate(app, resume.overrides);
        app.add_flag("--json", resume.json, "print one JSON object on standard output");
        app.add_flag("--quiet", resume.quiet, "no progress bar");
        app.callback([&code] { code = resume_command(resume); });

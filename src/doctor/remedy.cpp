@@ -60,7 +60,7 @@ class Proposals {
 
   // Remedies that do not change any parameter.
   void same_results() {
-    const EnvEntry& entry = find_env(s_.env);
+    const EnvEntry& entry = find_env(s_.world());
     const std::vector<double> values = option_values(entry, s_.env_options);
     for (std::size_t i = 0; i < entry.options.size(); ++i) {
       const EnvOption& option = entry.options[i];
@@ -134,7 +134,7 @@ class Proposals {
       add("hidden layers half as wide", {fmt::format("net.hidden=[{}]", fmt::join(narrow, ", "))},
           {"act/forward", "learn"});
     }
-    const EnvEntry& entry = find_env(s_.env);
+    const EnvEntry& entry = find_env(s_.world());
     const std::vector<double> values = option_values(entry, s_.env_options);
     for (std::size_t i = 0; i < entry.options.size(); ++i) {
       const EnvOption& option = entry.options[i];

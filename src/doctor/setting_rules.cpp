@@ -152,7 +152,7 @@ void find_many_updates(const Profile& p, Findings& findings) {
 void find_slow_option(const Profile& p, Findings& findings) {
   constexpr double kWorthIt = 0.05;
   if (p.share("env") < kWorthIt) return;
-  const EnvEntry& entry = find_env(p.spec.env);
+  const EnvEntry& entry = find_env(p.spec.world());
   const std::vector<double> values = option_values(entry, p.spec.env_options);
   const PhaseRow* observe = find_row(p, "env", "observe");
   for (std::size_t i = 0; i < entry.options.size(); ++i) {

@@ -226,6 +226,7 @@ bool BatchEnv::actions_are_legal(const ActionRows& actions) const {
 }
 
 std::vector<std::byte> BatchEnv::save() const {
+  if (rows_ != nullptr) rows_->check_rows(obs_, mask_);
   const std::vector<std::byte> together =
       together_ != nullptr ? together_->save_all() : std::vector<std::byte>();
   std::vector<std::byte> state(fixed_bytes() + together.size());

@@ -81,7 +81,7 @@ std::vector<double> option_values(const EnvEntry& entry, const EnvOptions& optio
 }
 
 std::unique_ptr<Worlds> make_worlds(const EnvChoice& env, int count) {
-  const EnvEntry& entry = find_env(env.name);
+  const EnvEntry& entry = find_env(env);
   return entry.make_any(count, option_values(entry, env.options));
 }
 

@@ -13,9 +13,19 @@ namespace hotloop {
 // Options as they were written, sorted by name: {"grid", "10"}, {"obs", "flood"}.
 using EnvOptions = std::vector<std::pair<std::string, std::string>>;
 
+// How an environment from a file runs in its own process (env/isolate).
+struct Isolation {
+  bool on = false;
+  double timeout_seconds = 60;  // for one call; without isolation, after which a warning says so
+  double memory_gb = 0;         // that the process may allocate; 0 = no limit
+
+  bool operator==(const Isolation&) const = default;
+};
+
 struct EnvChoice {
   std::string name;
   EnvOptions options{};
+  Isolation isolation{};
 };
 
 // One number per option of the environment, in its order. Throws UsageError with the option's name,

@@ -7,6 +7,9 @@
 namespace hotloop {
 namespace {
 
+// Between the name of an isolated environment and its settings, in the registry's own keys.
+constexpr const char* kIsolated = "\nisolated ";
+
 bool is_python_env(std::string_view name) {
   return name.starts_with("gymnasium:") || name.starts_with("python:");
 }
@@ -31,8 +34,9 @@ const EnvEntry& EnvRegistry::put(const std::string& name, const EnvEntry& entry)
 
 void EnvRegistry::forget(std::string_view name) {
   const std::lock_guard lock(mutex_);
-  const auto place = by_name_.find(name);
-  if (place != by_name_.end()) by_name_.erase(place);
+  std::erase_if(by_name_, [name](const auto& known) {
+    return known.first == name || known.first.starts_with(std::string(name) + kIsolated);
+  });
 }
 
 bool EnvRegistry::add_loader(const EnvLoader& loader) {
@@ -89,6 +93,25 @@ const EnvEntry& EnvRegistry::find(std::string_view name) {
     return put(std::string(name), loader->load(std::string(name)));
   }
   throw UsageError("env.name: " + name_error(name));
+}
+
+const EnvEntry& EnvRegistry::find(const EnvChoice& env) {
+  const auto& [name, options, isolation] = env;
+  if (!isolation.on) return find(name);
+  const EnvLoader* loader = loader_of(name);
+  if (loader == nullptr || loader->isolate == nullptr) {
+    const EnvEntry& entry = find(name);
+    if (!entry.is_stepped_by_row()) return entry;  // it looks after itself
+    throw UsageError("env.isolate: " + name +
+                     " is part of hotloop; only environments from files can be isolated");
+  }
+  // If only the facts of a model are known, there is nothing to load.
+  const EnvEntry* known = look_up(name);
+  if (known != nullptr && !known->is_stepped_by_row()) return *known;
+  const std::string key = name + kIsolated + std::to_string(isolation.timeout_seconds) + " " +
+                          std::to_string(isolation.memory_gb);
+  if (const EnvEntry* entry = look_up(key)) return *entry;
+  return put(key, loader->isolate(name, isolation));
 }
 
 // A function-local static exists before the first environment registers, in any link order.

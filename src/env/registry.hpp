@@ -16,12 +16,16 @@
 #include <string_view>
 #include <vector>
 
+#include "env/options.hpp"
+
 namespace hotloop {
 
 // Loads environments whose names it recognises, on first use.
 struct EnvLoader {
   bool (*recognises)(std::string_view name) = nullptr;
-  EnvEntry (*load)(const std::string& name) = nullptr;  // throws UsageError if that fails
+  // Both throw UsageError if that fails. The second one loads it into another process.
+  EnvEntry (*load)(const std::string& name) = nullptr;
+  EnvEntry (*isolate)(const std::string& name, const Isolation& isolation) = nullptr;
 };
 
 class EnvRegistry {
@@ -44,6 +48,8 @@ class EnvRegistry {
   std::string name_error(std::string_view name) const;
   // Throws UsageError if there is no such environment.
   const EnvEntry& find(std::string_view name);
+  // In its own process, if the choice says so. Only environments with a loader can be isolated.
+  const EnvEntry& find(const EnvChoice& env);
 
  private:
   void check_names() const;
@@ -60,5 +66,6 @@ EnvRegistry& env_registry();  // the one that HOTLOOP_ENV fills
 
 inline std::vector<EnvEntry> registered_envs() { return env_registry().entries(); }
 inline const EnvEntry& find_env(std::string_view name) { return env_registry().find(name); }
+inline const EnvEntry& find_env(const EnvChoice& env) { return env_registry().find(env); }
 
 }  // namespace hotloop

@@ -60,6 +60,7 @@ std::string identity(const TrainSpec& spec) {
   TrainSpec same = portable(spec);
   same.name = "any";
   same.about = "";
+  same.isolation = {};
   same.run = RunOptions{};
   same.run.seed = spec.run.seed;
   same.run.steps = std::max(same.run.steps, spec.learn.learning_starts);

@@ -39,6 +39,7 @@ TrainSpec with_options(const TrainSpec& spec, std::span<const std::string> overr
   if (overrides.empty()) return spec;
   for (const std::string& override : overrides) {
     if (full_override(override, spec.env).starts_with("env.options.")) continue;
+    if (is_isolation_key(override)) continue;
     throw UsageError(
         fmt::format("--set {}: the spec of a saved model is fixed; allowed: env.options.* of its "
                     "environment: {}",

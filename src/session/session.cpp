@@ -127,6 +127,10 @@ TrainResult Session::run() {
       advance();
       stop_ |= hooks_.stop != nullptr && hooks_.stop->load(std::memory_order_relaxed);
     }
+  } catch (const WorldError& error) {  // the environment's fault, not that of training
+    if (error.is_memory_intact) try_save_models();
+    throw RunError(fmt::format("{}\nthe newest checkpoint is whole: hotloop resume {}",
+                               error.what(), run_dir_));
   } catch (...) {
     try_save_models();
     throw;
@@ -419,9 +423,10 @@ TrainSpec load_run_spec(const std::string& run_dir, std::span<const std::string>
   for (const std::string& override : overrides) {
     const bool free = override.starts_with("run.") || override.starts_with("evaluation.");
     if (free && !override.starts_with("run.seed")) continue;
+    if (is_isolation_key(override)) continue;
     throw UsageError(
         fmt::format("--set {}: a resumed run cannot change its training; allowed: "
-                    "evaluation.* and run.* except run.seed",
+                    "evaluation.*, run.* except run.seed, and env.isolate",
                     override));
   }
   return load_spec(run_dir + "/spec.yaml", overrides);

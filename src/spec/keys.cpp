@@ -22,6 +22,20 @@ Keys env_keys(TrainSpec& s) {
        &s.env_options,
        {},
        "options of the environment by name (`hotloop list options`)"},
+      {"env.isolate",
+       &s.isolation.on,
+       {},
+       "run an environment from a file in its own process; does not change the result"},
+      {"env.timeout_seconds",
+       &s.isolation.timeout_seconds,
+       {0.1, 1e9},
+       "time for one call of an environment from a file: an isolated one is then ended, for others "
+       "a message says so"},
+      Key{"env.memory_gb",
+          &s.isolation.memory_gb,
+          {0, 1e6},
+          "memory that an isolated environment may allocate; 0 = no limit"}
+          .only_if([&s] { return s.isolation.on; }, "env.isolate is false"),
   };
 }
 

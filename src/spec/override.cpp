@@ -16,6 +16,11 @@ std::vector<std::string_view> env_option_names(std::string_view env) {
   return names;
 }
 
+bool is_isolation_key(std::string_view text) {
+  const std::string_view path = text.substr(0, text.find('='));
+  return path == "env.isolate" || path == "env.timeout_seconds" || path == "env.memory_gb";
+}
+
 std::string full_override(const std::string& text, std::string_view env) {
   constexpr std::string_view kGroup = "env.";
   const std::size_t equals = text.find('=');

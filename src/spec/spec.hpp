@@ -50,12 +50,13 @@ struct TrainSpec : AgentSpec {
   std::string about;  // one line for lists
   std::string env;
   EnvOptions env_options;
+  Isolation isolation;
   EvaluationOptions evaluation;
   RunOptions run;
   // Replaces `env` in this process only; never written to files.
   std::string stand_in{};
 
-  EnvChoice world() const { return {stand_in.empty() ? env : stand_in, env_options}; }
+  EnvChoice world() const { return {stand_in.empty() ? env : stand_in, env_options, isolation}; }
 };
 
 struct SpecInfo {
@@ -95,6 +96,9 @@ std::vector<std::string_view> env_option_names(std::string_view env);
 // Expands env.NAME to env.options.NAME if NAME is an option of the environment and not a key of the
 // group env. Other overrides are returned unchanged.
 std::string full_override(const std::string& text, std::string_view env);
+
+// Whether an override, "env.isolate=true", only says in which process an environment runs.
+bool is_isolation_key(std::string_view override_text);
 
 // The same spec for a run folder, where the file of the environment is beside spec.yaml.
 TrainSpec portable(TrainSpec spec);

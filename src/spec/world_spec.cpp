@@ -33,7 +33,10 @@ TrainSpec portable(TrainSpec spec) {
 TrainSpec load_world_spec(const std::string& env, const Algorithm* algorithm,
                           std::span<const std::string> overrides) {
   if (is_world_file(env)) env_registry().forget(env);  // the file may have changed
-  const EnvSpec facts = *find_env(env).spec;
+  const bool is_isolated = std::ranges::any_of(overrides, [](const std::string& text) {
+    return text.starts_with("env.isolate=") && text != "env.isolate=false";
+  });
+  const EnvSpec facts = *find_env({.name = env, .isolation = {.on = is_isolated}}).spec;
   const Algorithm& chosen = algorithm != nullptr ? *algorithm : default_algorithm(facts);
   for (const std::string& override_text : overrides) {
     if (override_text.starts_with("algo.name=")) {

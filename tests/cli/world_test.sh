@@ -47,9 +47,11 @@ CPP
 world ending.cpp "" "" 'static int n = 0; const char* how = std::getenv("HOW");
   if (how == nullptr) __builtin_puts("a step");
   else if (++n == 3000) { if (how[0] == 101) std::exit(0); std::abort(); }'
-for how in exit:1 abort:134; do
-  expect "${how#*:}" "perhaps in ending.cpp. The newest checkpoint can be resumed; hotloop check ending.cpp" \
-    env HOW="${how%:*}" "$hotloop" train ending.cpp --steps 4000 --quiet --json
+for how in "exit:1:called exit()" "abort:134:crashed: a call to abort"; do
+  IFS=: read -r name code text <<<"$how"
+  expect "$code" "environment world: step $text" env HOW="$name" "$hotloop" train ending.cpp --steps 4000 --quiet --json
+  also "The newest checkpoint is whole: hotloop resume runs/ending-"
+  also "; hotloop check ending.cpp looks for mistakes"
 done
 for command in "check ending.cpp" "train ending.cpp --steps 2000 --quiet"; do
   # shellcheck disable=SC2086

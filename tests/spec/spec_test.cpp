@@ -73,7 +73,8 @@ TEST(Spec, JsonIsAccepted) {
 TEST(Spec, WritesOneReadableLinePerKey) {
   const std::string text = to_yaml(read("env: {name: cartpole}"));
   EXPECT_TRUE(text.starts_with(
-      "name: \"x\"\nabout: \"\"\nenv:\n  name: \"cartpole\"\n  count: 1\n  options: {}\nalgo:\n"))
+      "name: \"x\"\nabout: \"\"\nenv:\n  name: \"cartpole\"\n  count: 1\n  options: {}\n  isolate: "
+      "false\n  timeout_seconds: 60\n  memory_gb: 0\nalgo:\n"))
       << text;
   EXPECT_NE(
       text.find("  target:\n    every: 500\n    count: steps\n    tau: 1\n  munchausen: 0\n  "

@@ -23,57 +23,13 @@
 namespace hotloop {
 namespace {
 
-constexpr std::size_t kNotes = 8;  // one per thread; more threads share them
-
 // In memory that parent and child share.
 struct Shared {
-  std::array<TrialNote, kNotes> notes;
-  std::atomic<std::size_t> used{0};
+  CallNotes calls;
   std::atomic<bool> is_done{false}, threw{false};
   std::size_t length = 0;
   std::array<char, 1 << 18> text{};
 };
-
-Shared* shared = nullptr;  // of the trial that this process runs
-
-TrialNote* my_note() {
-  if (shared == nullptr) return nullptr;
-  thread_local TrialNote* note = nullptr;
-  thread_local Shared* owner = nullptr;
-  if (owner != shared) {
-    owner = shared;
-    note = &shared->notes[shared->used.fetch_add(1) % kNotes];
-  }
-  return note;
-}
-
-std::string place_of(const TrialNote& note) {
-  std::string text;
-  const std::int64_t row = note.row, last = note.last_row, step = note.step;
-  if (row >= 0)
-    text = row == last ? fmt::format("row {}", row) : fmt::format("rows {} to {}", row, last);
-  if (step >= 0) text += fmt::format("{}step {}", text.empty() ? "" : ", ", step);
-  return text.empty() ? "" : fmt::format(" ({})", text);
-}
-
-const char* signal_words(int signal) {
-  switch (signal) {
-    case SIGSEGV:
-      return "a read or write where there is no memory (SIGSEGV)";
-    case SIGBUS:
-      return "a read or write where there is no memory (SIGBUS)";
-    case SIGFPE:
-      return "an integer divided by zero (SIGFPE)";
-    case SIGILL:
-      return "an illegal instruction (SIGILL)";
-    case SIGABRT:
-      return "a call to abort, perhaps by a failed assertion (SIGABRT)";
-    case SIGKILL:
-      return "killed from outside, perhaps out of memory (SIGKILL)";
-    default:
-      return nullptr;
-  }
-}
 
 void write_text(Shared& to, const std::string& text) {
   to.length = std::min(text.size(), to.text.size());
@@ -83,7 +39,7 @@ void write_text(Shared& to, const std::string& text) {
 [[noreturn]] void run_child(Shared& mine, const std::function<std::string()>& body) {
   for (const int signal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL}) std::signal(signal, SIG_DFL);
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // when the parent dies
-  shared = &mine;
+  keep_notes_in(mine.calls);
   try {
     write_text(mine, body());
   } catch (const std::exception& error) {
@@ -97,18 +53,18 @@ void write_text(Shared& to, const std::string& text) {
 // Waits for the child and returns its status. If a function of the world does not return in time,
 // kills the child and sets `hung` to the note of that function. If `stop` is set, kills it, too.
 int watch(pid_t child, Shared& memory, double seconds, const std::atomic<bool>& stop,
-          const TrialNote*& hung) {
+          const CallNote*& hung) {
   using Clock = std::chrono::steady_clock;
-  std::array<std::uint64_t, kNotes> seen{};
-  std::array<Clock::time_point, kNotes> since{};
+  std::array<std::uint64_t, CallNotes::kCount> seen{};
+  std::array<Clock::time_point, CallNotes::kCount> since{};
   since.fill(Clock::now());
   for (useconds_t pause = 200;; pause = std::min<useconds_t>(pause * 2, 20'000)) {
     int status = 0;
     const pid_t ended = waitpid(child, &status, WNOHANG);
     if (ended == child || (ended < 0 && errno != EINTR)) return status;
     const Clock::time_point now = Clock::now();
-    for (std::size_t i = 0; i < kNotes; ++i) {
-      const TrialNote& note = memory.notes[i];
+    for (std::size_t i = 0; i < CallNotes::kCount; ++i) {
+      const CallNote& note = memory.calls.notes[i];
       const std::uint64_t changes = note.changes;
       if (changes != seen[i] || note.function.load() == nullptr) {
         seen[i] = changes;
@@ -128,21 +84,6 @@ int watch(pid_t child, Shared& memory, double seconds, const std::atomic<bool>& 
 
 }  // namespace
 
-Doing::Doing(const char* function, std::int64_t begin, std::int64_t end, std::int64_t step)
-    : note_(my_note()) {
-  if (note_ == nullptr) return;
-  note_->row.store(begin, std::memory_order_relaxed);
-  note_->last_row.store(end - 1, std::memory_order_relaxed);
-  note_->step.store(step, std::memory_order_relaxed);
-  note_->changes.store(note_->changes.load(std::memory_order_relaxed) + 1,
-                       std::memory_order_relaxed);
-  note_->function.store(function, std::memory_order_release);
-}
-
-Doing::~Doing() {
-  if (note_ != nullptr) note_->function.store(nullptr, std::memory_order_release);
-}
-
 TrialResult run_trial(const std::function<std::string()>& body, double seconds) {
   void* memory =
       mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -159,7 +100,7 @@ TrialResult run_trial(const std::function<std::string()>& body, double seconds) 
   if (child == 0) run_child(*child_shared, body);
 
   TrialResult result;
-  const TrialNote* hung = nullptr;
+  const CallNote* hung = nullptr;
   const int status = watch(child, *child_shared, seconds, stop->requested(), hung);
   stop.reset();  // from here on a signal has its previous effect
   const std::string message(child_shared->text.data(), child_shared->length);
@@ -169,26 +110,13 @@ TrialResult run_trial(const std::function<std::string()>& body, double seconds) 
   } else if (child_shared->is_done) {
     result.failure = message;
   } else {
-    const TrialNote* note = hung;
-    for (const TrialNote& any : child_shared->notes) {
-      if (note == nullptr && any.function.load() != nullptr) note = &any;
-    }
+    const CallNote* note = hung != nullptr ? hung : child_shared->calls.first_in_call();
     const char* function = note != nullptr ? note->function.load() : nullptr;
-    const std::string place = note != nullptr ? place_of(*note) : "";
     if (function != nullptr) result.function = function;
-    const std::string who = function != nullptr ? function : "the environment";
-    if (hung != nullptr) {
-      result.is_hung = true;
-      result.failure = fmt::format("{} did not return within {:g} s{}", who, seconds, place);
-    } else if (WIFSIGNALED(status)) {
-      const char* words = signal_words(WTERMSIG(status));
-      result.failure =
-          fmt::format("{} crashed: {}{}", who,
-                      words != nullptr ? words : fmt::format("signal {}", WTERMSIG(status)), place);
-    } else {
-      result.failure =
-          fmt::format("{} ended the program with exit code {}{}", who, WEXITSTATUS(status), place);
-    }
+    result.is_hung = hung != nullptr;
+    result.failure = hung != nullptr ? fmt::format("{} did not return within {:g} s{}",
+                                                   result.function, seconds, note->place())
+                                     : ending_text(child_shared->calls, status);
   }
   child_shared->~Shared();
   munmap(memory, sizeof(Shared));

@@ -4,36 +4,15 @@
 // what it was doing.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 
 #include <hotloop/env.hpp>
 
+#include "env/check/doing.hpp"
+
 namespace hotloop {
-
-// What a thread of the child is doing, for the parent to read.
-struct TrialNote {
-  std::atomic<const char*> function{nullptr};  // a literal, valid in the parent too after fork
-  std::atomic<std::int64_t> row{-1}, last_row{-1};
-  std::atomic<std::int64_t> step{-1};
-  std::atomic<std::uint64_t> changes{0};
-};
-
-// While it exists, this thread of the child is in the world's `function`.
-class Doing {
- public:
-  explicit Doing(const char* function, std::int64_t begin = -1, std::int64_t end = -1,
-                 std::int64_t step = -1);
-  ~Doing();
-  Doing(const Doing&) = delete;
-  Doing& operator=(const Doing&) = delete;
-
- private:
-  TrialNote* note_;
-};
 
 struct TrialResult {
   bool is_done = false;  // the body returned

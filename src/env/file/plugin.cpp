@@ -6,13 +6,17 @@
 
 #include <hotloop/error.hpp>
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
 
-#include "env/check/trial.hpp"
+#include "env/check/doing.hpp"
+#include "env/check/guarded_memory.hpp"
 #include "env/file/cache.hpp"
 
 namespace hotloop {
@@ -32,15 +36,27 @@ struct PluginWorld {
   }
 };
 
+// Rows of one call that writes whole rows: few, so that many rows are next to the marks.
+constexpr int kRowsPerCall = 16;
+
 std::string rows_text(int begin, int end) {
   return end - begin == 1 ? fmt::format("row {}", begin)
                           : fmt::format("rows {} to {}", begin, end - 1);
 }
 
+// An array whose pointer is that of row 0, of which only some rows exist.
+template <class T>
+T* row_zero(T* rows, std::size_t values_before) {
+  return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(rows) - values_before * sizeof(T));
+}
+
+// The functions of the plug-in write to guarded memory (guarded_memory.hpp), from which the results
+// are copied. So a world that writes beyond its rows is found when it does, wherever it is played.
 class PluginArray final : public WorldArray {
  public:
   PluginArray(const PluginWorld& world, int count, bool plain)
       : world_(world), table_(*world.table) {
+    const Doing doing = in("the constructor");
     if (table_.create(count, plain ? 1 : 0, &worlds_) != 0) world_.fail("the constructor", "");
     if (worlds_ == nullptr) {
       throw RunError(
@@ -48,6 +64,7 @@ class PluginArray final : public WorldArray {
     }
   }
   ~PluginArray() override {
+    const Doing doing = in("the destructor");
     if (worlds_ != nullptr) table_.destroy(worlds_);
   }
 
@@ -55,6 +72,7 @@ class PluginArray final : public WorldArray {
   bool has_mask() const override { return table_.mask != nullptr; }
 
   void clear() override {
+    const Doing doing = in("the constructor");
     if (table_.clear(worlds_) != 0) world_.fail("the constructor", "");
   }
 
@@ -62,6 +80,7 @@ class PluginArray final : public WorldArray {
     const RngState at = rng.state();
     hotloop_stream stream{at.seed, at.step, static_cast<std::uint32_t>(at.purpose), at.lane,
                           at.draws};
+    const Doing doing = in("reset", row, row + 1);
     if (table_.reset(worlds_, row, &stream) != 0) world_.fail("reset", rows_text(row, row + 1));
     rng = Rng(RngState{at.seed, at.purpose, at.lane, at.step, stream.draws});
   }
@@ -69,6 +88,15 @@ class PluginArray final : public WorldArray {
   void step(int begin, int end, const ActionRows& actions, std::uint64_t seed, Purpose purpose,
             std::uint64_t step, std::span<float> rewards,
             std::span<std::uint8_t> terminated) override {
+    const auto count = static_cast<std::size_t>(end - begin);
+    step_.store(static_cast<std::int64_t>(step), std::memory_order_relaxed);
+    GuardedMemory& reward_memory = guarded_memory(0);
+    GuardedMemory& flag_memory = guarded_memory(1);
+    const auto own_rewards = reward_memory.take<float>(count);
+    const auto own_flags = flag_memory.take<std::uint8_t>(count);
+    std::copy_n(&rewards[begin], count, own_rewards);
+    std::copy_n(&terminated[begin], count, own_flags);
+    const auto before = static_cast<std::size_t>(begin);
     hotloop_step_call call{begin,
                            end,
                            actions.discrete.empty() ? nullptr : actions.discrete.data(),
@@ -76,10 +104,19 @@ class PluginArray final : public WorldArray {
                            seed,
                            step,
                            static_cast<std::uint32_t>(purpose),
-                           rewards.data(),
-                           terminated.data(),
+                           row_zero(own_rewards, before),
+                           row_zero(own_flags, before),
                            -1};
-    if (table_.step(worlds_, &call) == 0) return;
+    int failed = 0;
+    {
+      const Doing doing = in("step", begin, end);
+      failed = table_.step(worlds_, &call);
+    }
+    check_marks(reward_memory, "rewards", end - begin, begin, end);
+    check_marks(flag_memory, "terminated", end - begin, begin, end);
+    std::copy_n(own_rewards, count, &rewards[begin]);
+    std::copy_n(own_flags, count, &terminated[begin]);
+    if (failed == 0) return;
     const bool known = call.failed_row >= begin && call.failed_row < end;
     world_.fail("step", fmt::format("{}, step {}",
                                     known ? rows_text(call.failed_row, call.failed_row + 1)
@@ -88,69 +125,168 @@ class PluginArray final : public WorldArray {
   }
 
   void observe(int begin, int end, std::span<float> obs) const override {
-    const auto show = [&](int first, int last) {
-      return table_.observe(worlds_, first, last, obs.data());
-    };
-    if (show(begin, end) != 0) fail_in("observe", begin, end, show);
+    show("observe", "observation", begin, end, world_.spec.obs, obs,
+         [this](int first, int last, float* to) {
+           return table_.observe(worlds_, first, last, to);
+         });
   }
   void mask(int begin, int end, std::span<std::uint8_t> allowed) const override {
-    const auto show = [&](int first, int last) {
-      return table_.mask(worlds_, first, last, allowed.data());
-    };
-    if (table_.mask != nullptr && show(begin, end) != 0) fail_in("mask", begin, end, show);
+    if (table_.mask == nullptr) return;
+    show("mask", "mask", begin, end, world_.spec.actions, allowed,
+         [this](int first, int last, std::uint8_t* to) {
+           return table_.mask(worlds_, first, last, to);
+         });
   }
   void measure(int row, std::span<float> values) const override {
-    if (table_.measure != nullptr && table_.measure(worlds_, row, values.data()) != 0) {
-      world_.fail("measure", rows_text(row, row + 1));
-    }
+    if (table_.measure == nullptr) return;
+    fill("measure", "measures", row, values.first(world_.spec.measure_count()),
+         [this, row](float* to) { return table_.measure(worlds_, row, to); });
   }
   void reward_parts(int begin, int end, std::span<float> parts) const override {
-    const auto show = [&](int first, int last) {
-      return table_.parts_of_reward(worlds_, first, last, parts.data());
-    };
-    if (table_.parts_of_reward != nullptr && show(begin, end) != 0) {
-      fail_in("reward_parts", begin, end, show);
-    }
+    if (table_.parts_of_reward == nullptr) return;
+    show("reward_parts", "parts of the reward", begin, end, world_.spec.reward_part_count(), parts,
+         [this](int first, int last, float* to) {
+           return table_.parts_of_reward(worlds_, first, last, to);
+         });
   }
 
   Picture picture(int row) const override {
+    constexpr int kMaxSide = 1 << 14;
     Picture drawn;
-    const auto draw = [&](std::uint8_t* rgb) {
-      if (table_.picture(worlds_, row, &drawn.width, &drawn.height, rgb) != 0) {
+    if (table_.picture == nullptr) return drawn;
+    {
+      const Doing doing = in("picture", row, row + 1);
+      if (table_.picture(worlds_, row, &drawn.width, &drawn.height, nullptr) != 0) {
         world_.fail("picture", rows_text(row, row + 1));
       }
-    };
-    if (table_.picture == nullptr) return drawn;
-    draw(nullptr);
+    }
     if (drawn.width <= 0 || drawn.height <= 0) return {};
+    if (drawn.width > kMaxSide || drawn.height > kMaxSide) {
+      throw RunError(fmt::format("environment {}: a picture of {} x {} pixels; at most {} x {}",
+                                 world_.spec.name, drawn.width, drawn.height, kMaxSide, kMaxSide));
+    }
     drawn.rgb.resize(static_cast<std::size_t>(drawn.width) * drawn.height * 3);
-    draw(drawn.rgb.data());
+    fill("picture", "picture", row, std::span(drawn.rgb), [this, row](std::uint8_t* to) {
+      std::int32_t width = 0, height = 0;
+      return table_.picture(worlds_, row, &width, &height, to);
+    });
     return drawn;
   }
 
   std::size_t row_bytes() const override { return table_.row_bytes; }
   void save_row(int row, std::byte* to) const override {
-    if (table_.save_row(worlds_, row, to) != 0) world_.fail("save_row", rows_text(row, row + 1));
+    fill("save_row", "saved state", row, std::span(to, table_.row_bytes),
+         [this, row](std::byte* at) { return table_.save_row(worlds_, row, at); });
   }
   void restore_row(int row, const std::byte* from) override {
-    if (table_.restore_row(worlds_, row, from) != 0) {
-      world_.fail("restore_row", rows_text(row, row + 1));
+    std::vector<std::byte> bytes(from, from + table_.row_bytes);
+    fill("restore_row", "saved state", row, std::span(bytes),
+         [this, row](std::byte* at) { return table_.restore_row(worlds_, row, at); });
+  }
+
+  // From the last row to the first, and each alone: a row that an earlier or later one has written
+  // to then differs.
+  void check_rows(std::span<const float> obs, std::span<const std::uint8_t> mask) const override {
+    std::vector<float> again(obs.size());
+    std::vector<std::uint8_t> allowed(mask.size());
+    const int count = static_cast<int>(obs.size() / static_cast<std::size_t>(world_.spec.obs));
+    for (int row = count - 1; row >= 0; --row) {
+      observe(row, row + 1, again);
+      compare("observation", row, world_.spec.obs, obs, std::span<const float>(again));
+      if (mask.empty()) continue;
+      this->mask(row, row + 1, allowed);
+      compare("mask", row, world_.spec.actions, mask, std::span<const std::uint8_t>(allowed));
     }
   }
 
  private:
-  // Functions that only read can be called again, row by row, to find the row that fails.
-  template <class Show>
-  [[noreturn]] void fail_in(std::string_view function, int begin, int end, Show&& show) const {
-    for (int row = begin; row < end; ++row) {
-      if (show(row, row + 1) != 0) world_.fail(function, rows_text(row, row + 1));
+  Doing in(const char* function, int begin = -1, int end = -1) const {
+    return Doing(function, begin, end, begin < 0 ? -1 : step_.load(std::memory_order_relaxed),
+                 table_.name);
+  }
+
+  // Calls a function that writes `width` values for each row, a few rows at a time.
+  template <class T, class Call>
+  void show(const char* function, const char* what, int begin, int end, int width, std::span<T> all,
+            Call&& call) const {
+    for (int first = begin; first < end; first += kRowsPerCall) {
+      show_few(function, what, first, std::min(first + kRowsPerCall, end), width, all, call);
     }
-    world_.fail(function, rows_text(begin, end));
+  }
+  template <class T, class Call>
+  void show_few(const char* function, const char* what, int begin, int end, int width,
+                std::span<T> all, Call&& call) const {
+    const std::size_t at = static_cast<std::size_t>(begin) * static_cast<std::size_t>(width);
+    const std::size_t count =
+        static_cast<std::size_t>(end - begin) * static_cast<std::size_t>(width);
+    GuardedMemory& memory = guarded_memory(0);
+    T* const own = memory.take<T>(count);
+    std::copy_n(&all[at], count, own);
+    int failed = 0;
+    {
+      const Doing doing = in(function, begin, end);
+      failed = call(begin, end, row_zero(own, at));
+    }
+    const bool is_wrong = failed != 0 || memory.stray() != Stray::none;
+    if (is_wrong && end - begin > 1) {  // it only reads, so it can be asked again, row by row
+      memory.mend();
+      for (int row = begin; row < end; ++row) {
+        show_few(function, what, row, row + 1, width, all, call);
+      }
+    }
+    check_marks(memory, what, width, begin, end);
+    if (failed != 0) world_.fail(function, rows_text(begin, end));
+    std::copy_n(own, count, &all[at]);
+  }
+
+  // Calls a function that writes, or only reads, `values` of one row.
+  template <class T, class Call>
+  void fill(const char* function, const char* what, int row, std::span<T> values,
+            Call&& call) const {
+    GuardedMemory& memory = guarded_memory(0);
+    T* const own = memory.take<T>(values.size());
+    std::copy_n(values.data(), values.size(), own);
+    int failed = 0;
+    {
+      const Doing doing = in(function, row, row + 1);
+      failed = call(own);
+    }
+    check_marks(memory, what, static_cast<int>(values.size()), row, row + 1);
+    if (failed != 0) world_.fail(function, rows_text(row, row + 1));
+    std::copy_n(own, values.size(), values.data());
+  }
+
+  [[noreturn]] void refuse(int begin, int end, const std::string& why) const {
+    throw WorldError(fmt::format("environment {}: {}, step {}: {}", world_.spec.name,
+                                 rows_text(begin, end), step_.load(), why),
+                     false);
+  }
+  void check_marks(GuardedMemory& memory, const char* what, int width, int begin, int end) const {
+    const Stray stray = memory.stray();
+    if (stray == Stray::none) return;
+    memory.mend();
+    refuse(begin, end,
+           fmt::format("{}: expected exactly {} values to be written, found a write {} the row{}",
+                       what, width, stray == Stray::after ? "after" : "before",
+                       end - begin > 1 ? "s" : ""));
+  }
+  template <class T>
+  void compare(const char* what, int row, int width, std::span<const T> all,
+               std::span<const T> again) const {
+    const std::size_t at = static_cast<std::size_t>(row) * static_cast<std::size_t>(width);
+    for (std::size_t i = at; i < at + static_cast<std::size_t>(width); ++i) {
+      if (std::memcmp(&all[i], &again[i], sizeof(T)) == 0) continue;
+      refuse(row, row + 1,
+             fmt::format("{}: expected value {} to be {} when asked again, found {}: another row "
+                         "has written to it, or it depends on more than the row's state",
+                         what, i - at, all[i], again[i]));
+    }
   }
 
   const PluginWorld& world_;
   const hotloop_world& table_;
   void* worlds_ = nullptr;
+  std::atomic<std::int64_t> step_{0};  // the latest
 };
 
 // The spec of a world. Calls `refuse` with the reason if it is invalid.

@@ -90,7 +90,14 @@ std::string examine(const std::function<EnvEntry()>& load, const std::string& li
   CheckReport report;
   // This comes first: the other checks give the world memory without guard rows.
   BatteryOptions battery{.rows = 3, .steps = std::min(wanted.steps, 12), .seed = wanted.seed};
-  if (const auto failure = check_random_play(entry, battery)) {
+  const auto failure = [&]() -> std::optional<std::string> {
+    try {
+      return check_random_play(entry, battery);
+    } catch (const WorldError& error) {  // it wrote beyond its row
+      return error.what();
+    }
+  }();
+  if (failure) {
     report.failures.push_back({"random play: " + *failure, ""});
   } else {
     const CheckOptions options = affordable(wanted, step_seconds(entry, wanted.seed));

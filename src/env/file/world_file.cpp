@@ -15,6 +15,7 @@
 #include "env/check/trial.hpp"
 #include "env/file/cache.hpp"
 #include "env/file/plugin.hpp"
+#include "env/isolate/isolated_worlds.hpp"
 #include "env/registry.hpp"
 
 namespace hotloop {
@@ -47,7 +48,7 @@ std::optional<std::string> remembered(const std::string& path) {
 
 // Environments whose names are files are loaded on first use.
 [[maybe_unused]] const bool kRegistered =
-    env_registry().add_loader({&is_world_file, &load_world_file});
+    env_registry().add_loader({&is_world_file, &load_world_file, &isolate_world_file});
 
 constexpr double kTrialSeconds = 10;
 
@@ -126,7 +127,10 @@ std::string try_library(const std::string& library, const std::string& shown, do
   return result.is_done ? result.text : result.failure;
 }
 
-EnvEntry load_world_file(const std::string& path) {
+namespace {
+
+// The plug-in of a source or plug-in that may run, compiled and tried.
+std::string tried_library(const std::string& path) {
   const TrustedCode code(read_code(path));
   const CompiledWorld world = compile_world_file(code, default_compiler(), world_cache_folder());
   if (!world.is_tried) {
@@ -136,7 +140,16 @@ EnvEntry load_world_file(const std::string& path) {
     }
   }
   remember(path, code.bytes());
-  return only_world(world.library, path);
+  return world.library;
+}
+
+}  // namespace
+
+EnvEntry load_world_file(const std::string& path) { return only_world(tried_library(path), path); }
+
+EnvEntry isolate_world_file(const std::string& path, const Isolation& isolation) {
+  const std::string library = tried_library(path);
+  return isolated_entry([=] { return only_world(library, path); }, path, isolation);
 }
 
 void keep_world_file(const std::string& path, const std::string& folder) {

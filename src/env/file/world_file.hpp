@@ -14,6 +14,7 @@
 #include "env/file/compiler.hpp"
 #include "env/file/flat_source.hpp"
 #include "env/file/trust.hpp"
+#include "env/options.hpp"
 
 namespace hotloop {
 
@@ -35,6 +36,8 @@ CompiledWorld compile_world_file(const TrustedCode& code, const WorldCompiler& c
 
 // Compiles, tries and loads, if the code may run. Throws UsageError with what is wrong.
 EnvEntry load_world_file(const std::string& path);
+// The same, but loads it into another process.
+EnvEntry isolate_world_file(const std::string& path, const Isolation& isolation);
 
 // The one environment of a library in the cache, without a trial run.
 EnvEntry only_world(const std::string& library, const std::string& shown);

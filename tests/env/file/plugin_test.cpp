@@ -197,5 +197,113 @@ TEST(Plugin, FactsThatMakeNoSenseAreRefused) {
              "bounds 1 to 1");
 }
 
+// Which function writes beyond its rows, and where to.
+std::string scribbler;
+int scribbles_at = 0;
+template <class T>
+void scribble(const char* function, T* rows, int begin, int end, int width) {
+  if (scribbler != function) return;
+  volatile T* place = rows + (scribbles_at > 0 ? end : begin) * width + (scribbles_at > 0 ? 0 : -1);
+  *place = T{7};
+}
+
+hotloop_world scribbling_world() {
+  hotloop_world w = counter_world();
+  static const char* const names[] = {"sum"};
+  w.measures = w.reward_parts = names;
+  w.measure_count = w.reward_part_count = 1;
+  w.step = [](void* worlds, hotloop_step_call* call) {
+    scribble("rewards", call->rewards, call->begin, call->end, 1);
+    scribble("terminated", call->terminated, call->begin, call->end, 1);
+    return counter_world().step(worlds, call);
+  };
+  w.observe = [](const void* worlds, std::int32_t begin, std::int32_t end, float* obs) {
+    for (int row = begin; row < end; ++row) scribble("observation", obs, row, row + 1, 1);
+    return counter_world().observe(worlds, begin, end, obs);
+  };
+  w.mask = [](const void*, std::int32_t begin, std::int32_t end, std::uint8_t* allowed) {
+    std::memset(allowed + begin * 3, 1, static_cast<std::size_t>(end - begin) * 3);
+    scribble("mask", allowed, begin, end, 3);
+    return 0;
+  };
+  w.measure = [](const void*, std::int32_t, float* values) {
+    values[0] = 1;
+    scribble("measures", values, 0, 1, 1);
+    return 0;
+  };
+  w.parts_of_reward = [](const void*, std::int32_t begin, std::int32_t end, float* parts) {
+    for (int row = begin; row < end; ++row) parts[row] = 1;
+    scribble("parts of the reward", parts, begin, end, 1);
+    return 0;
+  };
+  w.picture = [](const void* worlds, std::int32_t row, std::int32_t* width, std::int32_t* height,
+                 std::uint8_t* rgb) {
+    if (rgb != nullptr) scribble("picture", rgb, 0, 1, 6);
+    return counter_world().picture(worlds, row, width, height, rgb);
+  };
+  w.save_row = [](const void* worlds, std::int32_t row, void* to) {
+    scribble("saved state", static_cast<std::uint8_t*>(to), 0, 1, sizeof(Counter));
+    return counter_world().save_row(worlds, row, to);
+  };
+  return w;
+}
+
+TEST(Plugin, WritesBeyondItsRowsAreFoundAtOnce) {
+  static Library library;
+  library.world = scribbling_world();
+  const EnvEntry entry = plugin_entries(&library.plugin, "lib.so").at(0);
+  ThreadTeam team(1);
+  const std::vector<std::int32_t> actions(40, 1);
+  for (const char* what : {"rewards", "terminated", "observation", "mask", "measures",
+                           "parts of the reward", "picture", "saved state"}) {
+    for (const int where : {-1, 1}) {
+      BatchEnv env(entry.make(40), 40, 3, Purpose::test);
+      scribbler = what;
+      scribbles_at = where;
+      std::string found;
+      try {
+        for (int i = 0; i < 12; ++i) env.step(actions, team);  // past the time limit
+        env.save();
+        env.worlds().picture(0);
+      } catch (const WorldError& error) {
+        EXPECT_FALSE(error.is_memory_intact);
+        found = error.what();
+      }
+      scribbler = "";
+      EXPECT_HAS(found, "environment counter: row");
+      EXPECT_HAS(found, std::string(what) + ": expected exactly");
+      EXPECT_HAS(found, where > 0 ? "a write after the row" : "a write before the row");
+    }
+  }
+  BatchEnv env(entry.make(40), 40, 3, Purpose::test);  // the marks are whole again
+  env.step(actions, team);
+}
+
+// A write that stays within the batch is found before the state is saved.
+TEST(Plugin, RowsThatOthersWroteToAreFoundWhenSaved) {
+  static Library library;
+  library.world = counter_world();
+  library.world.observe = [](const void* worlds, std::int32_t begin, std::int32_t end, float* obs) {
+    counter_world().observe(worlds, begin, end, obs);
+    if (scribbles_at > 0 && begin <= 3 && end > 4) obs[3] = -1;  // as if by row 4
+    return 0;
+  };
+  const EnvEntry entry = plugin_entries(&library.plugin, "lib.so").at(0);
+  ThreadTeam team(1);
+  scribbles_at = 0;
+  BatchEnv env(entry.make(5), 5, 3, Purpose::test);
+  env.step(std::vector<std::int32_t>(5, 1), team);
+  EXPECT_NO_THROW(env.save());
+  scribbles_at = 1;
+  env.step(std::vector<std::int32_t>(5, 1), team);
+  try {
+    env.save();
+    ADD_FAILURE() << "nothing was found";
+  } catch (const WorldError& error) {
+    EXPECT_HAS(std::string(error.what()), "row 3, step 2: observation: expected value 0 to be -1");
+  }
+  scribbles_at = 0;
+}
+
 }  // namespace
 }  // namespace hotloop

@@ -1,0 +1,159 @@
+#include "env/isolate/isolated_worlds.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <hotloop/error.hpp>
+
+#include <csignal>
+#include <cstdlib>
+
+#include "core/thread_team.hpp"
+#include "env/batch_env.hpp"
+#include "env/check/battery_play.hpp"
+#include "env/registry.hpp"
+
+namespace hotloop {
+namespace {
+
+#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+// A world that does what the action says.
+enum Wish { nothing, crash, end, end_at_once, loop, complain };
+struct Wishes {
+  static constexpr auto spec = EnvSpec{.name = "wishes",
+                                       .obs = 1,
+                                       .actions = 6,
+                                       .max_steps = 20,
+                                       .about = "does as it is asked",
+                                       .measures = {"sum"}};
+  int sum = 0;
+  void reset(Rng& rng) { sum = static_cast<int>(rng.below(5)); }
+  void observe(std::span<float> obs) const { obs[0] = static_cast<float>(sum); }
+  void measure(std::span<float> values) const { values[0] = static_cast<float>(sum); }
+  Step step(int action, Rng&) {
+    sum += action;
+    switch (action) {
+      case crash:
+        std::raise(SIGSEGV);
+        break;
+      case end:
+        std::exit(0);
+      case end_at_once:
+        _exit(3);
+      case loop:
+        while (true) usleep(1000);
+      case complain:
+        throw std::runtime_error("no such wish");
+      default:
+        break;
+    }
+    return {1, false};
+  }
+};
+
+EnvEntry isolated(const EnvEntry& entry, const Isolation& options = {.on = true}) {
+  return isolated_entry([entry] { return entry; }, std::string(entry.spec->name), options);
+}
+
+// Both play the same; afterwards from a saved state of the other.
+void expect_equal_play(const EnvEntry& entry, int rows, int threads) {
+  const EnvEntry other = isolated(entry);
+  BatchRunner plain(entry.make(rows), rows, 7, 1);
+  BatchRunner apart(other.make(rows), rows, 7, threads);
+  const EnvSpec& spec = apart.env.spec();
+  EXPECT_EQ(spec.name, entry.spec->name);
+  EXPECT_EQ(spec.about, entry.spec->about);
+  EXPECT_EQ(spec.parts[0].name, plain.env.spec().parts[0].name);
+  EXPECT_EQ(apart.env.has_mask(), plain.env.has_mask());
+  Actions actions(spec, rows);
+  for (std::uint64_t t = 1; t < 60; ++t) {
+    ASSERT_LT(choose_actions(spec, plain.results().mask, 3, t, actions), 0);
+    plain.step(actions);
+    apart.step(actions);
+    const auto difference = first_difference(plain.env.spec(), plain.results(), apart.results());
+    ASSERT_FALSE(difference) << entry.spec->name << ", step " << t << ": " << *difference;
+    if (t != 30) continue;
+    const std::vector<std::byte> state = plain.env.save();
+    ASSERT_EQ(state, apart.env.save());
+    apart.env.reset();
+    apart.env.restore(state);
+    plain.env.restore(state);
+  }
+  const Picture one = plain.env.worlds().picture(0), two = apart.env.worlds().picture(0);
+  EXPECT_EQ(one.width, two.width);
+  EXPECT_EQ(one.rgb, two.rgb);
+}
+
+TEST(Isolated, GivesTheSameBits) {
+  for (const EnvEntry& entry : registered_envs()) expect_equal_play(entry, 5, 1);
+}
+
+TEST(Isolated, GivesTheSameBitsWithThreads) {
+  for (const char* name : {"cartpole", "snake", "pendulum"}) {
+    expect_equal_play(find_env(name), 300, 3);
+  }
+}
+
+std::string failure_of(BatchEnv& env, const std::vector<std::int32_t>& actions) {
+  ThreadTeam team(1);
+  try {
+    env.step(actions, team);
+  } catch (const RunError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Isolated, ItsEndIsAnError) {
+  const EnvEntry entry = isolated(env_entry<Wishes>(), {.on = true, .timeout_seconds = 0.3});
+  const std::vector<std::pair<Wish, std::string>> ends = {
+      {crash, "environment wishes: the environment crashed: a read or write where there is no"},
+      {end, "environment wishes: the environment ended the program with exit code 0"},
+      {end_at_once, "environment wishes: the environment ended the program with exit code 3"},
+      {loop, "environment wishes: it did not return within 0.3 s"}};
+  for (const auto& [wish, text] : ends) {
+    BatchEnv env(entry.make(3), 3, 1, Purpose::test);  // in a new process, if the last one is gone
+    EXPECT_EQ(failure_of(env, {0, 0, 0}), "");
+    const std::string failure = failure_of(env, {0, wish, 0});
+    EXPECT_HAS(failure, text);
+    EXPECT_EQ(failure_of(env, {0, 0, 0}), failure);  // and stays so
+  }
+}
+
+TEST(Isolated, AnExceptionIsNoEnd) {
+  const EnvEntry entry = isolated(env_entry<Wishes>());
+  BatchEnv env(entry.make(3), 3, 1, Purpose::test);
+  EXPECT_EQ(failure_of(env, {0, complain, 0}), "no such wish");
+  EXPECT_EQ(failure_of(env, {0, 0, 0}), "");
+}
+
+TEST(Isolated, FailuresToLoadArrive) {
+  const auto load = [](auto&& body) {
+    return [body]() -> EnvEntry {
+      body();
+      return env_entry<Wishes>();
+    };
+  };
+  EXPECT_THROW(isolated_entry(load([] { throw UsageError("no"); }), "w", {.on = true}), UsageError);
+  EXPECT_THROW(isolated_entry(load([] { std::abort(); }), "w", {.on = true}), WorldError);
+  EXPECT_THROW(
+      isolated_entry(load([] { usleep(10'000'000); }), "w", {.on = true, .timeout_seconds = 0.2}),
+      WorldError);
+}
+
+TEST(Isolated, CountsItsPrice) {
+  const EnvEntry entry = isolated(env_entry<Wishes>());
+  const IsolationCost before = isolation_cost();
+  BatchEnv env(entry.make(3), 3, 1, Purpose::test);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(failure_of(env, {0, 0, 0}), "");
+  const IsolationCost after = isolation_cost();
+  EXPECT_EQ(after.vector_steps - before.vector_steps, 100U);
+  EXPECT_GT(after.seconds, before.seconds);
+}
+
+TEST(Isolated, OnlyFilesCanBe) {
+  EXPECT_THROW(find_env({.name = "cartpole", .isolation = {.on = true}}), UsageError);
+}
+
+}  // namespace
+}  // namespace hotloop
