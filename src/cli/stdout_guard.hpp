@@ -1,9 +1,11 @@
 // While a guard lives, whatever an environment prints goes to standard error, so that standard
-// output stays valid JSON.
+// output stays valid JSON. Without a free file descriptor there is no guard, and `write` writes to
+// standard output as it is.
 #pragma once
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <string_view>
 
@@ -26,8 +28,10 @@ class StdoutGuard {
   }
   // Writes to the original standard output.
   void write(std::string_view text) const {
+    const int to = saved_stdout_ >= 0 ? saved_stdout_ : STDOUT_FILENO;
     while (!text.empty()) {
-      const ssize_t written = ::write(saved_stdout_, text.data(), text.size());
+      const ssize_t written = ::write(to, text.data(), text.size());
+      if (written < 0 && errno == EINTR) continue;
       if (written < 0) throw RunError("cannot write to standard output");
       text.remove_prefix(static_cast<std::size_t>(written));
     }
