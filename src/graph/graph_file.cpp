@@ -139,6 +139,8 @@ class JsonReader {
       const auto before = text_.substr(0, byte > 0 ? byte - 1 : 0);
       fail(path_, 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n')),
            "this is not JSON");
+    } catch (const json::out_of_range&) {
+      complain("a number is too large");
     }
     if (!file.is_object()) complain("a graph is a JSON object");
     if (!file.contains("edges") || !file["edges"].is_array())

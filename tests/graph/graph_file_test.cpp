@@ -117,6 +117,7 @@ TEST_F(GraphFile, JsonSaysWhatIsWrong) {
             "a.json: edges[0]: 0 is not [source, target]");
   EXPECT_EQ(complaint("a.json", R"({"inputs": 1, "outputs": 1, "edges": {"a": 0}})"),
             "a.json: edges: expected a list of [source, target]");
+  EXPECT_EQ(complaint("a.json", R"({"inputs": 1E3333})"), "a.json: a number is too large");
   EXPECT_EQ(complaint("a.json", R"({"edges": [[0, 1]], "edges": [[0, 1]]})"),
             "a.json: edges: given twice");
   EXPECT_EQ(complaint("a.json", R"({"inputs": 1, "outputs": 1, "edges": [[0, 99999999999]]})"),
