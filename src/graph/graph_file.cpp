@@ -122,8 +122,8 @@ std::optional<int> json_number(const json& value) {
   return static_cast<int>(number);
 }
 
-// Reads a graph while its file is parsed: edges go into a list as they come, so what is kept of the
-// file is small, and what is nested more deeply than an edge is refused.
+// Reads a graph while its file is parsed: edges go into a list as they come, and anything else that
+// could be large or deep is refused when it opens.
 class JsonReader {
  public:
   JsonReader(std::string_view text, const std::string& path) : text_(text), path_(path) {}
@@ -142,7 +142,7 @@ class JsonReader {
     } catch (const json::out_of_range&) {
       complain("a number is too large");
     }
-    if (!file.is_object()) complain("a graph is a JSON object");
+    if (!file.is_object()) complain(kNoObject);
     if (!file.contains("edges") || !file["edges"].is_array())
       complain("edges: expected a list of [source, target]");
     const auto number = [&](const char* key) {
@@ -159,18 +159,21 @@ class JsonReader {
 
  private:
   using Event = json::parse_event_t;
-  // The root is at depth 0, its values at 1, edges at 2 and their ends at 3.
-  static constexpr int kEdge = 2;
+  static constexpr const char* kNoObject = "a graph is a JSON object";
 
-  // Called by the parser for every value. False = the value is not kept.
+  // Called by the parser for every value, and when one opens. False = it is not kept. The root is
+  // at depth 0, its values are at 1, edges at 2.
   bool keeps(int depth, Event event, json& parsed) {
-    const bool opens = event == Event::array_start || event == Event::object_start;
-    if (opens && depth > kEdge) complain("nested too deeply; an edge is [source, target]");
+    const bool is_array = event == Event::array_start,
+               opens = is_array || event == Event::object_start;
     if (event == Event::key && depth == 1) begin(parsed.get<std::string>());
-    if (opens && depth == 1) in_edges_ = key_ == "edges" && event == Event::array_start;
+    if (opens && depth == 0 && is_array) complain(kNoObject);
+    if (opens && depth == 1 && key_ != "edges") complain(key_ + ": expected a number");
+    if (opens && depth == 1 && !is_array) complain("edges: expected a list of [source, target]");
+    if (opens && depth > 2) complain("nested too deeply; an edge is [source, target]");
     const bool is_value =
         event == Event::value || event == Event::array_end || event == Event::object_end;
-    if (!in_edges_ || !is_value || depth != kEdge) return true;
+    if (depth != 2 || !is_value) return true;
     add_edge(parsed);
     return false;
   }
@@ -181,7 +184,6 @@ class JsonReader {
       complain(fmt::format("unknown key {}; {}", printable(key), suggestion(key, kKeys)));
     if (key == "edges" && !edges_.empty()) complain("edges: given twice");
     key_ = key;
-    in_edges_ = false;
   }
 
   void add_edge(const json& pair) {
@@ -202,8 +204,7 @@ class JsonReader {
 
   std::string_view text_;
   const std::string& path_;
-  std::string key_;        // of the root's value that is being parsed
-  bool in_edges_ = false;  // it is the list of edges
+  std::string key_;  // of the root's value that is being parsed
   std::vector<Edge> edges_;
 };
 
@@ -239,8 +240,12 @@ std::string graph_file_text(std::string_view contents, const std::string& path) 
 std::string read_graph_file(const std::string& path) {
   reader_for(path);  // refuses other files before they are read
   std::error_code error;
-  const std::uintmax_t bytes = std::filesystem::file_size(path, error);
-  if (!error) check_size(bytes, path);
+  const auto status = std::filesystem::status(path, error);
+  if (std::filesystem::exists(status)) {
+    if (!std::filesystem::is_regular_file(status))  // it may have no end
+      throw UsageError(fmt::format("{}: not a regular file", path));
+    check_size(std::filesystem::file_size(path, error), path);
+  }
   return graph_file_text(read_file(path).text(), path);
 }
 

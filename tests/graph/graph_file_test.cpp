@@ -212,7 +212,8 @@ TEST_F(GraphFile, DeepNestingIsRefusedOrIgnored) {
   constexpr int kDepth = 200'000;
   const std::string open(kDepth, '['), close(kDepth, ']');
   const std::string deep = "a.json: nested too deeply; an edge is [source, target]";
-  EXPECT_EQ(complaint("a.json", open + close), deep);
+  EXPECT_EQ(complaint("a.json", open + close), "a.json: a graph is a JSON object");
+  EXPECT_EQ(complaint("a.json", R"({"hidden": )" + open), "a.json: hidden: expected a number");
   EXPECT_EQ(complaint("a.json", R"({"inputs": 1, "outputs": 1, "edges": )" + open + close + "}"),
             deep);
   EXPECT_EQ(complaint("a.json", R"({"edges": [[0, {"a": 1}]]})"), deep);
@@ -248,6 +249,8 @@ TEST_F(GraphFile, OtherEndingsAndMissingFiles) {
   EXPECT_EQ(complaint("a.gml", ""),
             "a.gml: the file extension gives the format; allowed: .txt, .edges, .json, .graphml");
   EXPECT_THROW(read_graph_file(folder_ + "/none.json"), RunError);
+  std::filesystem::create_symlink("/dev/zero", folder_ + "/endless.json");
+  EXPECT_THROW(read_graph_file(folder_ + "/endless.json"), UsageError);
 }
 
 }  // namespace
