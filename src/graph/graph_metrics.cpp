@@ -95,7 +95,7 @@ void estimate(const Neighbours& hidden, const Neighbours& lattice, GraphMetrics&
   metrics.clustering = estimated_clustering(hidden, metrics.sampled_pairs, random);
   metrics.path_length = estimated_path_length(hidden, metrics.sampled_sources, random);
   const Neighbours reference =
-      neighbours_of(neurons, uniform_edges(neurons, metrics.hidden_edges, random));
+      neighbours_of(neurons, few_uniform_edges(neurons, metrics.hidden_edges, random));
   metrics.random_clustering = expected_clustering(reference, metrics.hidden_edges);
   metrics.random_path_length = estimated_path_length(reference, metrics.sampled_sources, random);
   metrics.lattice_clustering = estimated_clustering(lattice, metrics.sampled_pairs, random);

@@ -14,30 +14,11 @@ bool by_source(Edge a, Edge b) {
   return std::tie(a.source, a.target) < std::tie(b.source, b.target);
 }
 
-// Up to here selection sampling, which looks at every pair, takes less than a second. The largest
-// graph that a spec can ask for (16,384 hidden neurons) is below.
+// Up to here uniform_edges looks at every pair, which takes up to two seconds. The largest graph
+// that a spec can ask for (16,384 hidden neurons) is below.
 constexpr std::int64_t kMaxScannedPairs = std::int64_t{1} << 27;
 
-// Draws pairs until `count` are different. Fast if they are a small part of all pairs. The pairs
-// are numbered 0-1, 0-2, ..., 1-2, ...
-std::vector<Edge> rejection_sampled(int hidden, std::int64_t pairs, int count,
-                                    NumpyRandom& random) {
-  std::vector<std::int64_t> drawn;
-  while (std::ssize(drawn) < count) {
-    for (std::int64_t missing = count - std::ssize(drawn); missing > 0; --missing)
-      drawn.push_back(random.below(std::int64_t{0}, pairs));
-    std::sort(drawn.begin(), drawn.end());
-    drawn.erase(std::unique(drawn.begin(), drawn.end()), drawn.end());
-  }
-  std::vector<Edge> edges;
-  int u = 0;
-  std::int64_t first = 0;  // the number of the pair u, u + 1
-  for (const std::int64_t pair : drawn) {
-    for (; pair >= first + hidden - 1 - u; ++u) first += hidden - 1 - u;
-    edges.push_back({u, u + 1 + static_cast<int>(pair - first)});
-  }
-  return edges;
-}
+std::int64_t pairs_of(int hidden) { return std::int64_t{hidden} * (hidden - 1) / 2; }
 
 }  // namespace
 
@@ -71,9 +52,9 @@ std::vector<Edge> small_world_edges(int hidden, int degree, double rewire, Numpy
 }
 
 std::vector<Edge> uniform_edges(int hidden, int count, NumpyRandom& random) {
-  const std::int64_t pairs = std::int64_t{hidden} * (hidden - 1) / 2;
+  const std::int64_t pairs = pairs_of(hidden);
   assert(count <= pairs);
-  if (pairs > kMaxScannedPairs) return rejection_sampled(hidden, pairs, count, random);
+  if (pairs > kMaxScannedPairs) return few_uniform_edges(hidden, count, random);
   // Selection sampling (Knuth, volume 2, algorithm S): `missing` of the `left` remaining pairs must
   // be taken, so the next one is taken with probability missing / left.
   auto left = static_cast<int>(pairs);
@@ -84,6 +65,26 @@ std::vector<Edge> uniform_edges(int hidden, int count, NumpyRandom& random) {
       if (missing == 0) return edges;
       if (random.below(0, left) < missing) edges.push_back({u, v});
     }
+  }
+  return edges;
+}
+
+std::vector<Edge> few_uniform_edges(int hidden, int count, NumpyRandom& random) {
+  const std::int64_t pairs = pairs_of(hidden);
+  if (2 * std::int64_t{count} > pairs) return uniform_edges(hidden, count, random);
+  std::vector<std::int64_t> drawn;  // the number of each pair: 0-1, 0-2, ..., 1-2, ...
+  while (std::ssize(drawn) < count) {
+    for (std::int64_t missing = count - std::ssize(drawn); missing > 0; --missing)
+      drawn.push_back(random.below(std::int64_t{0}, pairs));
+    std::sort(drawn.begin(), drawn.end());
+    drawn.erase(std::unique(drawn.begin(), drawn.end()), drawn.end());
+  }
+  std::vector<Edge> edges;
+  int u = 0;
+  std::int64_t first = 0;  // the number of the pair u, u + 1
+  for (const std::int64_t pair : drawn) {
+    for (; pair >= first + hidden - 1 - u; ++u) first += hidden - 1 - u;
+    edges.push_back({u, u + 1 + static_cast<int>(pair - first)});
   }
   return edges;
 }

@@ -99,16 +99,20 @@ TEST(Generators, SeedsGiveDifferentGraphs) {
 }
 
 TEST(Generators, RandomEdgesAreEvenlySpread) {
-  std::vector<int> hits(6 * 6, 0);
-  NumpyRandom random(11);
-  for (int i = 0; i < 6'000; ++i) {
-    const std::vector<Edge> edges = uniform_edges(6, 5, random);
-    ASSERT_EQ(edges.size(), 5u);
-    for (const Edge edge : edges) ++hits[edge.source * 6 + edge.target];
+  for (const auto draw : {uniform_edges, few_uniform_edges}) {
+    std::vector<int> hits(6 * 6, 0);
+    NumpyRandom random(11);
+    for (int i = 0; i < 6'000; ++i) {
+      const std::vector<Edge> edges = draw(6, 5, random);
+      ASSERT_EQ(edges.size(), 5u);
+      for (const Edge edge : edges) ++hits[edge.source * 6 + edge.target];
+    }
+    for (int u = 0; u < 6; ++u) {  // each of 15 pairs in a third of the draws
+      for (int v = 0; v < 6; ++v) EXPECT_NEAR(hits[u * 6 + v], v > u ? 2'000 : 0, 200);
+    }
   }
-  for (int u = 0; u < 6; ++u) {  // each of 15 pairs in a third of the draws
-    for (int v = 0; v < 6; ++v) EXPECT_NEAR(hits[u * 6 + v], v > u ? 2'000 : 0, 200);
-  }
+  NumpyRandom random(1);
+  EXPECT_EQ(few_uniform_edges(7, 21, random).size(), 21u) << "all pairs";
 }
 
 // More pairs than an int can count.
@@ -220,7 +224,7 @@ TEST(Generators, RefuseWhatTheyCannotMakeByKey) {
   EXPECT_EQ(complaint({.kind = GraphKind::dense, .hidden = {3'000, 3'000}}),
             "net.graph.hidden: makes 9018000 edges; allowed: at most 4000000");
   EXPECT_EQ(complaint(small_world(16'384, 16'383, .1)),
-            "net.graph.hidden: makes 100702206 edges; allowed: at most 4000000");
+            "net.graph.hidden: makes 100749306 edges; allowed: at most 4000000");
   EXPECT_EQ(complaint(small_world(1'000'000'000, 2, .1)),
             "net.graph.hidden: makes 1000000006 neurons; allowed: at most 100000");
   EXPECT_EQ(

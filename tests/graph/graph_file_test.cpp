@@ -184,14 +184,9 @@ TEST_F(GraphFile, SizesAreCheckedFirst) {
 }
 
 TEST_F(GraphFile, EdgesAreCountedWhileTheyAreRead) {
-  std::string lines = "inputs 1 outputs 1\n", pairs = R"({"inputs": 1, "outputs": 1, "edges": [)";
-  for (int i = 0; i < 4'000'001; ++i) {
-    lines += "0 1\n";
-    pairs += i == 0 ? "[0,1]" : ",[0,1]";
-  }
+  std::string lines = "inputs 1 outputs 1\n";
+  for (int i = 0; i < 4'000'001; ++i) lines += "0 1\n";
   EXPECT_EQ(complaint("a.txt", lines), "a.txt: 4000001 edges; a graph has at most 4000000");
-  EXPECT_EQ(complaint("a.json", pairs + "]}"),
-            "a.json: 4000001 edges; a graph has at most 4000000");
 }
 
 TEST_F(GraphFile, LargeFilesAreNotRead) {
