@@ -1,7 +1,8 @@
 // Text that would take much time or memory is refused before it does.
 #include <gtest/gtest.h>
 
-#include "core/stopwatch.hpp"
+#include <ctime>
+
 #include "tests/spec/spec_text.hpp"
 #include "tests/train/small_spec.hpp"
 
@@ -19,16 +20,16 @@ std::string repeated(const std::string& text, int times) {
 // Every refusal comes at once.
 std::string quick_complaint(const std::string& text,
                             const std::vector<std::string>& overrides = {}) {
-  const Stopwatch watch;
+  const std::clock_t start = std::clock();  // CPU time: the machine may be busy
   const std::string found = complaint(text, overrides);
-  EXPECT_LT(watch.seconds(), 2);
+  EXPECT_LT(std::clock() - start, 2 * CLOCKS_PER_SEC);
   EXPECT_LT(found.size(), 1'000u) << found.substr(0, 1'000);
   return found;
 }
 
 TEST(SpecLimits, LongTextIsNotParsed) {
   EXPECT_EQ(quick_complaint(kCartpole + "about: " + std::string(64 << 20, 'x')),
-            " 67108894 bytes; a spec has at most 67108864");
+            " 67108893 bytes; a spec has at most 67108864");
   EXPECT_EQ(quick_complaint(repeated("a: 1\n", 20'000)),
             " too long for a spec: 40000 line breaks and punctuation marks; allowed: up to 20000");
   for (const char* item : {"[1], ", "1,", "{a: 1},", "- 1\n", "? ", "&a ", "*a,", "-\r"}) {
