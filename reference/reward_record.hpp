@@ -1,6 +1,7 @@
 // The rewards of a step as rl-durotaxis keeps them: a dictionary with string keys, created in every
-// step and added to that of the episode. The slow twin of DurotaxisReward. Tests and benchmarks
-// only.
+// step and added to that of the episode. The slow twin of DurotaxisReward. Of the list of rewards
+// per node it keeps the sum (total_node_reward) and the length (num_nodes), which give the mean.
+// Tests and benchmarks only.
 #pragma once
 
 #include <string>
@@ -29,9 +30,7 @@ inline RewardRecord reward_record(const DurotaxisReward& reward) {
 }
 
 inline void add_record(const RewardRecord& step, RewardRecord& episode) {
-  for (const auto& [key, value] : step) {
-    if (key != "num_nodes") episode[key] += value;
-  }
+  for (const auto& [key, value] : step) episode[key] += value;
 }
 
 }  // namespace hotloop::reference

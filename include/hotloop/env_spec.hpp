@@ -22,7 +22,7 @@ struct ObsPart {
 };
 
 inline constexpr int kMaxActionSize = 64;
-inline constexpr int kMaxMeasures = 20;
+inline constexpr int kMaxMeasures = 24;
 inline constexpr int kMaxRewardParts = 8;
 
 // Actions are discrete (`actions` is set) or continuous (`action_size` is set), never both.

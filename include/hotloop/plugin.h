@@ -61,13 +61,13 @@ typedef struct hotloop_world {
   int32_t obs;       /* floats in an observation row */
   int32_t actions;   /* number of discrete actions; 0 = an action is action_size floats, 1 to 64 */
   int32_t action_size;
-  const float* action_low; /* [action_size] */
+  const float* action_low; /* [action_size]; arrays of length 0 may be NULL */
   const float* action_high;
   int32_t max_steps;    /* time limit; 0 = none */
   double solved_return; /* mean return that counts as solved; NaN = no accepted value */
-  int32_t part_count;   /* up to 8 */
+  int32_t part_count;   /* up to 8; if any, their sizes add up to obs */
   const hotloop_part* parts;
-  int32_t measure_count; /* up to 20 */
+  int32_t measure_count; /* up to 24 */
   const char* const* measures;
   int32_t reward_part_count; /* up to 8 */
   const char* const* reward_parts;
@@ -85,8 +85,8 @@ typedef struct hotloop_world {
   int (*measure)(const void* worlds, int32_t row, float* values); /* NULL if measure_count is 0 */
   /* of the latest step, [N, reward_part_count]; NULL if there are none */
   int (*parts_of_reward)(const void* worlds, int32_t begin, int32_t end, float* parts);
-  /* NULL if there is no picture. Writes width and height, and also rgb [height, width, 3] unless
-   * rgb is NULL. */
+  /* NULL if there is no picture. Called twice in a row by one thread: with rgb NULL, to ask for width
+   * and height, and then with rgb [height, width, 3] of that size, to be written. */
   int (*picture)(const void* worlds, int32_t row, int32_t* width, int32_t* height, uint8_t* rgb);
   /* The state of a row as row_bytes bytes, to save, copy and restore it. */
   size_t row_bytes;

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <exception>
+#include <stdexcept>
+#include <string>
 
 namespace hotloop::plugin {
 
@@ -125,13 +127,29 @@ inline int parts_of_reward(const void* worlds, std::int32_t begin, std::int32_t 
     array(worlds).reward_parts(begin, end, rows_up_to(end, width, parts));
   });
 }
+// The first call, without rgb, draws the picture; the second one copies it. So what is copied has the
+// size for which the caller has made room.
 inline int picture(const void* worlds, std::int32_t row, std::int32_t* width, std::int32_t* height,
                    std::uint8_t* rgb) {
+  thread_local Picture drawn;
   return guarded([&] {
-    const Picture drawn = array(worlds).picture(row);
+    if (rgb == nullptr) {
+      drawn = array(worlds).picture(row);
+      const bool sized =
+          drawn.width >= 0 && drawn.height >= 0 &&
+          drawn.rgb.size() == static_cast<std::size_t>(drawn.width) * drawn.height * 3;
+      if (!sized) {
+        const std::string found = std::to_string(drawn.rgb.size()) + " bytes of rgb for " +
+                                  std::to_string(drawn.width) + " x " +
+                                  std::to_string(drawn.height) + " pixels";
+        drawn = {};
+        throw std::runtime_error(found + "; expected width * height * 3");
+      }
+    } else {
+      std::copy(drawn.rgb.begin(), drawn.rgb.end(), rgb);
+    }
     *width = drawn.width;
     *height = drawn.height;
-    if (rgb != nullptr) std::memcpy(rgb, drawn.rgb.data(), drawn.rgb.size());
   });
 }
 inline int save_row(const void* worlds, std::int32_t row, void* to) {

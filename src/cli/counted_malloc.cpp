@@ -1,5 +1,6 @@
 // Counts every call of malloc and its relatives. Under a sanitizer, which replaces them itself,
 // nothing is counted.
+#include <bit>
 #include <cerrno>
 #include <cstddef>
 
@@ -43,9 +44,14 @@ void* memalign(std::size_t alignment, std::size_t size) {
   return __libc_memalign(alignment, size);
 }
 int posix_memalign(void** result, std::size_t alignment, std::size_t size) {
+  if (alignment % sizeof(void*) != 0 || !std::has_single_bit(alignment)) return EINVAL;
   count_one();
-  *result = __libc_memalign(alignment, size);
-  return *result == nullptr ? ENOMEM : 0;
+  const int error = errno;  // the result is returned, not stored there
+  void* const memory = __libc_memalign(alignment, size);
+  errno = error;
+  if (memory == nullptr) return ENOMEM;
+  *result = memory;
+  return 0;
 }
 }
 #endif

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <new>
 #include <thread>
 
@@ -31,6 +32,28 @@ int usable_cores() {
   return known ? CPU_COUNT(&allowed) : static_cast<int>(std::thread::hardware_concurrency());
 }
 
+std::int64_t cgroup_memory_bytes(const std::string& folder) {
+  constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
+  const auto number_in = [&](const char* name, std::int64_t otherwise) {
+    std::ifstream file(folder + "/" + name);
+    std::int64_t number = 0;
+    return file >> number ? number : otherwise;
+  };
+  // Version 2 of control groups, then version 1. Without a limit there is no such file, or it has
+  // the word "max" or a huge number.
+  const std::int64_t limit = number_in("memory.max", number_in("memory.limit_in_bytes", kNone));
+  if (limit == kNone) return kNone;
+  const std::int64_t used = number_in("memory.current", number_in("memory.usage_in_bytes", 0));
+  std::int64_t cached = 0;
+  std::ifstream stat(folder + "/memory.stat");
+  for (std::string line; std::getline(stat, line);) {
+    for (const std::string name : {"inactive_file ", "total_inactive_file "}) {
+      if (line.starts_with(name)) cached = std::atoll(line.c_str() + name.size());
+    }
+  }
+  return std::max<std::int64_t>(0, limit - std::max<std::int64_t>(0, used - cached));
+}
+
 std::int64_t memory_bytes() {
   std::int64_t bytes = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
   const auto limit_to = [&](std::int64_t max) { bytes = std::clamp<std::int64_t>(max, 0, bytes); };
@@ -38,10 +61,8 @@ std::int64_t memory_bytes() {
   for (std::string line; std::getline(meminfo, line);) {
     if (line.starts_with("MemAvailable:")) limit_to(std::stoll(line.substr(13)) * 1024);
   }
-  for (const char* path :
-       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    std::ifstream limit(path);  // "max" or a huge number if there is no limit
-    if (std::int64_t max = 0; limit >> max) limit_to(max);
+  for (const char* folder : {"/sys/fs/cgroup", "/sys/fs/cgroup/memory"}) {
+    limit_to(cgroup_memory_bytes(folder));
   }
   std::ifstream statm("/proc/self/statm");
   std::int64_t pages = 0;

@@ -50,11 +50,7 @@ double rounds_share(const Profile& p) {
 std::pair<double, double> epsilons(const Profile& p) {
   const Schedule* random = p.spec.algorithm->random_actions(p.spec);
   if (random == nullptr) return {0, 0};
-  const Schedule& epsilon = *random;
-  return {epsilon.at({.env_steps = p.warm_up_steps}),
-          epsilon.at({.env_steps = p.warm_up_steps + p.env_steps,
-                      .updates = p.updates,
-                      .episodes = p.episodes})};
+  return {random->at(p.warm_up), random->at(p.end())};
 }
 
 std::string advice_on_slowing(const Profile& p) {

@@ -31,7 +31,7 @@ void find_longer_episodes(const Profile& p, Findings& findings) {
 // The health of learning in figures.
 std::string figures(const Profile& p) {
   const Health& h = p.health;
-  const std::int64_t steps = p.warm_up_steps + p.env_steps;
+  const std::int64_t steps = p.end().env_steps;
   std::string text = fmt::format("after {} steps", steps);
   if (steps > p.spec.run.steps) text += fmt::format(" (the run would end at {})", p.spec.run.steps);
   const auto add = [&](std::string_view what, double value) {

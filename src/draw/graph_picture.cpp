@@ -104,6 +104,7 @@ class PixelCanvas {
 
 constexpr double kUnit = 30, kColumnGap = 1.2 * kUnit, kRowGap = 4 * kUnit;
 constexpr double kMargin = 40, kLegend = 60;
+constexpr int kMaxInARow = 2'000, kMaxDrawnEdges = 100'000;  // 130 MB of pixels, 10 MB of text
 
 template <class Canvas>
 auto draw(const Graph& graph, std::span<const float> weights, std::span<const float> biases,
@@ -112,6 +113,12 @@ auto draw(const Graph& graph, std::span<const float> weights, std::span<const fl
   std::array<int, 5> counts{};
   for (const int row : rows) ++counts[row];
   const int widest = std::max(*std::max_element(counts.begin(), counts.end()), 12);
+  if (widest > kMaxInARow || graph.edges() > kMaxDrawnEdges) {
+    throw UsageError(fmt::format(
+        "the graph is too large for a picture: {} neurons in a row and {} edges; allowed: up to {} "
+        "and {}",
+        widest, graph.edges(), kMaxInARow, kMaxDrawnEdges));
+  }
   const double width = 2 * kMargin + (widest - 1) * kColumnGap;
   const double height = 2 * kMargin + 4 * kRowGap + kLegend;
   std::vector<Point> places(graph.nodes);

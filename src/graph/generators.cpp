@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <hotloop/error.hpp>
-#include <limits>
 #include <numeric>
 
+#include "graph/graph_limits.hpp"
 #include "graph/graph_text.hpp"
 #include "graph/hidden_edges.hpp"
 #include "graph/numpy_random.hpp"
@@ -18,19 +18,23 @@ namespace {
   throw UsageError(fmt::format("net.graph.{}: {}", key, why));
 }
 
-void check_edge_count(std::int64_t edges) {
-  constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
-  if (edges > kMax)
-    refuse("hidden", fmt::format("makes {} edges; allowed: at most {}", edges, kMax));
+// Before anything of that size is made.
+void check_size(std::int64_t neurons, std::int64_t edges) {
+  if (neurons > kMaxNeurons)
+    refuse("hidden", fmt::format("makes {} neurons; allowed: at most {}", neurons, kMaxNeurons));
+  if (edges > kMaxEdges)
+    refuse("hidden", fmt::format("makes {} edges; allowed: at most {}", edges, kMaxEdges));
 }
 
 Graph dense_graph(const GraphOptions& options, int inputs, int outputs) {
   std::vector<int> sizes = {inputs};
   sizes.insert(sizes.end(), options.hidden.begin(), options.hidden.end());
   sizes.push_back(outputs);
-  std::int64_t count = 0;
+  const std::int64_t neurons = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+  check_size(neurons, 0);
+  std::int64_t count = 0;  // fits, because no layer has more than kMaxNeurons
   for (std::size_t i = 1; i < sizes.size(); ++i) count += std::int64_t{sizes[i - 1]} * sizes[i];
-  check_edge_count(count);
+  check_size(neurons, count);
 
   std::vector<Edge> edges;
   edges.reserve(static_cast<std::size_t>(count));
@@ -44,8 +48,8 @@ Graph dense_graph(const GraphOptions& options, int inputs, int outputs) {
     }
     begin = middle;
   }
-  const int hidden = std::accumulate(options.hidden.begin(), options.hidden.end(), 0);
-  return make_graph(inputs, hidden, outputs, edges, "net.graph");
+  return make_graph(inputs, static_cast<int>(neurons) - inputs - outputs, outputs, edges,
+                    "net.graph");
 }
 
 // The hidden neurons of a graph, numbered from 0, and the edges between them.
@@ -153,8 +157,10 @@ Graph generate_graph(const GraphOptions& options, int inputs, int outputs) {
   }
   if (options.kind == GraphKind::dense) return dense_graph(options, inputs, outputs);
   const int hidden = checked_hidden(options);
-  check_edge_count(lattice_edges(hidden, options.degree) +
-                   std::int64_t{2} * options.degree * (std::int64_t{inputs} + outputs));
+  const std::int64_t ends = std::int64_t{inputs} + outputs;
+  const int modules = options.kind == GraphKind::modular ? options.modules : 1;
+  const std::int64_t links = options.degree + modules - 1;  // of an end; modular: at most
+  check_size(hidden + ends, lattice_edges(hidden, options.degree) + links * ends);
   return attach(make_middle(options, hidden), inputs, hidden, outputs);
 }
 

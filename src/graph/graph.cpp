@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <functional>
 #include <hotloop/error.hpp>
-#include <limits>
 #include <queue>
 #include <utility>
+
+#include "graph/graph_limits.hpp"
 
 namespace hotloop {
 namespace {
@@ -89,6 +90,15 @@ std::vector<std::int32_t> find_cycle(const Graph& graph, const std::vector<std::
   return cycle;
 }
 
+// "5 > 7 > 9 > 5"; the middle of a long cycle is left out.
+std::string cycle_text(const std::vector<std::int32_t>& cycle) {
+  constexpr std::size_t kShown = 20;
+  if (cycle.size() <= kShown) return fmt::format("{}", fmt::join(cycle, " > "));
+  return fmt::format("{} > ... > {} ({} neurons)",
+                     fmt::join(cycle.begin(), cycle.begin() + kShown, " > "), cycle.back(),
+                     cycle.size() - 1);
+}
+
 // Every input must lead to an output, every output must be reached from an input.
 void check_ends(const Graph& graph, const Successors& successors,
                 const std::vector<std::int32_t>& order, const std::string& origin) {
@@ -117,19 +127,21 @@ void check_ends(const Graph& graph, const Successors& successors,
 
 }  // namespace
 
+void check_edge_count(std::int64_t edges, const std::string& origin) {
+  if (edges <= kMaxEdges) return;
+  throw UsageError(fmt::format("{}: {} edges; a graph has at most {}", origin, edges, kMaxEdges));
+}
+
 Graph make_graph(int inputs, int hidden, int outputs, const std::vector<Edge>& edges,
                  const std::string& origin, std::span<const int> lines) {
-  constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
   const std::int64_t nodes = std::int64_t{inputs} + hidden + outputs;
-  if (inputs < 1 || hidden < 0 || outputs < 1 || nodes >= kMax) {
+  if (inputs < 1 || hidden < 0 || outputs < 1 || nodes > kMaxNeurons) {
     throw UsageError(fmt::format(
         "{}: {} inputs, {} hidden neurons and {} outputs; a graph has at least one input and one "
-        "output, and fewer than {} neurons",
-        origin, inputs, hidden, outputs, kMax));
+        "output, and at most {} neurons",
+        origin, inputs, hidden, outputs, kMaxNeurons));
   }
-  if (edges.size() > static_cast<std::size_t>(kMax)) {
-    throw UsageError(fmt::format("{}: {} edges; allowed: at most {}", origin, edges.size(), kMax));
-  }
+  check_edge_count(static_cast<std::int64_t>(edges.size()), origin);
   const auto blame = [&](std::size_t edge, const std::string& fault) {
     const std::string line = lines.empty() ? "" : fmt::format(":{}", lines[edge]);
     throw UsageError(fmt::format("{}{}: edge {}>{}: {}", origin, line, edges[edge].source,
@@ -165,8 +177,7 @@ Graph make_graph(int inputs, int hidden, int outputs, const std::vector<Edge>& e
   const Successors successors(graph);
   const std::vector<std::int32_t> order = topological_order(graph, successors);
   if (order.size() < static_cast<std::size_t>(graph.nodes)) {
-    throw UsageError(
-        fmt::format("{}: a cycle: {}", origin, fmt::join(find_cycle(graph, order), " > ")));
+    throw UsageError(fmt::format("{}: a cycle: {}", origin, cycle_text(find_cycle(graph, order))));
   }
   check_ends(graph, successors, order, origin);
   std::copy_if(order.begin(), order.end(), std::back_inserter(graph.order),

@@ -37,13 +37,17 @@ struct Edge {
   bool operator==(const Edge&) const = default;
 };
 
+// Throws UsageError if there are more than kMaxEdges (graph_limits.hpp). For callers that collect
+// edges, so that they stop in time.
+void check_edge_count(std::int64_t edges, const std::string& origin);
+
 // Takes edges in any order. Predecessors keep the order in which their edges are given. `order`
 // prefers low numbers, so it is ascending if every edge goes from a lower to a higher number.
 // Throws UsageError, beginning with `origin`, that names the wrong neuron or edge: unknown neurons,
 // edges into inputs or out of outputs, duplicates, cycles (neuron by neuron), inputs that lead to
-// no output, outputs that no input reaches. A hidden neuron without predecessors is allowed: it
-// computes from its bias only. If `lines` has the line of each edge, errors about one begin with
-// origin:line.
+// no output, outputs that no input reaches, graphs above the limits of graph_limits.hpp. A hidden
+// neuron without predecessors is allowed: it computes from its bias only. If `lines` has the line of
+// each edge, errors about one begin with origin:line.
 Graph make_graph(int inputs, int hidden, int outputs, const std::vector<Edge>& edges,
                  const std::string& origin, std::span<const int> lines = {});
 

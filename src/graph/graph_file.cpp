@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <filesystem>
 #include <hotloop/error.hpp>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -13,6 +14,7 @@
 
 #include "core/file.hpp"
 #include "core/text.hpp"
+#include "graph/graph_limits.hpp"
 #include "graph/graph_text.hpp"
 #include "graph/graphml.hpp"
 
@@ -101,8 +103,10 @@ Graph from_edge_list(std::string_view text, const std::string& path) {
     const std::optional<int> source = parse_integer(words.front());
     const std::optional<int> target = parse_integer(words.back());
     if (words.size() != 2 || !source || !target) {
-      fail(path, line, fmt::format("\"{}\" is not an edge; expected \"source target\"", content));
+      fail(path, line,
+           fmt::format("\"{}\" is not an edge; expected \"source target\"", printable(content)));
     }
+    check_edge_count(std::ssize(edges) + 1, path);
     edges.push_back({*source, *target});
     lines.push_back(line);
   }
@@ -118,63 +122,131 @@ std::optional<int> json_number(const json& value) {
   return static_cast<int>(number);
 }
 
-Graph from_json(std::string_view text, const std::string& path) {
-  json file;
-  try {
-    file = json::parse(text);
-  } catch (const json::parse_error& error) {
-    const std::size_t byte = std::min(error.byte, text.size());
-    const auto before = text.substr(0, byte > 0 ? byte - 1 : 0);
-    fail(path, 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n')),
-         "this is not JSON");
-  }
-  const auto complain = [&](const std::string& why) {
-    throw UsageError(fmt::format("{}: {}", path, why));
-  };
-  if (!file.is_object()) complain("a graph is a JSON object");
-  constexpr std::array<std::string_view, 4> kKeys = {"inputs", "hidden", "outputs", "edges"};
-  for (const auto& [key, value] : file.items()) {
-    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
-      complain(fmt::format("unknown key {}; {}", key, suggestion(key, kKeys)));
+// Reads a graph while its file is parsed: edges go into a list as they come, and anything else that
+// could be large or deep is refused when it opens.
+class JsonReader {
+ public:
+  JsonReader(std::string_view text, const std::string& path) : text_(text), path_(path) {}
+
+  Graph read() {
+    json file;
+    try {
+      file = json::parse(text_, [this](int depth, json::parse_event_t event, json& parsed) {
+        return keeps(depth, event, parsed);
+      });
+    } catch (const json::parse_error& error) {
+      const std::size_t byte = std::min(error.byte, text_.size());
+      const auto before = text_.substr(0, byte > 0 ? byte - 1 : 0);
+      fail(path_, 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n')),
+           "this is not JSON");
+    } catch (const json::out_of_range&) {
+      complain("a number is too large");
     }
+    if (!file.is_object()) complain(kNoObject);
+    if (!file.contains("edges") || !file["edges"].is_array())
+      complain("edges: expected a list of [source, target]");
+    const auto number = [&](const char* key) {
+      const std::optional<int> value = json_number(file.value(key, json()));
+      if (!value) complain(fmt::format("{}: expected a number", key));
+      return *value;
+    };
+    const int inputs = number("inputs");
+    const int outputs = number("outputs");
+    const int hidden =
+        file.contains("hidden") ? number("hidden") : infer_hidden(edges_, inputs, outputs);
+    return make_graph(inputs, hidden, outputs, edges_, path_);
   }
-  const auto number = [&](const char* key) {
-    const std::optional<int> value = json_number(file.value(key, json()));
-    if (!value) complain(fmt::format("{}: expected a number", key));
-    return *value;
-  };
-  const json& list = file.value("edges", json());
-  if (!list.is_array()) complain("edges: expected a list of [source, target]");
-  std::vector<Edge> edges;
-  for (const json& pair : list) {
+
+ private:
+  using Event = json::parse_event_t;
+  static constexpr const char* kNoObject = "a graph is a JSON object";
+
+  // Called by the parser for every value, and when one opens. False = it is not kept. The root is
+  // at depth 0, its values are at 1, edges at 2.
+  bool keeps(int depth, Event event, json& parsed) {
+    const bool is_array = event == Event::array_start,
+               opens = is_array || event == Event::object_start;
+    if (event == Event::key && depth == 1) begin(parsed.get<std::string>());
+    if (opens && depth == 0 && is_array) complain(kNoObject);
+    if (opens && depth == 1 && key_ != "edges") complain(key_ + ": expected a number");
+    if (opens && depth == 1 && !is_array) complain("edges: expected a list of [source, target]");
+    if (opens && depth > 2) complain("nested too deeply; an edge is [source, target]");
+    const bool is_value =
+        event == Event::value || event == Event::array_end || event == Event::object_end;
+    if (depth != 2 || !is_value) return true;
+    add_edge(parsed);
+    return false;
+  }
+
+  void begin(const std::string& key) {
+    constexpr std::array<std::string_view, 4> kKeys = {"inputs", "hidden", "outputs", "edges"};
+    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())
+      complain(fmt::format("unknown key {}; {}", printable(key), suggestion(key, kKeys)));
+    if (key == "edges" && !edges_.empty()) complain("edges: given twice");
+    key_ = key;
+  }
+
+  void add_edge(const json& pair) {
     const bool two = pair.is_array() && pair.size() == 2;
     const std::optional<int> source = two ? json_number(pair[0]) : std::nullopt;
     const std::optional<int> target = two ? json_number(pair[1]) : std::nullopt;
     if (!source || !target) {
-      complain(fmt::format("edges[{}]: {} is not [source, target]", edges.size(), pair.dump()));
+      complain(fmt::format("edges[{}]: {} is not [source, target]", edges_.size(),
+                           printable(pair.dump())));
     }
-    edges.push_back({*source, *target});
+    check_edge_count(std::ssize(edges_) + 1, path_);
+    edges_.push_back({*source, *target});
   }
-  const int inputs = number("inputs");
-  const int outputs = number("outputs");
-  const int hidden =
-      file.contains("hidden") ? number("hidden") : infer_hidden(edges, inputs, outputs);
-  return make_graph(inputs, hidden, outputs, edges, path);
+
+  [[noreturn]] void complain(const std::string& why) const {
+    throw UsageError(fmt::format("{}: {}", path_, why));
+  }
+
+  std::string_view text_;
+  const std::string& path_;
+  std::string key_;  // of the root's value that is being parsed
+  std::vector<Edge> edges_;
+};
+
+Graph from_json(std::string_view text, const std::string& path) {
+  return JsonReader(text, path).read();
+}
+
+using Reader = Graph (*)(std::string_view text, const std::string& path);
+
+// The reader of the format that the extension of the path gives.
+Reader reader_for(const std::string& path) {
+  const std::string ending = path.substr(std::min(path.rfind('.'), path.size()));
+  if (ending == ".txt" || ending == ".edges") return from_edge_list;
+  if (ending == ".json") return from_json;
+  if (ending == ".graphml") return from_graphml;
+  throw UsageError(fmt::format(
+      "{}: the file extension gives the format; allowed: .txt, .edges, .json, .graphml", path));
+}
+
+void check_size(std::uintmax_t bytes, const std::string& path) {
+  if (bytes <= kMaxGraphFileBytes) return;
+  throw UsageError(fmt::format("{}: {} bytes; a file with a graph has at most {}", path, bytes,
+                               kMaxGraphFileBytes));
 }
 
 }  // namespace
 
+std::string graph_file_text(std::string_view contents, const std::string& path) {
+  check_size(contents.size(), path);
+  return to_text(reader_for(path)(contents, path));
+}
+
 std::string read_graph_file(const std::string& path) {
-  const std::string ending = path.substr(std::min(path.rfind('.'), path.size()));
-  const auto read = ending == ".txt" || ending == ".edges" ? from_edge_list
-                    : ending == ".json"                    ? from_json
-                    : ending == ".graphml"                 ? from_graphml
-                                                           : nullptr;
-  if (read == nullptr) {
-    throw UsageError(fmt::format(
-        "{}: the file extension gives the format; allowed: .txt, .edges, .json, .graphml", path));
+  reader_for(path);  // refuses other files before they are read
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (std::filesystem::exists(status)) {
+    if (!std::filesystem::is_regular_file(status))  // it may have no end
+      throw UsageError(fmt::format("{}: not a regular file", path));
+    check_size(std::filesystem::file_size(path, error), path);
   }
-  return to_text(read(read_file(path).text(), path));
+  return graph_file_text(read_file(path).text(), path);
 }
 
 std::string to_edge_list(const Graph& graph) {

@@ -12,9 +12,12 @@
 //
 // The order of the incoming edges of a neuron is the order of its predecessors, so a graph that is
 // written and read again is equal.
+//
+// Files above the limits of graph_limits.hpp are refused before they are read.
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "graph/graph.hpp"
 
@@ -23,6 +26,8 @@ namespace hotloop {
 // Returns the format of graph_text.hpp, for GraphOptions::edges. Throws UsageError with path and,
 // if known, line; RunError if there is no such file.
 std::string read_graph_file(const std::string& path);
+// The same for contents that are already in memory; the path gives the format.
+std::string graph_file_text(std::string_view contents, const std::string& path);
 
 std::string to_edge_list(const Graph& graph);
 std::string to_json(const Graph& graph);

@@ -69,6 +69,7 @@ Graph graph_from_text(const std::string& text, const std::string& origin) {
   scan.expect(':');
   std::vector<Edge> edges;
   while (!scan.at_end()) {
+    check_edge_count(static_cast<std::int64_t>(edges.size()) + 1, origin);
     const int source = scan.number();
     scan.expect('>');
     edges.push_back({source, scan.number()});

@@ -10,6 +10,7 @@
 
 #include "core/text.hpp"
 #include "graph/graph_file.hpp"
+#include "graph/graph_limits.hpp"
 
 namespace hotloop {
 namespace {
@@ -63,8 +64,8 @@ class Reader {
     const auto found = std::find(kRoles.begin(), kRoles.end(), role);
     if (found == kRoles.end()) {
       fail(node.offset_debug(),
-           fmt::format("node {}: role \"{}\"; {}", node.attribute("id").value(), role,
-                       suggestion(role, kRoles)));
+           fmt::format("node {}: role \"{}\"; {}", printable(node.attribute("id").value()),
+                       printable(role), suggestion(role, kRoles)));
     }
     return found - kRoles.begin();
   }
@@ -72,9 +73,13 @@ class Reader {
   void read_nodes(pugi::xml_node graph) {
     std::array<std::vector<std::string>, 3> ids;  // by role
     for (const pugi::xml_node node : graph.children("node")) {
+      if (number_.size() == kMaxNeurons) {
+        fail(node.offset_debug(),
+             fmt::format("more than {} nodes; a graph has at most that many", kMaxNeurons));
+      }
       const std::string id = node.attribute("id").value();
       if (!number_.emplace(id, 0).second) {
-        fail(node.offset_debug(), fmt::format("node {}: given twice", id));
+        fail(node.offset_debug(), fmt::format("node {}: given twice", printable(id)));
       }
       ids[role_of(node)].push_back(id);
     }
@@ -92,6 +97,7 @@ class Reader {
       if (std::string_view(edge.attribute("directed").as_string("true")) != "true") {
         fail(edge.offset_debug(), "edges must be directed: directed=\"true\"");
       }
+      check_edge_count(std::ssize(edges) + 1, path_);
       edges.push_back({end_of(edge, "source"), end_of(edge, "target")});
       lines.push_back(line_of(edge.offset_debug()));
     }
@@ -101,8 +107,8 @@ class Reader {
   int end_of(pugi::xml_node edge, const char* end) const {
     const auto found = number_.find(edge.attribute(end).value());
     if (found == number_.end()) {
-      fail(edge.offset_debug(),
-           fmt::format("edge: {} \"{}\" is not a node", end, edge.attribute(end).value()));
+      fail(edge.offset_debug(), fmt::format("edge: {} \"{}\" is not a node", end,
+                                            printable(edge.attribute(end).value())));
     }
     return found->second;
   }

@@ -14,6 +14,12 @@ bool by_source(Edge a, Edge b) {
   return std::tie(a.source, a.target) < std::tie(b.source, b.target);
 }
 
+// Up to here uniform_edges looks at every pair, which takes up to two seconds. The largest graph
+// that a spec can ask for (16,384 hidden neurons) is below.
+constexpr std::int64_t kMaxScannedPairs = std::int64_t{1} << 27;
+
+std::int64_t pairs_of(int hidden) { return std::int64_t{hidden} * (hidden - 1) / 2; }
+
 }  // namespace
 
 std::int64_t lattice_edges(int hidden, int degree) {
@@ -23,21 +29,21 @@ std::int64_t lattice_edges(int hidden, int degree) {
 
 std::vector<Edge> small_world_edges(int hidden, int degree, double rewire, NumpyRandom& random) {
   std::vector<Edge> edges, redrawn;
-  std::vector<char> linked(hidden);  // from u
+  std::vector<int> linked_from(hidden, -1);  // u if there is an edge from u
   for (int u = 0; u < hidden; ++u) {
     const int end = std::min(u + degree / 2 + 1, hidden);
-    std::fill(linked.begin(), linked.end(), false);
-    std::fill(linked.begin() + u + 1, linked.begin() + end, true);
+    std::fill(linked_from.begin() + u + 1, linked_from.begin() + end, u);
     for (int v = u + 1; v < end; ++v) {
       if (random.uniform() >= rewire) {
         edges.push_back({u, v});
         continue;
       }
-      linked[v] = false;
+      linked_from[v] = -1;
       int target = random.below(u + 1, hidden);
-      for (int i = 0; i < kRedraws && linked[target]; ++i) target = random.below(u + 1, hidden);
-      if (linked[target]) continue;
-      linked[target] = true;
+      for (int i = 0; i < kRedraws && linked_from[target] == u; ++i)
+        target = random.below(u + 1, hidden);
+      if (linked_from[target] == u) continue;
+      linked_from[target] = u;
       redrawn.push_back({u, target});
     }
   }
@@ -46,10 +52,12 @@ std::vector<Edge> small_world_edges(int hidden, int degree, double rewire, Numpy
 }
 
 std::vector<Edge> uniform_edges(int hidden, int count, NumpyRandom& random) {
+  const std::int64_t pairs = pairs_of(hidden);
+  assert(count <= pairs);
+  if (pairs > kMaxScannedPairs) return few_uniform_edges(hidden, count, random);
   // Selection sampling (Knuth, volume 2, algorithm S): `missing` of the `left` remaining pairs must
   // be taken, so the next one is taken with probability missing / left.
-  int left = static_cast<int>(std::int64_t{hidden} * (hidden - 1) / 2);
-  assert(count <= left);
+  auto left = static_cast<int>(pairs);
   std::vector<Edge> edges;
   for (int u = 0; u < hidden; ++u) {
     for (int v = u + 1; v < hidden; ++v, --left) {
@@ -61,20 +69,40 @@ std::vector<Edge> uniform_edges(int hidden, int count, NumpyRandom& random) {
   return edges;
 }
 
+std::vector<Edge> few_uniform_edges(int hidden, int count, NumpyRandom& random) {
+  const std::int64_t pairs = pairs_of(hidden);
+  if (2 * std::int64_t{count} > pairs) return uniform_edges(hidden, count, random);
+  std::vector<std::int64_t> drawn;  // the number of each pair: 0-1, 0-2, ..., 1-2, ...
+  while (std::ssize(drawn) < count) {
+    for (std::int64_t missing = count - std::ssize(drawn); missing > 0; --missing)
+      drawn.push_back(random.below(std::int64_t{0}, pairs));
+    std::sort(drawn.begin(), drawn.end());
+    drawn.erase(std::unique(drawn.begin(), drawn.end()), drawn.end());
+  }
+  std::vector<Edge> edges;
+  int u = 0;
+  std::int64_t first = 0;  // the number of the pair u, u + 1
+  for (const std::int64_t pair : drawn) {
+    for (; pair >= first + hidden - 1 - u; ++u) first += hidden - 1 - u;
+    edges.push_back({u, u + 1 + static_cast<int>(pair - first)});
+  }
+  return edges;
+}
+
 std::vector<Edge> scale_free_edges(int hidden, int degree, NumpyRandom& random) {
   const int reach = degree / 2;
   std::vector<Edge> edges;
-  std::vector<int> ends;  // of all edges: a neuron with d edges appears d times
+  std::vector<int> ends;                   // of all edges: a neuron with d edges appears d times
+  std::vector<int> linked_to(hidden, -1);  // n if there is an edge to n
   for (int n = 1; n < hidden; ++n) {
-    std::vector<char> linked(n, false);
     for (int i = 0; i < std::min(n, reach); ++i) {
       int source = i;  // the first neurons attach to all earlier ones
       if (n > reach) {
         do {
           source = ends[random.below(0, static_cast<int>(ends.size()))];
-        } while (linked[source]);
+        } while (linked_to[source] == n);
       }
-      linked[source] = true;
+      linked_to[source] = n;
       edges.push_back({source, n});
     }
     for (auto e = edges.end() - std::min(n, reach); e != edges.end(); ++e) {

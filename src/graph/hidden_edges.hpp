@@ -24,6 +24,8 @@ std::vector<Edge> small_world_edges(int hidden, int degree, double rewire, Numpy
 
 // `count` different pairs, all subsets equally likely. Ordered by source, then target.
 std::vector<Edge> uniform_edges(int hidden, int count, NumpyRandom& random);
+// The same, with other draws: the time depends on the number of edges, not on the number of pairs.
+std::vector<Edge> few_uniform_edges(int hidden, int count, NumpyRandom& random);
 
 // Neuron n gets min(n, ⌊degree / 2⌋) different predecessors, drawn in proportion to the edges they
 // have at that time. All neurons are reached from neuron 0. Ordered by source, then target.

@@ -5,6 +5,7 @@
 // seeds in the same way. All other streams in hotloop are hotloop::Rng.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <random>
@@ -26,15 +27,23 @@ class NumpyRandom {
   }
 
   // In [low, high). Words are masked to the number of bits of high - 1 - low. Larger results are
-  // rejected. A range of one number consumes no word.
+  // rejected. A range of one number consumes no word; one of more than 2^32 numbers takes two words
+  // per attempt, the first one as the upper half.
   int below(int low, int high) {
-    const auto range = static_cast<std::uint32_t>(high - 1 - low);
+    return static_cast<int>(below(std::int64_t{low}, std::int64_t{high}));
+  }
+  std::int64_t below(std::int64_t low, std::int64_t high) {
+    const auto range = static_cast<std::uint64_t>(high - 1 - low);
     if (range == 0) return low;
-    std::uint32_t mask = range;
-    for (int shift = 1; shift < 32; shift *= 2) mask |= mask >> shift;
-    std::uint32_t draw = word() & mask;
-    while (draw > range) draw = word() & mask;
-    return low + static_cast<int>(draw);
+    const std::uint64_t mask = ~std::uint64_t{0} >> std::countl_zero(range);
+    const auto attempt = [&] {
+      std::uint64_t bits = word();
+      if (range > 0xffffffff) bits = bits << 32 | word();
+      return bits & mask;
+    };
+    std::uint64_t draw = attempt();
+    while (draw > range) draw = attempt();
+    return low + static_cast<std::int64_t>(draw);
   }
 
   // Mean 0, variance 1, by Marsaglia's polar method: draws two numbers and keeps the second for the

@@ -3,52 +3,86 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <numeric>
+#include <utility>
 
 namespace hotloop {
 namespace {
 
+// Louvain stops after this many visits of links: about a second. A graph that reaches this has a
+// million edges or more; its communities are those found until then.
+constexpr std::int64_t kMaxVisits = 30'000'000;
+
+struct Link {
+  int other = 0;
+  double weight = 0;  // number of edges
+};
+
 // The graph that Louvain works on. Its nodes are neurons first, then communities.
 struct Weighted {
-  std::vector<std::map<int, double>> links;  // to others; weight = number of edges
-  std::vector<double> strength;              // edge ends per node, including inner edges
+  std::vector<std::vector<Link>> links;  // per node, ascending, to others
+  std::vector<double> strength;          // edge ends per node, including inner edges
+
+  int nodes() const { return static_cast<int>(links.size()); }
+};
+
+// Adds up weights by community. Reading them out, in ascending order, clears them.
+class Sums {
+ public:
+  explicit Sums(int communities) : sum_(communities, 0.0) {}
+
+  void add(int community, double weight) {
+    if (sum_[community] == 0) touched_.push_back(community);
+    sum_[community] += weight;
+  }
+  double operator[](int community) const { return sum_[community]; }
+
+  template <class Visit>  // visit(community, weight)
+  void take(const Visit& visit) {
+    std::sort(touched_.begin(), touched_.end());
+    for (const int c : touched_) visit(c, std::exchange(sum_[c], 0.0));
+    touched_.clear();
+  }
+
+ private:
+  std::vector<double> sum_;
+  std::vector<int> touched_;
 };
 
 Weighted weighted(const Neighbours& graph) {
   Weighted result;
   for (const std::vector<int>& list : graph) {
-    std::map<int, double>& links = result.links.emplace_back();
-    for (const int n : list) links[n] = 1;
+    std::vector<Link>& links = result.links.emplace_back();
+    for (const int n : list) links.push_back({n, 1});
     result.strength.push_back(static_cast<double>(list.size()));
   }
   return result;
 }
 
 // Moves every node to the neighbouring community that raises the modularity most, until no move
-// raises it. Returns whether any node moved.
-bool settle(const Weighted& graph, double ends, std::vector<int>& community) {
-  constexpr double kBetter = 1e-9;  // in edges: smaller differences are rounding
-  const int nodes = static_cast<int>(graph.links.size());
+// raises it or `visits` has reached its maximum. Returns whether any node moved.
+bool settle(const Weighted& graph, double ends, std::vector<int>& community, std::int64_t& visits) {
+  constexpr double kBetter = 1e-9;             // in edges: smaller differences are rounding
   std::vector<double> total = graph.strength;  // by community
+  Sums links(graph.nodes());
   bool any = false;
-  for (bool moved = true; moved;) {
+  for (bool moved = true; moved && visits < kMaxVisits;) {
     moved = false;
-    for (int n = 0; n < nodes; ++n) {
+    for (int n = 0; n < graph.nodes(); ++n) {
       const double strength = graph.strength[n];
       const int old = community[n];
-      std::map<int, double> links;
-      for (const auto& [other, weight] : graph.links[n]) links[community[other]] += weight;
+      for (const Link& link : graph.links[n]) links.add(community[link.other], link.weight);
+      visits += std::ssize(graph.links[n]) + 1;
       total[old] -= strength;
-      const auto gain = [&](int c) { return links[c] - total[c] * strength / ends; };
+      const auto gain = [&](int c, double weight) { return weight - total[c] * strength / ends; };
       int best = old;
-      double best_gain = gain(old);
-      for (const auto& [c, weight] : links) {
-        if (const double g = gain(c); g > best_gain + kBetter) {
+      double best_gain = gain(old, links[old]);
+      links.take([&](int c, double weight) {
+        if (const double g = gain(c, weight); g > best_gain + kBetter) {
           best = c;
           best_gain = g;
         }
-      }
+      });
       total[best] += strength;
       community[n] = best;
       moved |= best != old;
@@ -70,16 +104,53 @@ int renumber(std::vector<int>& community) {
 }
 
 Weighted merge(const Weighted& graph, const std::vector<int>& community, int count) {
-  Weighted result{std::vector<std::map<int, double>>(count), std::vector<double>(count, 0.0)};
-  for (std::size_t n = 0; n < graph.links.size(); ++n) {
-    const int c = community[n];
-    result.strength[c] += graph.strength[n];
-    for (const auto& [other, weight] : graph.links[n]) {
-      if (community[other] != c) result.links[c][community[other]] += weight;
+  std::vector<std::vector<int>> members(count);
+  for (int n = 0; n < graph.nodes(); ++n) members[community[n]].push_back(n);
+  Weighted result{std::vector<std::vector<Link>>(count), std::vector<double>(count, 0.0)};
+  Sums links(count);
+  for (int c = 0; c < count; ++c) {
+    for (const int n : members[c]) {
+      result.strength[c] += graph.strength[n];
+      for (const Link& link : graph.links[n]) {
+        if (community[link.other] != c) links.add(community[link.other], link.weight);
+      }
     }
+    links.take([&](int other, double weight) { result.links[c].push_back({other, weight}); });
   }
   return result;
 }
+
+// Breadth-first search, over and over on one graph.
+class Search {
+ public:
+  explicit Search(const Neighbours& graph) : graph_(graph), distance_(graph.size()) {}
+
+  // Adds the distances from `start` to all neurons that it reaches.
+  void from(int start) {
+    std::fill(distance_.begin(), distance_.end(), -1);
+    distance_[start] = 0;
+    queue_.assign(1, start);
+    for (std::size_t i = 0; i < queue_.size(); ++i) {
+      const int n = queue_[i];
+      sum_ += distance_[n];
+      for (const int next : graph_[n]) {
+        if (distance_[next] >= 0) continue;
+        distance_[next] = distance_[n] + 1;
+        queue_.push_back(next);
+      }
+    }
+    pairs_ += std::ssize(queue_) - 1;
+  }
+  double mean() const {
+    if (pairs_ == 0) return std::numeric_limits<double>::quiet_NaN();
+    return static_cast<double>(sum_) / static_cast<double>(pairs_);
+  }
+
+ private:
+  const Neighbours& graph_;
+  std::vector<int> distance_, queue_;
+  std::int64_t sum_ = 0, pairs_ = 0;
+};
 
 }  // namespace
 
@@ -110,26 +181,35 @@ double clustering(const Neighbours& graph) {
   return sum / static_cast<double>(graph.size());
 }
 
-double mean_path_length(const Neighbours& graph) {
-  std::int64_t sum = 0, pairs = 0;
-  std::vector<int> distance(graph.size()), queue;
-  for (int start = 0; start < static_cast<int>(graph.size()); ++start) {
-    std::fill(distance.begin(), distance.end(), -1);
-    distance[start] = 0;
-    queue.assign(1, start);
-    for (std::size_t i = 0; i < queue.size(); ++i) {
-      const int n = queue[i];
-      sum += distance[n];
-      for (const int next : graph[n]) {
-        if (distance[next] >= 0) continue;
-        distance[next] = distance[n] + 1;
-        queue.push_back(next);
-      }
-    }
-    pairs += static_cast<std::int64_t>(queue.size()) - 1;
+double estimated_clustering(const Neighbours& graph, int pairs, NumpyRandom& random) {
+  if (graph.empty()) return 0;
+  int linked = 0;
+  for (int i = 0; i < pairs; ++i) {
+    const std::vector<int>& list = graph[random.below(0, static_cast<int>(graph.size()))];
+    const int degree = static_cast<int>(list.size());
+    if (degree < 2) continue;
+    const int first = random.below(0, degree);
+    int second = random.below(0, degree - 1);
+    second += second >= first ? 1 : 0;
+    const std::vector<int>& others = graph[list[first]];
+    linked += std::binary_search(others.begin(), others.end(), list[second]) ? 1 : 0;
   }
-  if (pairs == 0) return std::numeric_limits<double>::quiet_NaN();
-  return static_cast<double>(sum) / static_cast<double>(pairs);
+  return static_cast<double>(linked) / pairs;
+}
+
+double mean_path_length(const Neighbours& graph) {
+  Search search(graph);
+  for (int start = 0; start < static_cast<int>(graph.size()); ++start) search.from(start);
+  return search.mean();
+}
+
+double estimated_path_length(const Neighbours& graph, int sources, NumpyRandom& random) {
+  Search search(graph);
+  const auto nodes = static_cast<std::int64_t>(graph.size());
+  for (std::int64_t i = 0; i < sources; ++i) {
+    search.from(static_cast<int>(random.below(i * nodes / sources, (i + 1) * nodes / sources)));
+  }
+  return search.mean();
 }
 
 double modularity(const Neighbours& graph, const std::vector<int>& community) {
@@ -152,7 +232,8 @@ std::vector<int> communities(const Neighbours& graph) {
   Weighted level = weighted(graph);
   const double ends = std::accumulate(level.strength.begin(), level.strength.end(), 0.0);
   std::vector<int> community = result;
-  while (ends > 0 && settle(level, ends, community)) {
+  std::int64_t visits = 0;
+  while (ends > 0 && settle(level, ends, community, visits)) {
     const int count = renumber(community);
     for (int& c : result) c = community[c];
     level = merge(level, community, count);

@@ -38,6 +38,10 @@
 
 namespace hotloop {
 
+// Transitions are drawn with 32 random bits.
+inline constexpr std::int64_t kMaxReplayCapacity = 4'000'000'000;
+static_assert(kMaxReplayCapacity < std::int64_t{1} << 32);
+
 struct ReplayShape {
   int lanes = 1;
   int obs = 0;                // floats per observation

@@ -106,7 +106,6 @@ class Profiler {
     profile_.learnt = trainer().counters().updates > 0;
     if (!profile_.learnt || trainer().spec().learn.learning_starts == 0) return;
     profile_.warm_up_seconds = watch.seconds();
-    profile_.warm_up_steps = trainer().counters().env_steps;
   }
 
   void begin() {
@@ -114,6 +113,7 @@ class Profiler {
     trainer().clock().trace(profile_.visits);
     clock_ = Stopwatch();
     before_ = trainer().counters();
+    profile_.warm_up = before_.progress();
     use_before_ = trainer().team().use();
     thread_before_ = ThreadTimes::now();
     profile_.resident_begin = resident_bytes();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/phase_clock.hpp"
+#include "core/schedule.hpp"
 #include "profile/trend.hpp"
 #include "spec/spec.hpp"
 #include "train/health.hpp"
@@ -54,8 +55,8 @@ struct Profile {
   std::string cpu;
   double wall_seconds = 0;
   double warm_up_seconds = 0;  // collecting before the first update, not part of the profile
-  std::int64_t warm_up_steps = 0;
-  bool learnt = false;  // whether there was at least one update
+  Progress warm_up;            // what was done before the profile began
+  bool learnt = false;         // whether there was at least one update
   std::int64_t env_steps = 0, updates = 0, episodes = 0;
   std::vector<PhaseRow> phases;  // groups in order of kPhaseGroups, each before its parts
   double unaccounted_share = 0;
@@ -78,6 +79,10 @@ struct Profile {
   double steps_per_second() const { return static_cast<double>(env_steps) / wall_seconds; }
   double updates_per_second() const { return static_cast<double>(updates) / wall_seconds; }
   double share(std::string_view group, std::string_view part = "") const;  // 0 if there is none
+  // What was done when the profile ended, including the warm-up.
+  Progress end() const {
+    return {warm_up.env_steps + env_steps, warm_up.updates + updates, warm_up.episodes + episodes};
+  }
 };
 
 struct ProfileOptions {

@@ -38,10 +38,11 @@ std::string measured(const Profile& p) {
 
 // Empty if the profile did not run past the end of the spec.
 std::string past_end(const Profile& p) {
-  if (p.warm_up_steps + p.env_steps > p.spec.run.steps) {
+  const Progress end = p.end();
+  if (end.env_steps > p.spec.run.steps) {
     return fmt::format("the spec itself ends after {} env steps", p.spec.run.steps);
   }
-  if (p.spec.run.episodes > 0 && p.episodes > p.spec.run.episodes) {
+  if (p.spec.run.episodes > 0 && end.episodes > p.spec.run.episodes) {
     return fmt::format("the spec itself ends after {} episodes", p.spec.run.episodes);
   }
   return "";
@@ -101,7 +102,7 @@ std::vector<NamedLine> lines_above(const Profile& p) {
   if (p.warm_up_seconds > 0) {
     lines.push_back(
         {"excluded", fmt::format("{:.2g} s of collecting {} steps before the first update",
-                                 p.warm_up_seconds, p.warm_up_steps)});
+                                 p.warm_up_seconds, p.warm_up.env_steps)});
   }
   if (const std::string end = past_end(p); !end.empty()) lines.push_back({"past end", end});
   return lines;

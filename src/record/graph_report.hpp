@@ -10,7 +10,8 @@ namespace hotloop {
 // The graph in the network; null if it has none.
 const DagLayer* graph_of(const Structure& structure);
 
-// Size, depth and measures (graph_metrics.hpp), the topological order, and every edge.
+// Size, depth and measures (graph_metrics.hpp), the topological order, and every edge. Graphs with
+// more than 200,000 edges are described without order and edges.
 nlohmann::ordered_json describe_graph(const Graph& graph);
 
 }  // namespace hotloop

@@ -26,7 +26,30 @@
 namespace hotloop {
 namespace {
 
+// The parser takes up to a kilobyte per value, so the number of values is limited as well: each
+// needs one of these characters. A spec has a few hundred of them; only net.graph.edges, a single
+// value without them, can make it large.
+constexpr std::size_t kMaxSpecBytes = std::size_t{64} << 20;
+constexpr std::ptrdiff_t kMaxSpecMarks = 20'000;
+
+void check_size(std::string_view text, const std::string& where) {
+  if (text.size() > kMaxSpecBytes) {
+    fail_at(where, "", fmt::format("{} bytes; a spec has at most {}", text.size(), kMaxSpecBytes));
+  }
+  const auto marks = std::count_if(text.begin(), text.end(), [](char c) {
+    constexpr std::string_view kMarks = "\n\r:,[]{}-?&*";
+    return kMarks.find(c) != kMarks.npos;
+  });
+  if (marks > kMaxSpecMarks) {
+    fail_at(where, "",
+            fmt::format("too long for a spec: {} line breaks and punctuation marks; allowed: up "
+                        "to {}",
+                        marks, kMaxSpecMarks));
+  }
+}
+
 YAML::Node parse(std::string_view text, const std::string& where, bool lines) {
+  check_size(text, where);
   try {
     const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
     if (documents.size() > 1) fail_at(where, "", "expected one YAML document, found several");

@@ -321,6 +321,20 @@ TEST(Findings, EarlyGreed) {
   EXPECT_FALSE(names(p, Cause::early_greed));
 }
 
+// The profile begins after a warm-up, and its schedule counts episodes.
+TEST(Findings, SlowingCountsTheEpisodesOfTheWarmUp) {
+  Profile p = healthy();
+  p.trend.slower = true;
+  p.trend.because = "act/forward";
+  p.trend.because_first = 10;
+  p.trend.because_last = 60;
+  p.warm_up = {.env_steps = 5'000, .updates = 0, .episodes = 100};
+  p.episodes = 100;
+  dqn(p.spec).explore.epsilon = linear(1, 0, 200);
+  dqn(p.spec).explore.epsilon.count = Count::episodes;
+  EXPECT_TRUE(has(words(p, Cause::slowing), "50 % at first, 0 % now")) << words(p, Cause::slowing);
+}
+
 TEST(Findings, EarlyGreedByEpisodes) {
   Profile p = healthy();  // 50 steps an episode
   p.spec.run.steps = kNoLimit;

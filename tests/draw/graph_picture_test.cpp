@@ -25,6 +25,23 @@ TEST(GraphPicture, ANeuronOfTwoRowsIsInTheLower) {
   EXPECT_EQ(picture_rows(graph), (std::vector<int>{0, 3, 4}));
 }
 
+// 100,000 neurons side by side would be gigabytes of pixels.
+TEST(GraphPicture, RefusesLargeGraphs) {
+  const Graph graph = make_graph(1, 2'001, 1, {{0, 2'002}}, "test");
+  const std::vector<float> weights(1), biases(2'002);
+  try {
+    graph_picture(graph, weights, biases);
+    FAIL() << "it was drawn";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "the graph is too large for a picture: 2001 neurons in a row and 1 edges; allowed: "
+        "up to 2000 and 100000");
+  }
+  const Graph fits = make_graph(1, 2'000, 1, {{0, 2'001}}, "test");
+  EXPECT_GT(graph_picture(fits, weights, biases).width, 70'000);
+}
+
 TEST(GraphPicture, HasALineForEveryEdgeAndADiscForEveryNeuron) {
   const Graph graph = make_graph(2, 2, 1, {{0, 2}, {1, 3}, {2, 3}, {2, 4}, {3, 4}}, "test");
   const std::vector<float> weights = {1, -1, 0, 0.5f, 0.25f};

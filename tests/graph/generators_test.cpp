@@ -4,6 +4,7 @@
 
 #include <hotloop/error.hpp>
 #include <numeric>
+#include <tuple>
 
 #include "graph/graph_text.hpp"
 #include "graph/hidden_edges.hpp"
@@ -98,16 +99,41 @@ TEST(Generators, SeedsGiveDifferentGraphs) {
 }
 
 TEST(Generators, RandomEdgesAreEvenlySpread) {
-  std::vector<int> hits(6 * 6, 0);
+  for (const auto draw : {uniform_edges, few_uniform_edges}) {
+    std::vector<int> hits(6 * 6, 0);
+    NumpyRandom random(11);
+    for (int i = 0; i < 6'000; ++i) {
+      const std::vector<Edge> edges = draw(6, 5, random);
+      ASSERT_EQ(edges.size(), 5u);
+      for (const Edge edge : edges) ++hits[edge.source * 6 + edge.target];
+    }
+    for (int u = 0; u < 6; ++u) {  // each of 15 pairs in a third of the draws
+      for (int v = 0; v < 6; ++v) EXPECT_NEAR(hits[u * 6 + v], v > u ? 2'000 : 0, 200);
+    }
+  }
+  NumpyRandom random(1);
+  EXPECT_EQ(few_uniform_edges(7, 21, random).size(), 21u) << "all pairs";
+}
+
+// More pairs than an int can count.
+TEST(Generators, RandomEdgesOfManyNeuronsAreDifferentAndSpread) {
+  constexpr int kHidden = 100'000, kCount = 200'000;
   NumpyRandom random(11);
-  for (int i = 0; i < 6'000; ++i) {
-    const std::vector<Edge> edges = uniform_edges(6, 5, random);
-    ASSERT_EQ(edges.size(), 5u);
-    for (const Edge edge : edges) ++hits[edge.source * 6 + edge.target];
+  const std::vector<Edge> edges = uniform_edges(kHidden, kCount, random);
+  ASSERT_EQ(edges.size(), static_cast<std::size_t>(kCount));
+  double sources = 0, targets = 0;
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    const auto [source, target] = edges[i];
+    ASSERT_TRUE(0 <= source && source < target && target < kHidden);
+    if (i > 0) {
+      ASSERT_TRUE(std::tie(edges[i - 1].source, edges[i - 1].target) < std::tie(source, target));
+    }
+    sources += source;
+    targets += target;
   }
-  for (int u = 0; u < 6; ++u) {  // each of 15 pairs in a third of the draws
-    for (int v = 0; v < 6; ++v) EXPECT_NEAR(hits[u * 6 + v], v > u ? 2'000 : 0, 200);
-  }
+  // The lower and the higher of two uniform numbers have means 1/3 and 2/3.
+  EXPECT_NEAR(sources / kCount / kHidden, 1. / 3, .003);
+  EXPECT_NEAR(targets / kCount / kHidden, 2. / 3, .003);
 }
 
 TEST(Generators, ScaleFreeHasHubs) {
@@ -192,7 +218,19 @@ TEST(Generators, RefuseWhatTheyCannotMakeByKey) {
   EXPECT_EQ(complaint({.kind = GraphKind::dense, .hidden = {8, 0}}),
             "net.graph.hidden: 0; allowed: 1 or more");
   EXPECT_EQ(complaint({.kind = GraphKind::dense, .hidden = {100'000, 100'000}}),
-            "net.graph.hidden: makes 10000600000 edges; allowed: at most 2147483647");
+            "net.graph.hidden: makes 200006 neurons; allowed: at most 100000");
+  EXPECT_EQ(complaint({.kind = GraphKind::dense, .hidden = std::vector<int>(32, 2147483647)}),
+            "net.graph.hidden: makes 68719476710 neurons; allowed: at most 100000");
+  EXPECT_EQ(complaint({.kind = GraphKind::dense, .hidden = {3'000, 3'000}}),
+            "net.graph.hidden: makes 9018000 edges; allowed: at most 4000000");
+  EXPECT_EQ(complaint(small_world(16'384, 16'383, .1)),
+            "net.graph.hidden: makes 100749306 edges; allowed: at most 4000000");
+  EXPECT_EQ(complaint(small_world(1'000'000'000, 2, .1)),
+            "net.graph.hidden: makes 1000000006 neurons; allowed: at most 100000");
+  EXPECT_EQ(
+      complaint({.kind = GraphKind::modular, .hidden = {3'072}, .degree = 2, .modules = 1'024},
+                10'000, 10'000),
+      "net.graph.hidden: makes 20503071 edges; allowed: at most 4000000");
   EXPECT_EQ(complaint({.kind = GraphKind::modular, .hidden = {32}, .modules = 11}),
             "net.graph.modules: 11; allowed for 32 hidden neurons: 1 to 10");
   EXPECT_EQ(complaint({.kind = GraphKind::modular, .hidden = {32}, .degree = 8}),

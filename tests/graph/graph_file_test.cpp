@@ -113,6 +113,15 @@ TEST_F(GraphFile, JsonSaysWhatIsWrong) {
             "a.json: edges[0]: [0,1000000000.0] is not [source, target]");
   EXPECT_EQ(complaint("a.json", R"({"inputs": "1", "outputs": 1, "edges": [[0, 1]]})"),
             "a.json: inputs: expected a number");
+  EXPECT_EQ(complaint("a.json", R"({"inputs": 1, "outputs": 1, "edges": [0]})"),
+            "a.json: edges[0]: 0 is not [source, target]");
+  EXPECT_EQ(complaint("a.json", R"({"inputs": 1, "outputs": 1, "edges": {"a": 0}})"),
+            "a.json: edges: expected a list of [source, target]");
+  EXPECT_EQ(complaint("a.json", R"({"inputs": 1E3333})"), "a.json: a number is too large");
+  EXPECT_EQ(complaint("a.json", R"({"edges": [[0, 1]], "edges": [[0, 1]]})"),
+            "a.json: edges: given twice");
+  EXPECT_EQ(complaint("a.json", R"({"inputs": 1, "outputs": 1, "edges": [[0, 99999999999]]})"),
+            "a.json: edges[0]: [0,99999999999] is not [source, target]");
 }
 
 TEST_F(GraphFile, GraphmlByHand) {
@@ -154,10 +163,89 @@ TEST_F(GraphFile, GraphmlSaysWhichLineIsWrong) {
             "a.graphml:1: no <key> for nodes with attr.name=\"role\": input, hidden or output");
 }
 
+// 111 bytes that used to take gigabytes.
+TEST_F(GraphFile, SizesAreCheckedFirst) {
+  const std::string wanted =
+      "1000000000 hidden neurons and 2 outputs; a graph has at least one "
+      "input and one output, and at most 100000 neurons";
+  EXPECT_EQ(complaint("a.txt", "# inputs 4 hidden 1000000000 outputs 2\n0 4\n"),
+            "a.txt: 4 inputs, " + wanted);
+  EXPECT_EQ(
+      complaint("a.json", R"({"inputs": 4, "hidden": 1000000000, "outputs": 2, "edges": []})"),
+      "a.json: 4 inputs, " + wanted);
+  EXPECT_NE(complaint("a.txt", "inputs 1 outputs 1\n0 2147483647\n").find("at most 100000"),
+            std::string::npos);
+  EXPECT_NE(complaint("a.txt", "inputs 2147483647 outputs 2147483647\n").find("at most 100000"),
+            std::string::npos);
+  std::string nodes;
+  for (int i = 0; i <= 100'000; ++i) nodes += "<node id=\"" + std::to_string(i) + "\"/>\n";
+  EXPECT_EQ(complaint("a.graphml", graphml(nodes, "<default>hidden</default>")),
+            "a.graphml:100004: more than 100000 nodes; a graph has at most that many");
+}
+
+TEST_F(GraphFile, EdgesAreCountedWhileTheyAreRead) {
+  std::string lines = "inputs 1 outputs 1\n";
+  for (int i = 0; i < 4'000'001; ++i) lines += "0 1\n";
+  EXPECT_EQ(complaint("a.txt", lines), "a.txt: 4000001 edges; a graph has at most 4000000");
+}
+
+TEST_F(GraphFile, LargeFilesAreNotRead) {
+  write_file_atomically(folder_ + "/a.json", "{}");
+  std::filesystem::resize_file(folder_ + "/a.json", (64 << 20) + 1);  // a hole takes no space
+  try {
+    read_graph_file(folder_ + "/a.json");
+    FAIL() << "it was read";
+  } catch (const UsageError& error) {
+    EXPECT_EQ(std::string(error.what()).substr(folder_.size() + 1),
+              "a.json: 67108865 bytes; a file with a graph has at most 67108864");
+  }
+  const std::string text(static_cast<std::size_t>(64 << 20) + 1, ' ');
+  EXPECT_THROW(graph_file_text(text, "a.json"), UsageError);
+}
+
+TEST_F(GraphFile, DeepNestingIsRefusedOrIgnored) {
+  constexpr int kDepth = 200'000;
+  const std::string open(kDepth, '['), close(kDepth, ']');
+  const std::string deep = "a.json: nested too deeply; an edge is [source, target]";
+  EXPECT_EQ(complaint("a.json", open + close), "a.json: a graph is a JSON object");
+  EXPECT_EQ(complaint("a.json", R"({"hidden": )" + open), "a.json: hidden: expected a number");
+  EXPECT_EQ(complaint("a.json", R"({"inputs": 1, "outputs": 1, "edges": )" + open + close + "}"),
+            deep);
+  EXPECT_EQ(complaint("a.json", R"({"edges": [[0, {"a": 1}]]})"), deep);
+  std::string inside =
+      "<node id=\"a\"><data key=\"d0\">input</data></node>\n"
+      "<node id=\"b\"><data key=\"d0\">output</data></node>\n"
+      "<edge source=\"a\" target=\"b\"/>\n";
+  for (int i = 0; i < kDepth; ++i) inside += "<a>";
+  for (int i = 0; i < kDepth; ++i) inside += "</a>";
+  EXPECT_EQ(complaint("a.graphml", graphml(inside)), "none");
+}
+
+// Entities of a file are not expanded, so none can grow.
+TEST_F(GraphFile, EntitiesAreNotExpanded) {
+  std::string text = "<!DOCTYPE graphml [<!ENTITY a \"input\">";
+  for (int i = 0; i < 20; ++i) text += "<!ENTITY b \"&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;\">";
+  EXPECT_EQ(complaint("a.graphml",
+                      text + "]>" + graphml("<node id=\"a\"><data key=\"d0\">&b;</data></node>\n")),
+            "a.graphml:4: node a: role \"&b;\"; allowed: input, hidden, output");
+}
+
+TEST_F(GraphFile, QuotesAreShortAndPrintable) {
+  const std::string found =
+      complaint("a.txt", "inputs 1 outputs 1\n\x1b[31m" + std::string(1'000'000, 'x') + "\n");
+  EXPECT_TRUE(found.starts_with("a.txt:2: \"\\x1b[31mxxx")) << found.substr(0, 100);
+  EXPECT_LT(found.size(), 400u);
+  EXPECT_EQ(complaint("a.json", R"({"\u001b[2J": 1})"),
+            "a.json: unknown key \\x1b[2J; allowed: inputs, hidden, outputs, edges");
+  EXPECT_LT(complaint("a.json", "{\"" + std::string(1'000'000, 'x') + "\": 1}").size(), 400u);
+}
+
 TEST_F(GraphFile, OtherEndingsAndMissingFiles) {
   EXPECT_EQ(complaint("a.gml", ""),
             "a.gml: the file extension gives the format; allowed: .txt, .edges, .json, .graphml");
   EXPECT_THROW(read_graph_file(folder_ + "/none.json"), RunError);
+  std::filesystem::create_symlink("/dev/zero", folder_ + "/endless.json");
+  EXPECT_THROW(read_graph_file(folder_ + "/endless.json"), UsageError);
 }
 
 }  // namespace

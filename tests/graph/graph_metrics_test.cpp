@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <ctime>
 #include <numeric>
 
+#include "graph/hidden_edges.hpp"
 #include "graph/undirected.hpp"
 #include "tests/graph/graph_checks.hpp"
 
@@ -90,6 +92,52 @@ TEST(GraphMetrics, SigmaAndOmegaAreTheirFormulas) {
                    m.clustering / m.random_clustering * m.random_path_length / m.path_length);
   EXPECT_DOUBLE_EQ(m.omega,
                    m.random_path_length / m.path_length - m.clustering / m.lattice_clustering);
+}
+
+// Large graphs are measured by samples. The exact functions say how well.
+TEST(GraphMetrics, EstimatesLargeGraphs) {
+  for (const GraphKind kind : {GraphKind::small_world, GraphKind::scale_free, GraphKind::lattice}) {
+    GraphOptions options = small_world(1'200, 20, .1);
+    options.kind = kind;
+    const Graph graph = generate_graph(options, 4, 2);
+    const GraphMetrics m = graph_metrics(graph);
+    EXPECT_EQ(estimated_from(m), "256 sources and 100000 pairs of neighbours");
+    std::vector<Edge> edges;
+    for (const auto& [source, target] : hidden_pairs(graph))
+      edges.push_back({source - 4, target - 4});
+    const Neighbours hidden = neighbours_of(1'200, edges);
+    EXPECT_NEAR(m.clustering, clustering(hidden), .006);
+    EXPECT_NEAR(m.path_length / mean_path_length(hidden), 1, .02);
+    NumpyRandom random(1);
+    const Neighbours reference = neighbours_of(1'200, uniform_edges(1'200, m.hidden_edges, random));
+    EXPECT_NEAR(m.random_clustering / clustering(reference), 1, .1);
+    EXPECT_NEAR(m.random_path_length / mean_path_length(reference), 1, .01);
+    const GraphMetrics again = graph_metrics(graph);
+    EXPECT_EQ(again.clustering, m.clustering);
+    EXPECT_EQ(again.path_length, m.path_length);
+    EXPECT_EQ(again.sigma, m.sigma);
+    EXPECT_EQ(again.modularity, m.modularity);
+  }
+  EXPECT_EQ(estimated_from(of(264, 40, .2)), "");
+}
+
+// They took minutes when every pair was measured. Seconds of CPU time: the machine may be busy.
+TEST(GraphMetrics, TakeASecondOrTwoAtMost) {
+  const auto seconds = [](const Graph& graph, double& modularity) {
+    const std::clock_t start = std::clock();
+    modularity = graph_metrics(graph).modularity;
+    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  };
+  double modularity = 0;
+  EXPECT_LT(seconds(generate_graph(small_world(10'000, 2, 0), 4, 2), modularity), 2);
+  EXPECT_GT(modularity, .9);  // a chain
+  const Graph million = generate_graph(small_world(16'384, 122, .1), 4, 2);
+  EXPECT_GT(million.edges(), 990'000);
+  EXPECT_LT(seconds(million, modularity), 4);
+  // A star: every pair of its arms is two apart, and a neighbour of nobody else.
+  std::vector<Edge> edges = {{0, 1}, {1, 60'001}};
+  for (int n = 2; n <= 60'000; ++n) edges.push_back({1, n});
+  EXPECT_LT(seconds(make_graph(1, 60'000, 1, edges, "here"), modularity), 2);
 }
 
 TEST(Undirected, ModularityByHand) {

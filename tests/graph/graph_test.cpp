@@ -76,7 +76,28 @@ TEST(Graph, NeedsAnInputAndAnOutput) {
   EXPECT_NE(complaint(0, 1, 1, {{0, 1}}).find("at least one input"), std::string::npos);
   EXPECT_NE(complaint(1, 1, 0, {{0, 1}}).find("at least one input"), std::string::npos);
   EXPECT_NE(complaint(1, -1, 1, {}).find("-1 hidden"), std::string::npos);
-  EXPECT_NE(complaint(2147483647, 1, 1, {}).find("fewer than 2147483647"), std::string::npos);
+}
+
+// Before memory is allocated for them.
+TEST(Graph, LimitsNeuronsAndEdges) {
+  EXPECT_EQ(complaint(4, 1'000'000'000, 2, {}),
+            "here: 4 inputs, 1000000000 hidden neurons and 2 outputs; a graph has at least one "
+            "input and one output, and at most 100000 neurons");
+  EXPECT_NE(complaint(2147483647, 2147483647, 2147483647, {}).find("at most 100000 neurons"),
+            std::string::npos);
+  EXPECT_EQ(complaint(1, 99'998, 1, {{0, 99'999}}), "none");
+  EXPECT_NE(complaint(1, 99'999, 1, {{0, 100'000}}).find("at most 100000"), std::string::npos);
+  EXPECT_EQ(complaint(1, 1, 1, Edges(4'000'001, Edge{0, 1})),
+            "here: 4000001 edges; a graph has at most 4000000");
+}
+
+TEST(Graph, ShortensLongCycles) {
+  constexpr int kHidden = 5'000;
+  Edges edges = {{0, 1}, {kHidden, 1}, {kHidden, kHidden + 1}};
+  for (int n = 1; n < kHidden; ++n) edges.push_back({n, n + 1});
+  EXPECT_EQ(complaint(1, kHidden, 1, edges),
+            "here: a cycle: 1 > 2 > 3 > 4 > 5 > 6 > 7 > 8 > 9 > 10 > 11 > 12 > 13 > 14 > 15 > 16 > "
+            "17 > 18 > 19 > 20 > ... > 1 (5000 neurons)");
 }
 
 }  // namespace

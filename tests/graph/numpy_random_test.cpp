@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 namespace hotloop {
 namespace {
 
@@ -29,6 +31,21 @@ TEST(NumpyRandom, ARangeOfOneTakesNoWord) {
   NumpyRandom random(47);
   EXPECT_EQ(random.below(9, 10), 9);
   EXPECT_NEAR(random.uniform(), 0.113488471894, 1e-12);
+}
+
+// As random_interval of NumPy: 64 bits, the first word on top, masked to 34 bits here.
+TEST(NumpyRandom, LargeRangesTakeTwoWords) {
+  NumpyRandom random(47);
+  std::mt19937 words(47);
+  constexpr std::int64_t kHigh = 10'000'000'000;
+  for (int i = 0; i < 100; ++i) {
+    std::int64_t expected = kHigh;
+    while (expected >= kHigh) {
+      const std::uint64_t high = words();
+      expected = static_cast<std::int64_t>((high << 32 | words()) & 0x3ffffffff);
+    }
+    EXPECT_EQ(random.below(std::int64_t{5}, kHigh + 5), expected + 5);
+  }
 }
 
 TEST(NumpyRandom, IntegersCoverTheirRangeEvenly) {

@@ -73,7 +73,7 @@ TEST(Profile, StepsAndUpdatesAreCounted) {
   EXPECT_NEAR(p.wall_seconds, 0.5, 0.2);
   EXPECT_LE(p.samples.back().env_steps, p.env_steps);
   EXPECT_GT(p.samples.size(), 20u);
-  EXPECT_GE(p.warm_up_steps, 1000);  // algo.learning_starts
+  EXPECT_GE(p.warm_up.env_steps, 1000);  // algo.learning_starts
   EXPECT_EQ(p.spec.run.steps, 100'000);
   EXPECT_GT(p.peak_gflops, 1);
   // The clock counts as many updates as the trainer, up to the error of sampling rounds.

@@ -53,6 +53,21 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+// What was done before the profile counts towards the end of the run.
+TEST(ProfileText, SaysWhereTheSpecWouldHaveEnded) {
+  Profile p = odd_profile();
+  p.spec.run.steps = 12'000;
+  EXPECT_FALSE(contains(profile_text(p), "past end"));
+  p.warm_up.env_steps = 2'001;
+  EXPECT_TRUE(contains(profile_text(p), "the spec itself ends after 12000 env steps"));
+  p.spec.run.steps = 1'000'000;
+  p.spec.run.episodes = 300;
+  p.episodes = 250;
+  EXPECT_FALSE(contains(profile_text(p), "past end"));
+  p.warm_up.episodes = 51;
+  EXPECT_TRUE(contains(profile_text(p), "the spec itself ends after 300 episodes"));
+}
+
 TEST(ProfileText, FitsAHundredColumnsAndSaysWhatHappened) {
   const std::string text = profile_text(odd_profile());
   std::istringstream lines(text);

@@ -17,7 +17,7 @@ struct LearningOptions {
   double gamma = 0.99;
   int batch = 64;                    // transitions per gradient
   int accumulate = 1;                // batches averaged into one update
-  std::int64_t learning_starts = 0;  // env steps before the first update
+  std::int64_t learning_starts = 0;  // env steps without updates at the beginning
   double updates_per_step = 1;       // gradient updates per env step after that
   std::int64_t train_every = 1;      // env steps in a round, followed by its updates
   std::int64_t train_offset = 0;     // shifts the end of each round by this many env steps

@@ -16,7 +16,7 @@ Keys replay_keys(ReplayOptions& r) {
   return {
       {"replay.capacity",
        &r.capacity,
-       {1, 4'000'000'000},
+       {1, kMaxReplayCapacity},
        "transitions stored, over all environments; at least `env.count` and `algo.batch` times "
        "`algo.accumulate`, rounded down to a multiple of `env.count`"},
       {"replay.newest",
@@ -49,7 +49,8 @@ Keys replay_learning_keys(AgentSpec& spec) {
       {"algo.learning_starts",
        &l.learning_starts,
        {0, kMaxSteps},
-       "env steps before the first update"},
+       "env steps without updates at the beginning, as in Stable-Baselines3: the first round that ends "
+       "after more steps than this is the first to be followed by updates"},
       {"algo.updates_per_step",
        &l.updates_per_step,
        {0, 1'000, true},

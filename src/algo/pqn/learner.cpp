@@ -61,20 +61,21 @@ void PqnLearner::evaluate_last_state(const Counters& counters, ThreadTeam& team)
                  static_cast<std::uint64_t>(vector_step_[0]), team, next_action_,
                  {best_.subspan(row, lanes), taken_.subspan(row, lanes)});
   } else {
-    pqn_.values(obs.data(), shape.masks ? mask.data() : nullptr, spec_.envs,
+    pqn_.values(obs.data(), shape.masks ? mask.data() : nullptr, spec_.envs, kGreedyPolicy,
                 best_.subspan(row, lanes), team);
   }
 }
 
-void PqnLearner::compute_returns(ThreadTeam& team) {
+void PqnLearner::compute_returns(const Counters& counters, ThreadTeam& team) {
   const std::size_t lanes = spec_.envs;
   const std::span<const float> values = is_sarsa() ? taken_ : best_;
   std::copy(values.begin() + static_cast<std::ptrdiff_t>(lanes), values.end(),
             next_values_.begin());
   const RolloutShape& shape = rollout_.shape();
-  // No action was taken in a final state, so its value is max_a Q, also for SARSA.
+  const Exploration policy =
+      is_sarsa() ? exploration_at(options_.explore, counters.progress()) : kGreedyPolicy;
   finals_.for_each_batch(rollout_, [&](auto places, const float* obs, const std::uint8_t* mask) {
-    pqn_.values(obs, mask, static_cast<int>(places.size()), final_values_, team);
+    pqn_.values(obs, mask, static_cast<int>(places.size()), policy, final_values_, team);
     for (std::size_t i = 0; i < places.size(); ++i) next_values_[places[i]] = final_values_[i];
   });
   lambda_returns(shape.steps, shape.lanes, spec_.learn.gamma, options_.rollout.lambda,
@@ -87,7 +88,7 @@ void PqnLearner::learn(Training training) {
   mark(Phase::learn_returns);
   evaluate_last_state(c, training.team);
   mark(Phase::learn_returns);
-  compute_returns(training.team);
+  compute_returns(c, training.team);
   const std::size_t batch = spec_.learn.batch;
   for (int epoch = 0; epoch < options_.rollout.n_epochs; ++epoch) {
     mark(Phase::memory_draw);

@@ -27,7 +27,7 @@ class PqnLearner final : public LearnerBase {
  private:
   bool is_sarsa() const { return options_.backup == Backup::taken; }
   void evaluate_last_state(const Counters& counters, ThreadTeam& team);
-  void compute_returns(ThreadTeam& team);
+  void compute_returns(const Counters& counters, ThreadTeam& team);
 
   PqnOptions options_;
   Pqn pqn_;

@@ -73,8 +73,8 @@ void Pqn::learn(const Rollout& rollout, std::span<const std::int32_t> places,
   backward(plan, parameters, shard.rows, shard.s, shard.gradient);
 }
 
-void Pqn::values(const float* rows, const std::uint8_t* masks, int count, std::span<float> best,
-                 ThreadTeam& team) {
+void Pqn::values(const float* rows, const std::uint8_t* masks, int count, const Exploration& policy,
+                 std::span<float> values, ThreadTeam& team) {
   const int actions = network_.head().actions;
   team.run(block_count(count), [&](int first, int last, int) {
     const FlushDenormals flush;
@@ -82,13 +82,16 @@ void Pqn::values(const float* rows, const std::uint8_t* masks, int count, std::s
             network_.scale());
     for (int block = first; block < last; ++block) {
       const int begin = block * kLanes;
+      const int lanes = std::min(kLanes, count - begin);
       const float* q = value_workspace_.outputs(block);
+      const auto mask_of = [&](int lane) {
+        return masks == nullptr ? nullptr
+                                : masks + static_cast<std::size_t>(begin + lane) * actions;
+      };
       std::array<std::int32_t, kLanes> greedy;
-      greedy_actions(q, actions, std::min(kLanes, count - begin),
-                     masks == nullptr ? nullptr : masks + static_cast<std::size_t>(begin) * actions,
-                     greedy.data());
-      for (int row = begin; row < std::min(count, begin + kLanes); ++row) {
-        best[row] = q[greedy[row - begin] * kLanes + row - begin];
+      greedy_actions(q, actions, lanes, mask_of(0), greedy.data());
+      for (int lane = 0; lane < lanes; ++lane) {
+        values[begin + lane] = expected_q(q + lane, actions, mask_of(lane), greedy[lane], policy);
       }
     }
   });

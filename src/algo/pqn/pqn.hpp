@@ -5,7 +5,10 @@
 //
 //   L = mean loss(G - Q(s, a)), with the lambda returns G of returns.hpp
 //
-// Both use max_a Q for the final observation of a truncated episode, where no action was taken.
+// In the final state of a truncated episode no action was taken. There V(s) is the expectation of
+// Q(s, a) over the actions that the algorithm's own policy would take: for PQN, whose policy is
+// greedy, the maximum again; for SARSA, as in Expected SARSA (van Seijen et al. 2009), the mean
+// over its exploring policy of that moment. The maximum would be the value of another policy.
 // With noisy layers, values computed while acting include the noise of that step; others have none.
 #pragma once
 
@@ -34,10 +37,10 @@ class Pqn {
                  std::span<const float> returns, double learning_rate, std::uint64_t index,
                  ThreadTeam& team);
 
-  // max_a Q(s, a) over the allowed actions of rows [count, D]. At most max(envs,
-  // FinalStates::kRows) rows.
-  void values(const float* rows, const std::uint8_t* masks, int count, std::span<float> best,
-              ThreadTeam& team);
+  // The expectation of Q(s, a) under `policy` (expected_q), in the states of rows [count, D]. At
+  // most max(envs, FinalStates::kRows) rows.
+  void values(const float* rows, const std::uint8_t* masks, int count, const Exploration& policy,
+              std::span<float> values, ThreadTeam& team);
 
   QNetwork& network() { return network_; }
   const QNetwork& network() const { return network_; }

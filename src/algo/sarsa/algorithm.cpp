@@ -1,4 +1,5 @@
-// sarsa (Rummery & Niranjan 1994): pqn's learner with V(s) = Q(s, a) of the action taken next.
+// sarsa (Rummery & Niranjan 1994): pqn's learner with V(s) = Q(s, a) of the action taken next, and
+// the expected Q(s, a) of its exploring policy where an episode was truncated (pqn.hpp).
 #include "algo/pqn/algorithm.hpp"
 #include "algo/pqn/options.hpp"
 

@@ -300,6 +300,17 @@ EnvSpec read_spec(const hotloop_world& w, Refuse&& refuse) {
     refuse(
         fmt::format("environment {}: {} is {}; allowed: {} to {}", w.name, what, value, low, high));
   };
+  const auto complain = [&](const std::string& why) {
+    refuse(fmt::format("environment {}: {}", w.name, why));
+  };
+  const auto not_null = [&](std::string_view what, const void* pointer, int count) {
+    if (pointer == nullptr && count > 0) complain(fmt::format("{} is NULL", what));
+  };
+  // A name that is missing would end the list.
+  const auto text = [&](std::string_view what, int index, const char* name) {
+    if (name == nullptr || *name == 0) complain(fmt::format("{}[{}] has no name", what, index));
+    return std::string_view(name);
+  };
   constexpr int kMaxCount = 1 << 24;
   in_range("obs", w.obs, 1, kMaxCount);
   in_range("actions", w.actions, 0, kMaxCount);
@@ -312,7 +323,16 @@ EnvSpec read_spec(const hotloop_world& w, Refuse&& refuse) {
   const bool complete = w.create && w.destroy && w.clear && w.reset && w.step && w.observe &&
                         w.save_row && w.restore_row && (w.measure || w.measure_count == 0) &&
                         (w.parts_of_reward || w.reward_part_count == 0);
-  if (!complete) refuse(fmt::format("environment {}: a required function is NULL", w.name));
+  if (!complete) complain("a required function is NULL");
+  constexpr std::size_t kMaxRowBytes = std::size_t{1} << 30;
+  if (w.row_bytes > kMaxRowBytes) {
+    complain(fmt::format("row_bytes is {}; allowed: 0 to {}", w.row_bytes, kMaxRowBytes));
+  }
+  not_null("action_low", w.action_low, w.action_size);
+  not_null("action_high", w.action_high, w.action_size);
+  not_null("parts", w.parts, w.part_count);
+  not_null("measures", w.measures, w.measure_count);
+  not_null("reward_parts", w.reward_parts, w.reward_part_count);
   spec.obs = w.obs;
   spec.actions = w.actions;
   spec.action_size = w.action_size;
@@ -322,21 +342,33 @@ EnvSpec read_spec(const hotloop_world& w, Refuse&& refuse) {
     const bool valid = std::isfinite(w.action_low[i]) && std::isfinite(w.action_high[i]) &&
                        w.action_low[i] < w.action_high[i];
     if (!valid) {
-      refuse(
-          fmt::format("environment {}: action value {} has bounds {} to {}; bounds must be finite, "
-                      "and the lower one first",
-                      w.name, i, w.action_low[i], w.action_high[i]));
+      complain(
+          fmt::format("action value {} has bounds {} to {}; bounds must be finite, and the lower "
+                      "one first",
+                      i, w.action_low[i], w.action_high[i]));
     }
   }
   spec.max_steps = w.max_steps;
   spec.solved_return = w.solved_return;
+  std::int64_t values = 0;  // of all parts; up to obs
   for (int i = 0; i < w.part_count; ++i) {
     const auto& shape = w.parts[i].shape;
-    spec.parts[i] = {w.parts[i].name, {shape[0], shape[1], shape[2]}};
+    std::int64_t size = 1;
+    for (const std::int32_t extent : shape) {
+      in_range(fmt::format("parts[{}].shape", i), extent, 0, w.obs);
+      size = std::min<std::int64_t>(size * std::max(extent, 1), kMaxCount + 1);
+    }
+    values += size;
+    spec.parts[i] = {text("parts", i, w.parts[i].name), {shape[0], shape[1], shape[2]}};
+  }
+  if (w.part_count > 0 && values != w.obs) {
+    complain(fmt::format("the parts of the observation have {} values; obs is {}", values, w.obs));
   }
   if (w.about != nullptr) spec.about = w.about;
-  for (int i = 0; i < w.measure_count; ++i) spec.measures[i] = w.measures[i];
-  for (int i = 0; i < w.reward_part_count; ++i) spec.reward_parts[i] = w.reward_parts[i];
+  for (int i = 0; i < w.measure_count; ++i) spec.measures[i] = text("measures", i, w.measures[i]);
+  for (int i = 0; i < w.reward_part_count; ++i) {
+    spec.reward_parts[i] = text("reward_parts", i, w.reward_parts[i]);
+  }
   return spec;
 }
 
@@ -398,6 +430,11 @@ std::vector<EnvEntry> plugin_entries(const hotloop_plugin* plugin, const std::st
         "again with this hotloop's <hotloop/plugin.h>",
         plugin->world_size, sizeof(hotloop_world)));
   }
+  constexpr int kMaxWorlds = 1'000;
+  if (plugin->world_count < 0 || plugin->world_count > kMaxWorlds) {
+    refuse(fmt::format("world_count is {}; allowed: 0 to {}", plugin->world_count, kMaxWorlds));
+  }
+  if (plugin->world_count > 0 && plugin->worlds == nullptr) refuse("worlds is NULL");
   std::vector<EnvEntry> entries;
   for (int i = 0; i < plugin->world_count; ++i) {
     const hotloop_world& table = plugin->worlds[i];

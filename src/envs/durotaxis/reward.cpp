@@ -37,6 +37,7 @@ DurotaxisReward& DurotaxisReward::operator+=(const DurotaxisReward& other) {
   survival += other.survival;
   recovery += other.recovery;
   termination += other.termination;
+  cells += other.cells;
   return *this;
 }
 

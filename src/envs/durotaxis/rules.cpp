@@ -148,24 +148,26 @@ DurotaxisRules durotaxis_rules(std::span<const double> values) {
 
 EnvSpec durotaxis_spec(const DurotaxisRules& rules) {
   const int max_cells = rules.hard_limit;
-  EnvSpec spec{.name = "durotaxis",
-               .obs = kDurotaxisGraphFeatures +
-                      max_cells * (kDurotaxisCellFeatures + kDurotaxisEdgeFeatures + 1),
-               .action_size = 5,  // ratio, gamma, alpha, noise, theta
-               .action_low = kLow,
-               .action_high = kHigh,
-               .max_steps = rules.max_steps,
-               .parts = {{{"graph", {kDurotaxisGraphFeatures}},
-                          {"nodes", {max_cells, kDurotaxisCellFeatures}},
-                          {"edges", {max_cells, kDurotaxisEdgeFeatures}},
-                          {"parents", {max_cells}}}},
-               .about =
-                   "lead a colony of cells to stiffer ground by growing and deleting "
-                   "(rl-durotaxis)",
-               .measures = {"success", "progress", "centroid", "cells", "graph", "spawn", "delete",
-                            "efficiency", "edge", "centroid_reward", "milestone", "node",
-                            "survival", "termination", "ratio", "gamma", "alpha", "noise", "theta"},
-               .reward_parts = {"graph", "spawn", "delete", "edge", "node"}};
+  EnvSpec spec{
+      .name = "durotaxis",
+      .obs = kDurotaxisGraphFeatures +
+             max_cells * (kDurotaxisCellFeatures + kDurotaxisEdgeFeatures + 1),
+      .action_size = 5,  // ratio, gamma, alpha, noise, theta
+      .action_low = kLow,
+      .action_high = kHigh,
+      .max_steps = rules.max_steps,
+      .parts = {{{"graph", {kDurotaxisGraphFeatures}},
+                 {"nodes", {max_cells, kDurotaxisCellFeatures}},
+                 {"edges", {max_cells, kDurotaxisEdgeFeatures}},
+                 {"parents", {max_cells}}}},
+      .about =
+          "lead a colony of cells to stiffer ground by growing and deleting "
+          "(rl-durotaxis)",
+      .measures = {"success",  "progress",   "centroid",    "cells",           "graph",     "spawn",
+                   "delete",   "efficiency", "edge",        "centroid_reward", "milestone", "node",
+                   "survival", "recovery",   "termination", "cell_reward",     "ratio",     "gamma",
+                   "alpha",    "noise",      "theta"},
+      .reward_parts = {"graph", "spawn", "delete", "edge", "node"}};
   spec.action_high[0] = static_cast<float>(rules.ratio);
   return spec;
 }

@@ -46,7 +46,7 @@ struct DurotaxisReward {
   double survival = 0;
   double recovery = 0;
   double termination = 0;  // before scaling
-  int cells = 0;           // after the step; not a reward, and not summed
+  int cells = 0;           // after the step; not a reward. In a sum: the rewarded cells
 
   DurotaxisReward& operator+=(const DurotaxisReward& other);
 };

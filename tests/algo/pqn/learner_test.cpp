@@ -27,7 +27,7 @@ struct Scene {
   Actions actions{{.name = {}, .actions = 2}, 2};
   static constexpr float table[2][6] = {{1, 2, 3, 4, 5, 6}, {6, 5, 4, 3, 2, 1}};
 
-  static AgentSpec make_spec(std::string_view algorithm) {
+  static AgentSpec make_spec(std::string_view algorithm, double epsilon) {
     AgentSpec s;
     use_algorithm(s, find_algorithm(algorithm));
     s.envs = 2;
@@ -36,13 +36,13 @@ struct Scene {
     s.net.hidden = {};
     s.optimiser = {.kind = OptimiserKind::sgd, .learning_rate = constant(1)};
     pqn(s).loss = Loss::mse;
-    pqn(s).explore.epsilon = constant(0);
+    pqn(s).explore.epsilon = constant(epsilon);
     rollout(s) = {.n_steps = 3, .n_epochs = 1, .lambda = 0.5};
     return s;
   }
 
-  explicit Scene(std::string_view algorithm)
-      : spec(make_spec(algorithm)), learner(spec, kSixStates, 1) {
+  explicit Scene(std::string_view algorithm, double epsilon = 0)
+      : spec(make_spec(algorithm, epsilon)), learner(spec, kSixStates, 1) {
     std::fill(learner.acting().online().begin(), learner.acting().online().end(), 0.0f);
     for (int a = 0; a < 2; ++a) {
       for (int s = 0; s < 6; ++s) q(s, a) = table[a][s];
@@ -98,6 +98,19 @@ TEST(PqnLearner, PqnFollowsReturnsWorkedByHand) {
   EXPECT_NEAR(scene.q(0, 1), 6 + third * (32.5 - 6), 1e-5);
   EXPECT_EQ(scene.q(4, 0), 5) << "never visited";
   EXPECT_EQ(scene.counters.updates, 1);
+}
+
+// The same life for SARSA with epsilon 1/2. Where the episode was truncated, in the final state 4, Q = (5, 2), and V = 1/2 * 3.5 + 1/2 * 5 = 4.25, not the
+// maximum 5. So G = 10 + 4.25 / 2 = 12.125, and Q(5, 0) moves by (12.125 - 6) / 3.
+TEST(PqnLearner, SarsaValuesFinalStatesByItsPolicy) {
+  Scene scene("sarsa", 0.5);
+  scene.learner.begin(Scene::one_hot(0, 5), {});
+  scene.step({0, 5}, {0, 0}, {1, 10}, {1, 3}, {0, 0}, {0, 1}, {0, 4});
+  scene.step({1, 3}, {0, 1}, {2, 20}, {2, 0}, {0, 1});
+  scene.step({2, 0}, {0, 1}, {3, 30}, {3, 1});
+  scene.learn();
+  EXPECT_NEAR(scene.q(5, 0), 6 + (12.125 - 6) / 3, 1e-5);
+  EXPECT_NEAR(scene.q(3, 1), 3 + (20.0 - 3) / 3, 1e-5) << "terminated: no value";
 }
 
 // SARSA without exploration takes the greedy action, so a' is the argmax and V is the same. The

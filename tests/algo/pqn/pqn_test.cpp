@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "reference/exploring_policy.hpp"
 #include "reference/network.hpp"
 #include "tests/algo/agent_specs.hpp"
 
@@ -119,7 +120,7 @@ TEST(Pqn, UpdateFollowsTheGradientOfTheMeanLoss) {
   }
 }
 
-TEST(Pqn, ValuesAreTheMaximumOverAllowedActions) {
+TEST(Pqn, ValuesAreExpectationsUnderThePolicy) {
   const Structure net = make_mlp(2, 3, {.hidden = {5}});
   Pqn pqn(net, agent(PqnOptions{}, {.learn = {.batch = 1}, .envs = 40}), 3);
   Rng rng(2, Purpose::test, 0, 0);
@@ -127,22 +128,44 @@ TEST(Pqn, ValuesAreTheMaximumOverAllowedActions) {
   for (float& x : rows) x = static_cast<float>(rng.normal());
   std::vector<std::uint8_t> masks(120, 1);
   for (int i = 0; i < 40; ++i) masks[i * 3 + i % 3] = 0;
-  std::vector<float> best(40);
+  std::vector<float> values(40);
   const std::vector<double> parameters(pqn.network().online().begin(),
                                        pqn.network().online().end());
   ThreadTeam team(2);
-  for (const bool masked : {false, true}) {
-    pqn.values(rows.data(), masked ? masks.data() : nullptr, 40, best, team);
-    for (int i = 0; i < 40; ++i) {
-      const std::vector<double> s(rows.begin() + 2 * i, rows.begin() + 2 * i + 2);
-      const std::vector<double> q = reference::forward<double>(net, parameters, s).y.back();
-      double expected = -1e9;
-      for (int a = 0; a < 3; ++a) {
-        if (!masked || masks[i * 3 + a]) expected = std::max(expected, q[a]);
+  const Exploration policies[] = {kGreedyPolicy,
+                                  {.kind = Explore::epsilon_greedy, .epsilon = 0.3},
+                                  {.kind = Explore::epsilon_greedy, .epsilon = 1, .steps = 4},
+                                  {.kind = Explore::boltzmann, .temperature = 0.2}};
+  for (const Exploration& policy : policies) {
+    for (const bool masked : {false, true}) {
+      pqn.values(rows.data(), masked ? masks.data() : nullptr, 40, policy, values, team);
+      for (int i = 0; i < 40; ++i) {
+        const std::vector<double> s(rows.begin() + 2 * i, rows.begin() + 2 * i + 2);
+        const std::vector<double> q = reference::forward<double>(net, parameters, s).y.back();
+        const std::uint8_t* mask = masked ? &masks[i * 3] : nullptr;
+        EXPECT_NEAR(values[i], reference::expected_q(q, mask, policy), 1e-5);
       }
-      EXPECT_NEAR(best[i], expected, 1e-5);
     }
   }
+}
+
+// By hand, with Q = (1, 5, 3): epsilon 0.3 gives 0.3 * 3 + 0.7 * 5 = 4.4, and without the best
+// action 0.3 * 2 + 0.7 * 3 = 2.7. Boltzmann with temperature 2 / ln 3 weighs them 1 : 9 : 3, so
+// (1 + 45 + 9) / 13. A greedy policy gives the maximum, to the bit.
+TEST(Pqn, ExpectedValueByHand) {
+  std::vector<float> lanes(3 * kLanes, -100);
+  const std::vector<float> q = {1, 5, 3};
+  constexpr int kLane = 7;
+  for (int a = 0; a < 3; ++a) lanes[a * kLanes + kLane] = q[a];
+  const std::vector<std::uint8_t> mask = {1, 0, 1};
+  const auto value = [&](const Exploration& e, bool masked = false) {
+    return expected_q(lanes.data() + kLane, 3, masked ? mask.data() : nullptr, masked ? 2 : 1, e);
+  };
+  EXPECT_EQ(value(kGreedyPolicy), 5);
+  EXPECT_FLOAT_EQ(value({.epsilon = 0.3}), 4.4f);
+  EXPECT_FLOAT_EQ(value({.epsilon = 0.3}, true), 2.7f);
+  EXPECT_FLOAT_EQ(value({.epsilon = 1}), 3);
+  EXPECT_FLOAT_EQ(value({.kind = Explore::boltzmann, .temperature = 2 / std::log(3)}), 55.0f / 13);
 }
 
 }  // namespace

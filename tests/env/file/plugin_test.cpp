@@ -186,7 +186,9 @@ TEST(Plugin, FactsThatMakeNoSenseAreRefused) {
   EXPECT_HAS(refusal([](hotloop_world& w) { w.actions = 0, w.action_size = 65; }),
              "lib.so: environment counter: action_size is 65; allowed: 1 to 64");
   EXPECT_HAS(refusal([](hotloop_world& w) { w.action_size = 2; }), "action_size is 2");
-  EXPECT_HAS(refusal([](hotloop_world& w) { w.measure_count = 21; }), "measure_count is 21");
+  EXPECT_HAS(refusal([](hotloop_world& w) { w.measure_count = 25; }), "measure_count is 25");
+  EXPECT_HAS(refusal([](hotloop_world& w) { w.measure_count = -1; }), "measure_count is -1");
+  EXPECT_HAS(refusal([](hotloop_world& w) { w.row_bytes = SIZE_MAX; }), "row_bytes is 18446");
   EXPECT_HAS(refusal([](hotloop_world& w) { w.step = nullptr; }), "is NULL");
   EXPECT_HAS(refusal([](hotloop_world& w) { w.name = nullptr; }), "no name");
   static const std::array<float, 1> low{1}, high{1};
@@ -303,6 +305,74 @@ TEST(Plugin, RowsThatOthersWroteToAreFoundWhenSaved) {
     EXPECT_HAS(std::string(error.what()), "row 3, step 2: observation: expected value 0 to be -1");
   }
   scribbles_at = 0;
+}
+
+// A table in C is easily left incomplete: each pointer that is missing is named.
+TEST(Plugin, MissingListsAndNamesAreRefused) {
+  const auto refusal = [](auto&& change) {
+    Library library;
+    change(library.world);
+    library.plugin.worlds = &library.world;
+    return library.refusal();
+  };
+  static const std::array<float, 2> bounds{-1, 1};
+  static const std::array<const char*, 2> names{"score", nullptr}, empty{"", "b"};
+  const auto measure = [](const void*, std::int32_t, float*) { return 0; };
+  const auto parts_of_reward = [](const void*, std::int32_t, std::int32_t, float*) { return 0; };
+
+  EXPECT_EQ(refusal([](hotloop_world& w) {
+              w.actions = 0, w.action_size = 1, w.action_high = bounds.data();
+            }),
+            "lib.so: environment counter: action_low is NULL");
+  EXPECT_EQ(refusal([](hotloop_world& w) {
+              w.actions = 0, w.action_size = 1, w.action_low = bounds.data();
+            }),
+            "lib.so: environment counter: action_high is NULL");
+  EXPECT_EQ(refusal([&](hotloop_world& w) { w.measure_count = 1, w.measure = measure; }),
+            "lib.so: environment counter: measures is NULL");
+  EXPECT_EQ(refusal([&](hotloop_world& w) {
+              w.measure_count = 2, w.measure = measure, w.measures = names.data();
+            }),
+            "lib.so: environment counter: measures[1] has no name");
+  EXPECT_EQ(refusal([&](hotloop_world& w) {
+              w.reward_part_count = 2, w.parts_of_reward = parts_of_reward;
+            }),
+            "lib.so: environment counter: reward_parts is NULL");
+  EXPECT_EQ(refusal([&](hotloop_world& w) {
+              w.reward_part_count = 2, w.parts_of_reward = parts_of_reward;
+              w.reward_parts = empty.data();
+            }),
+            "lib.so: environment counter: reward_parts[0] has no name");
+  Library library;
+  library.plugin.worlds = nullptr;
+  EXPECT_EQ(library.refusal(), "lib.so: worlds is NULL");
+  library.plugin.world_count = -3;
+  EXPECT_EQ(library.refusal(), "lib.so: world_count is -3; allowed: 0 to 1000");
+  library.plugin.world_count = 0;
+  EXPECT_EQ(library.refusal(), "");
+}
+
+TEST(Plugin, PartsMustAddUpToTheObservation) {
+  const auto refusal = [](const std::vector<hotloop_part>& parts) {
+    Library library;
+    library.world.obs = 12;
+    library.world.part_count = static_cast<std::int32_t>(parts.size());
+    library.world.parts = parts.data();
+    library.plugin.worlds = &library.world;
+    return library.refusal();
+  };
+  EXPECT_EQ(refusal({{"a", {2, 3, 0}}, {"b", {6, 0, 0}}}), "");
+  EXPECT_EQ(refusal({{"a", {2, 3, 0}}, {"b", {5, 0, 0}}}),
+            "lib.so: environment counter: the parts of the observation have 11 values; obs is 12");
+  EXPECT_EQ(refusal({{"a", {12, 0, 0}}, {nullptr, {1, 0, 0}}}),
+            "lib.so: environment counter: parts[1] has no name");
+  EXPECT_EQ(refusal({{"a", {-12, 0, 0}}}),
+            "lib.so: environment counter: parts[0].shape is -12; allowed: 0 to 12");
+  EXPECT_EQ(refusal({{"a", {2147483647, 2147483647, 2147483647}}}),
+            "lib.so: environment counter: parts[0].shape is 2147483647; allowed: 0 to 12");
+  Library library;
+  library.world.part_count = 1;
+  EXPECT_EQ(library.refusal(), "lib.so: environment counter: parts is NULL");
 }
 
 }  // namespace

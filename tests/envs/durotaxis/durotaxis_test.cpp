@@ -216,10 +216,13 @@ TEST(Durotaxis, MeasuresMatchTheirNames) {
       {"milestone", &DurotaxisReward::milestone}, {"node", &DurotaxisReward::node},
       {"survival", &DurotaxisReward::survival}};
   std::vector<double> sums(named.size());
+  double cells = 0;  // of both steps
   for (const Action5& action : {Action5{0.25f, 6, 1, 0.2f, 0.25f}, {0.5f, 10, 3, 0.4f, -0.125f}}) {
     colony.step(action);
     for (std::size_t i = 0; i < named.size(); ++i) sums[i] += colony.reward().*named[i].second;
+    cells += colony.reward().cells;
   }
+  EXPECT_NEAR(colony.measure("cell_reward"), colony.measure("node") / cells, 1e-5);
   for (std::size_t i = 0; i < named.size(); ++i) {
     EXPECT_NEAR(colony.measure(named[i].first), sums[i], 1e-5 * std::abs(sums[i]))
         << named[i].first;
@@ -304,6 +307,7 @@ TEST(Durotaxis, RecoveryRunsOut) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(colony.world().cells.grown[i], 0);
   EXPECT_FALSE(colony.step({1, 0, 0, 0, 0}).terminated);
   EXPECT_TRUE(colony.step({1, 0, 0, 0, 0}).terminated);
+  EXPECT_EQ(colony.measure("recovery"), -100) << "it recovered twice";
 }
 
 // Section 7.6: what the end adds.

@@ -88,6 +88,8 @@ struct Follower {
       fast.array.reset(0, one);
       slow.reset(two);
       ASSERT_NO_FATAL_FAILURE(compare(name));
+      std::map<std::string, double> sums;
+      double cells = 0;  // of all steps
       for (int t = 1; t <= slow.rules.max_steps; ++t, ++steps) {
         const std::string where =
             name + "episode " + std::to_string(episodes) + " step " + std::to_string(t) + ": ";
@@ -102,6 +104,8 @@ struct Follower {
         ASSERT_EQ(found.terminated, expected.terminated) << where;
         ASSERT_NO_FATAL_FAILURE(compare_rewards(where));
         ASSERT_NO_FATAL_FAILURE(compare(where));
+        for (const auto& [part, value] : slow.record) sums[part] += value;
+        cells += static_cast<double>(slow.cells.size());
         for (const auto& cell : slow.cells) marked += cell.marked;
         most = std::max(most, fast.world().count);
         stiffer += fast.reward().spawn > -fast.world().spawned;
@@ -109,6 +113,13 @@ struct Follower {
         if (found.terminated) break;
       }
       ASSERT_EQ(fast.measure("success") == 1, slow.succeeded) << name;
+      // The record of the episode: all entries but the return are measures.
+      for (const auto& [part, value] : sums) {
+        if (part == "total") continue;
+        ASSERT_TRUE(is_near(fast.measure(part.c_str()), value, 1e-5)) << name << part;
+      }
+      ASSERT_TRUE(is_near(fast.measure("cell_reward"), cells > 0 ? sums["node"] / cells : 0, 1e-5))
+          << name;
       successes += slow.succeeded;
       deaths += slow.cells.empty();
       recoveries += slow.recoveries;
@@ -200,7 +211,7 @@ TEST(DurotaxisTwin, LeftmostEqualsAFullSort) {
   }
 }
 
-// Each sum has its own name; the number of cells is not summed.
+// Each sum has its own name. The cells of all steps are counted: each has had a reward.
 TEST(DurotaxisTwin, RewardsAddUpAsInADictionary) {
   const DurotaxisReward first{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
   const DurotaxisReward second{.total = 0.5, .centroid = 20, .termination = -3, .cells = 14};
@@ -212,7 +223,7 @@ TEST(DurotaxisTwin, RewardsAddUpAsInADictionary) {
   }
   EXPECT_EQ(reference::reward_record(sums), record);
   EXPECT_EQ(record.at("centroid_reward"), 34);
-  EXPECT_EQ(record.at("num_nodes"), 0);
+  EXPECT_EQ(record.at("num_nodes"), 13 + 14 + 13);
 }
 
 // Random points, points on a coarse grid with many at the same place or on a line, all on a line.

@@ -29,6 +29,7 @@ struct Exploration {
   int steps = 1;
   double temperature = 1;
 };
+inline constexpr Exploration kGreedyPolicy = {};
 inline Exploration exploration_at(const ExplorationOptions& o, const Progress& progress) {
   return {o.kind, o.epsilon.at(progress), o.steps, o.temperature.at(progress)};
 }

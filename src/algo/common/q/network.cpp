@@ -30,14 +30,18 @@ int random_action(int actions, const std::uint8_t* mask, bool kept, Rng& rng) {
   return action;
 }
 
-// Samples an action with probability proportional to exp(Q / temperature). `q` is one lane, `best`
-// the greedy action, whose weight is 1.
+// The Boltzmann probability of action `a` up to a constant factor. `q` is one lane, `best` the
+// greedy action, whose weight is 1.
+double boltzmann_weight(const float* q, int a, const std::uint8_t* mask, int best,
+                        double temperature) {
+  if (mask != nullptr && mask[a] == 0) return 0.0;
+  return std::exp((q[a * kLanes] - q[best * kLanes]) / temperature);
+}
+
+// Samples an action with probability proportional to its weight.
 int boltzmann_action(const float* q, int actions, const std::uint8_t* mask, int best,
                      double temperature, Rng& rng) {
-  const auto weight = [&](int a) {
-    if (mask != nullptr && mask[a] == 0) return 0.0;
-    return std::exp((q[a * kLanes] - q[best * kLanes]) / temperature);
-  };
+  const auto weight = [&](int a) { return boltzmann_weight(q, a, mask, best, temperature); };
   double total = 0;
   for (int a = 0; a < actions; ++a) total += weight(a);
   double left = rng.uniform() * total;
@@ -49,6 +53,22 @@ int boltzmann_action(const float* q, int actions, const std::uint8_t* mask, int 
 }
 
 }  // namespace
+
+float expected_q(const float* q, int actions, const std::uint8_t* mask, int best,
+                 const Exploration& exploration) {
+  const float largest = q[best * kLanes];
+  const bool boltzmann = exploration.kind == Explore::boltzmann;
+  if (!boltzmann && exploration.epsilon == 0) return largest;
+  double sum = 0, total = 0;
+  for (int a = 0; a < actions; ++a) {
+    const double weight = boltzmann ? boltzmann_weight(q, a, mask, best, exploration.temperature)
+                                    : (mask == nullptr || mask[a] != 0 ? 1.0 : 0.0);
+    sum += weight * static_cast<double>(q[a * kLanes]);
+    total += weight;
+  }
+  const double explored = sum / total, epsilon = boltzmann ? 1 : exploration.epsilon;
+  return static_cast<float>(epsilon * explored + (1 - epsilon) * static_cast<double>(largest));
+}
 
 QNetwork::QNetwork(const Structure& structure, const QHead& head, Initialiser init,
                    const OptimiserOptions& optimiser, std::uint64_t seed, int envs,
@@ -109,7 +129,7 @@ void QNetwork::act_block(int block, int envs, std::span<const float> obs,
   const bool boltzmann = exploration.kind == Explore::boltzmann;
   std::int32_t* chosen = actions.data() + begin;
 
-  bool needs_values = boltzmann || !values.best.empty();
+  bool needs_values = boltzmann || !values.best.empty() || !values.taken.empty();
   for (int row = 0; row < rows; ++row) {
     if (boltzmann) break;
     Rng rng(seed_, Purpose::exploration, static_cast<std::uint32_t>(begin + row),
@@ -136,9 +156,8 @@ void QNetwork::act_block(int block, int envs, std::span<const float> obs,
     } else if (chosen[row] == kGreedy) {
       chosen[row] = greedy[row];
     }
-    if (values.best.empty()) continue;
-    values.best[begin + row] = q[greedy[row] * kLanes + row];
-    values.taken[begin + row] = q[chosen[row] * kLanes + row];
+    if (!values.best.empty()) values.best[begin + row] = q[greedy[row] * kLanes + row];
+    if (!values.taken.empty()) values.taken[begin + row] = q[chosen[row] * kLanes + row];
   }
 }
 

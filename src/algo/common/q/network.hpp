@@ -20,6 +20,13 @@ struct ActionValues {
   std::span<float> taken;  // [N] Q(s, a) of the chosen action
 };
 
+// The expectation of Q(s, a) over the actions that `QNetwork::act` would take in s:
+//   epsilon-greedy  epsilon mean_a Q(s, a) + (1 - epsilon) max_a Q(s, a), over the allowed actions
+//   Boltzmann       sum_a p(a) Q(s, a), with p = softmax(Q / temperature)
+// `q` is one lane of the values of a block, `best` the greedy action.
+float expected_q(const float* q, int actions, const std::uint8_t* mask, int best,
+                 const Exploration& exploration);
+
 // Q-values over a few states, for health checks.
 struct Probe {
   double largest_q = 0;   // max |Q(s, a)|

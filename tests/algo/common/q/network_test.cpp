@@ -210,5 +210,26 @@ TEST(QNetwork, ProbeFindsTheLargestValueAndTheGap) {
   EXPECT_NEAR(allowed.best_q, (2 - 9 + 5) / 3.0, 1e-6);
 }
 
+// Each value is filled if there is a span for it, whatever the others are, and never changes the
+// actions. With epsilon 1 no action needs the network, but the values do.
+TEST(QNetwork, FillsTheValuesThatAreAskedFor) {
+  Acting a;
+  const Exploration explorations[] = {{.epsilon = 0},
+                                      {.epsilon = 0.5},
+                                      {.epsilon = 1},
+                                      {.kind = Explore::boltzmann, .temperature = 0.5}};
+  for (const Exploration& e : explorations) {
+    std::vector<float> best(kEnvs), taken(kEnvs);
+    const std::vector<std::int32_t> actions = a.act(e, 3, {best, taken});
+    for (int i = 0; i < kEnvs; ++i) EXPECT_GE(best[i], taken[i]);
+    std::vector<float> alone(kEnvs);
+    EXPECT_EQ(a.act(e, 3), actions);
+    EXPECT_EQ(a.act(e, 3, {.best = alone, .taken = {}}), actions);
+    EXPECT_EQ(alone, best);
+    EXPECT_EQ(a.act(e, 3, {.best = {}, .taken = alone}), actions);
+    EXPECT_EQ(alone, taken);
+  }
+}
+
 }  // namespace
 }  // namespace hotloop
