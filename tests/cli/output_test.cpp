@@ -1,4 +1,4 @@
-#include "cli/stdout_guard.hpp"
+#include "cli/output.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
