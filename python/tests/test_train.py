@@ -263,6 +263,7 @@ def test_a_handler_of_the_program_stays(tmp_path):
     calls = []
     before = signal.signal(signal.SIGUSR1, lambda number, frame: calls.append(number))
     try:
+
         def send(row):
             os.kill(os.getpid(), signal.SIGUSR1)
 

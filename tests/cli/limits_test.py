@@ -32,7 +32,9 @@ def limited(kind, soft):
 
 
 def call(command, preexec=None):
-    done = subprocess.run([hotloop, *command], capture_output=True, text=True, preexec_fn=preexec, timeout=300)
+    done = subprocess.run(
+        [hotloop, *command], capture_output=True, text=True, preexec_fn=preexec, timeout=300
+    )
     return done.returncode, done.stdout, done.stderr
 
 
@@ -75,16 +77,25 @@ def commands():
     return (
         ("list", ["list", "specs"], lambda out: "cartpole_dqn" in out),
         ("train", [*TRAIN, "--steps", "1500", "--out", "new"], lambda out: params_hash(out) == free),
-        ("resume", ["resume", "resumed/cartpole_dqn-1", "--steps", "3000", "--quiet", "--json"],
-         lambda out: params_hash(out) == longer),
+        (
+            "resume",
+            ["resume", "resumed/cartpole_dqn-1", "--steps", "3000", "--quiet", "--json"],
+            lambda out: params_hash(out) == longer,
+        ),
         ("eval", ["eval", "free/cartpole_dqn-1", "--json"], lambda out: out == evaluated),
         ("check", ["check", "cartpole", "--json"], lambda out: json.loads(out)["passed"]),
         ("inspect", ["inspect", "free/cartpole_dqn-1"], lambda out: "DAMAGED" not in out),
-    )  # fmt: skip
+    )
 
 
 MIB = 1 << 20
-memory_words = ["out of memory", "do not fit", "Cannot allocate memory", "threads could be started", "does not fit"]
+memory_words = [
+    "out of memory",
+    "do not fit",
+    "Cannot allocate memory",
+    "threads could be started",
+    "does not fit",
+]
 memory_words += ["replay.capacity", "available"]
 for kib in range(10 * 1024, 64 * 1024, step):
     for name, command, ok in commands():
@@ -124,7 +135,9 @@ else:
     print("another user cannot run this program: a limit on processes is not tested")
 
 for (kind, name), (done, refused, unloaded) in counts.items():
-    print(f"{kind:14} {name:8} {done:3} succeeded, {refused:3} refused with a message, {unloaded:2} not loaded")
+    print(
+        f"{kind:14} {name:8} {done:3} succeeded, {refused:3} refused with a message, {unloaded:2} not loaded"
+    )
 left = [name for name in glob.glob("**/*.tmp*", recursive=True)]
 if left:
     failures += 1

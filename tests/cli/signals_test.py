@@ -41,7 +41,12 @@ def expect(condition, *what):
 
 
 def start(*arguments, **options):
-    options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
+    options = {
+        "stdin": subprocess.DEVNULL,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        "text": True,
+    } | options
     return subprocess.Popen([hotloop, *arguments], **options)
 
 
@@ -92,7 +97,9 @@ for name in ("INT", "QUIT", "TERM", "HUP", "USR1", "USR2", "XCPU"):
     child.send_signal(number)
     child.send_signal(number)  # as `timeout` does
     out, err = child.communicate()
-    expect(f"hotloop resume {run}" in out and "stopping as soon as everything is saved" in err, name, out, err)
+    expect(
+        f"hotloop resume {run}" in out and "stopping as soon as everything is saved" in err, name, out, err
+    )
     expect(f"stopped after {newest_step(run)} env steps" in out, name, "says", out, "saved", newest_step(run))
     stopped_cleanly(name, run, child.returncode, number)
 
@@ -101,7 +108,10 @@ with open("two.yaml", "w") as suite:
     suite.write("seeds: 1\nset: [run.steps=100000000, evaluation.stop_when_solved=false]\n")
     suite.write("rows:\n  - {title: a, spec: cartpole_dqn}\n  - {title: b, spec: cartpole_sarsa}\n")
 for command, runs in (
-    (["train", *ENDLESS, "--seeds", "3", "--jobs", "2", "--out", "jobs"], ["jobs/cartpole_dqn-1", "jobs/cartpole_dqn-2"]),
+    (
+        ["train", *ENDLESS, "--seeds", "3", "--jobs", "2", "--out", "jobs"],
+        ["jobs/cartpole_dqn-1", "jobs/cartpole_dqn-2"],
+    ),
     (["suite", "two.yaml", "--jobs", "2", "--out", "suite"], ["suite/two/a-1", "suite/two/b-1"]),
 ):
     child = start(*command, "--quiet")
@@ -114,7 +124,12 @@ for command, runs in (
 
 # A limit on CPU time warns once a second.
 child = start(
-    "train", *ENDLESS, "--quiet", "--out", "cpu", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (2, 60))
+    "train",
+    *ENDLESS,
+    "--quiet",
+    "--out",
+    "cpu",
+    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (2, 60)),
 )
 child.communicate()
 stopped_cleanly("ulimit -t", "cpu/cartpole_dqn-1", child.returncode, signal.SIGXCPU)
@@ -122,7 +137,12 @@ stopped_cleanly("ulimit -t", "cpu/cartpole_dqn-1", child.returncode, signal.SIGX
 # What a parent ignores stays ignored: nohup, or Ctrl-C for background jobs of scripts.
 ignored = [signal.SIGHUP, signal.SIGINT, signal.SIGUSR1]
 child = start(
-    "train", *ENDLESS, "--quiet", "--out", "nohup", preexec_fn=lambda: [signal.signal(n, signal.SIG_IGN) for n in ignored]
+    "train",
+    *ENDLESS,
+    "--quiet",
+    "--out",
+    "nohup",
+    preexec_fn=lambda: [signal.signal(n, signal.SIG_IGN) for n in ignored],
 )
 expect(wait_for(lambda: is_training("nohup/cartpole_dqn-1")), "nohup did not train")
 for number in ignored:
@@ -148,7 +168,9 @@ def jsonl_is_whole(run):
 
 child = start("train", *SHORT, "--json", "--out", "no_stderr", stderr=closed_pipe())
 out, _ = child.communicate()
-expect(child.returncode == 0 and json.loads(out)["env_steps"] >= 3000, "closed stderr:", child.returncode, out)
+expect(
+    child.returncode == 0 and json.loads(out)["env_steps"] >= 3000, "closed stderr:", child.returncode, out
+)
 for name, seeds in (("no_stdout", []), ("no_stdout_jobs", ["--seeds", "2", "--jobs", "2"])):
     for json_flag in (["--json"], []):
         shutil.rmtree(name, ignore_errors=True)
@@ -158,7 +180,11 @@ for name, seeds in (("no_stdout", []), ("no_stdout_jobs", ["--seeds", "2", "--jo
         expect(child.returncode == 1 and text in err, name, child.returncode, err)
         expect(os.path.exists(name + "/cartpole_dqn-1/result.json"), name, "has no result")
 child = start("list", "specs", stdout=closed_pipe())
-expect(child.communicate()[1] == "" and child.returncode == 128 + signal.SIGPIPE, "list | head:", child.returncode)
+expect(
+    child.communicate()[1] == "" and child.returncode == 128 + signal.SIGPIPE,
+    "list | head:",
+    child.returncode,
+)
 with open("/dev/full", "w") as full:
     for command in (["list", "specs"], ["--help"], ["inspect", "no_stdout/cartpole_dqn-1"]):
         child = start(*command, stdout=full)
@@ -168,7 +194,13 @@ with open("/dev/full", "w") as full:
 for closed in ([0], [1], [2], [1, 2], [0, 1, 2]):
     name = "closed" + "".join(map(str, closed))
     child = start(
-        "train", *SHORT, "--json", "--out", name, preexec_fn=lambda: [os.close(n) for n in closed], close_fds=False
+        "train",
+        *SHORT,
+        "--json",
+        "--out",
+        name,
+        preexec_fn=lambda: [os.close(n) for n in closed],
+        close_fds=False,
     )
     out, err = child.communicate()
     run = name + "/cartpole_dqn-1"
@@ -182,12 +214,18 @@ subprocess.run([hotloop, "train", *SHORT, "--quiet", "--out", "limit"], capture_
 run = "limit/cartpole_dqn-1"
 before = {path: open(path, "rb").read() for path in checkpoints(run)}
 child = start(
-    "resume", run, "--steps", "9000", "--quiet",
+    "resume",
+    run,
+    "--steps",
+    "9000",
+    "--quiet",
     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16384, 16384)),
-)  # fmt: skip
+)
 _, err = child.communicate()
 expect(child.returncode == 1 and "File too large" in err, "ulimit -f:", child.returncode, err)
-expect({path: open(path, "rb").read() for path in checkpoints(run)} == before, "ulimit -f damaged a checkpoint")
+expect(
+    {path: open(path, "rb").read() for path in checkpoints(run)} == before, "ulimit -f damaged a checkpoint"
+)
 expect(not temporaries(run), "ulimit -f left", temporaries(run))
 
 
@@ -239,11 +277,18 @@ close_terminal(
     "suite", ["suite", "two.yaml", "--jobs", "2", "--out", "tty"], lambda shown: all(map(is_training, runs))
 )
 expect(all(newest_step(run) > 0 for run in runs), "suite on a closed terminal saved nothing")
-close_terminal("train --jobs", ["train", *ENDLESS, "--seeds", "2", "--jobs", "2", "--out", "tty"],
-               lambda shown: is_training("tty/cartpole_dqn-3"))  # fmt: skip
+close_terminal(
+    "train --jobs",
+    ["train", *ENDLESS, "--seeds", "2", "--jobs", "2", "--out", "tty"],
+    lambda shown: is_training("tty/cartpole_dqn-3"),
+)
 close_terminal("doctor", ["doctor", "cartpole_dqn", "--minutes", "1"], lambda shown: len(shown) > 0)
-close_terminal("profile", ["profile", "cartpole_dqn", "--seconds", "60"], lambda shown: shown.count(b"s left") > 1)
-close_terminal("watch", ["watch", run, "--episodes", "1000000"], lambda shown: b"return" in shown, may_die=True)
+close_terminal(
+    "profile", ["profile", "cartpole_dqn", "--seconds", "60"], lambda shown: shown.count(b"s left") > 1
+)
+close_terminal(
+    "watch", ["watch", run, "--episodes", "1000000"], lambda shown: b"return" in shown, may_die=True
+)
 bench = os.path.join(os.path.dirname(hotloop), "hotloop_bench")
 if os.path.exists(bench):
     close_terminal("bench", ["bench", "update"], lambda shown: len(shown) > 0, may_die=True)
@@ -272,8 +317,8 @@ def end_with_children(name, source, program, *command):
     shutil.rmtree("cache", ignore_errors=True)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
         child = start(*command, name + ".cpp", start_new_session=True)
-        programs = lambda: [words[0] for words in commands_of(child.pid)]  # noqa: E731
-        is_busy = lambda: sum(map(program, programs())) > (program(hotloop))  # noqa: E731
+        programs = lambda: [words[0] for words in commands_of(child.pid)]
+        is_busy = lambda: sum(map(program, programs())) > (program(hotloop))
         expect(wait_for(is_busy, 120), name, "did not start:", programs())
         began = time.time()
         child.send_signal(number)

@@ -87,13 +87,24 @@ class Campaign:
 
     def call(self, *arguments):
         return subprocess.Popen(
-            [self.hotloop, *arguments, "--json", "--quiet", "--set", f"run.threads={self.random.choice([1, 2, 3, 4])}"],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            [
+                self.hotloop,
+                *arguments,
+                "--json",
+                "--quiet",
+                "--set",
+                f"run.threads={self.random.choice([1, 2, 3, 4])}",
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
 
     def train(self, spec, steps, seed, settings, out):
         sets = [word for setting in settings for word in ("--set", setting)]
-        return self.call("train", spec, "--steps", str(steps), "--seed", str(seed), "--out", f"{self.work}/{out}", *sets)
+        return self.call(
+            "train", spec, "--steps", str(steps), "--seed", str(seed), "--out", f"{self.work}/{out}", *sets
+        )
 
     def disturb(self, session, pause):
         """Ends the session after a while; false if it had finished before."""
@@ -119,8 +130,13 @@ class Campaign:
             out, err = session.communicate()
             if session.returncode == 0:
                 return folder, json.loads(out)
-            if not was_disturbed or session.returncode not in (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGUSR1,
-                                                               128 + signal.SIGTERM, 128 + signal.SIGUSR1):  # fmt: skip
+            if not was_disturbed or session.returncode not in (
+                -signal.SIGKILL,
+                -signal.SIGTERM,
+                -signal.SIGUSR1,
+                128 + signal.SIGTERM,
+                128 + signal.SIGUSR1,
+            ):
                 sys.exit(f"{spec} seed {seed}: exit {session.returncode}: {err}")
             if glob.glob(folder + "/checkpoints/*.safetensors"):
                 session = self.call("resume", folder)
