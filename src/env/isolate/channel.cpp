@@ -13,10 +13,11 @@
 namespace hotloop {
 namespace {
 
-// At most about 50 µs. Longer waits are for slow environments or slow learning, which a wake-up of a few
-// microseconds delays little. With one core, the other side cannot run while this one looks.
+// At most about 0.2 ms, which bridges a few updates. Longer waits are for slow environments or slow
+// learning, which a wake-up of a few microseconds delays little. With one core, the other side
+// cannot run while this one looks.
 int spin_limit() {
-  static const int limit = usable_cores() > 1 ? 4000 : 0;
+  static const int limit = usable_cores() > 1 ? 16000 : 0;
   return limit;
 }
 
