@@ -116,6 +116,22 @@ expect 0 "layer0.weight" "$hotloop" inspect alone.safetensors
 expect 2 "is not available" "$hotloop" eval alone.safetensors --episodes 5
 mv maze.gone maze.cpp
 
+# A picture with more bytes than its size: refused before it is copied.
+cat >painter.cpp <<'CPP'
+#include <hotloop/env.hpp>
+struct Painter {
+  static constexpr auto spec = hotloop::EnvSpec{.name = "painter", .obs = 1, .actions = 2, .max_steps = 5};
+  float x = 0;
+  void reset(hotloop::Rng&) { x = 0; }
+  void observe(std::span<float> obs) const { obs[0] = x; }
+  hotloop::Step step(int a, hotloop::Rng&) { x += 0.1f * a; return {1, false}; }
+  hotloop::Picture picture() const { return {2, 2, std::vector<std::uint8_t>(100'000)}; }
+};
+HOTLOOP_ENV(Painter)
+CPP
+expect 1 "100000 bytes of rgb for 2 x 2 pixels; expected width * height * 3" \
+  "$hotloop" watch painter.cpp --policy random --episodes 1 --png painter.png
+
 # Settings: an algorithm, a spec that names the file next to it, a name that is not a file.
 for algorithm in pqn sarsa ppo; do
   expect 0 "greedy return" "$hotloop" train maze.cpp --algo $algorithm --steps 4096 "${small[@]}"
