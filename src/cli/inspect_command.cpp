@@ -10,7 +10,9 @@
 #include "cli/command.hpp"
 #include "cli/inspect_graph.hpp"
 #include "core/file.hpp"
+#include "core/text.hpp"
 #include "record/checkpoint.hpp"
+#include "record/json_text.hpp"
 #include "record/safetensors.hpp"
 
 namespace hotloop {
@@ -24,8 +26,6 @@ struct InspectArguments {
 };
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
 constexpr const char* kDamaged = "damaged: not JSON";
 
 Json describe_file(const std::string& path) {
@@ -35,13 +35,13 @@ Json describe_file(const std::string& path) {
     tensors[name] = {{"dtype", dtype_name(file.dtype(name))}, {"shape", file.shape(name)}};
     // Normalisation statistics are short, so their values are shown.
     if (!name.starts_with("normaliser.") || file.dtype(name) != Dtype::f32) continue;
-    std::vector<float> values(static_cast<std::size_t>(file.shape(name).at(0)));
-    file.copy(name, std::span(values));
+    std::vector<float> values(file.bytes(name).size() / sizeof(float));
+    file.copy(name, std::span(values), Limits::any());
     tensors[name]["values"] = values;
   }
   Json json = {{"file", path}, {"bytes", fs::file_size(path)}, {"intact", true}};
   for (const auto& [key, value] : file.metadata()) {
-    json[key] = key == "state" ? Json::parse(value) : Json(value);
+    json[key] = key == "state" ? parse_json(value, path + ": state") : Json(value);
   }
   json["tensors"] = tensors;
   return json;
@@ -60,8 +60,10 @@ Json describe_run(const std::string& run_dir) {
   Json json = {{"run", run_dir}};
   for (const char* name : {"run.json", "result.json"}) {
     if (fs::exists(run_dir + "/" + name)) {
-      const Json found = Json::parse(read_file(run_dir + "/" + name).text(), nullptr, false);
-      json[fs::path(name).stem().string()] = found.is_discarded() ? Json(kDamaged) : found;
+      const FileContents contents = read_file(run_dir + "/" + name);
+      const bool fit = fits(contents.text(), {});
+      const Json found = fit ? Json::parse(contents.text(), nullptr, false) : Json();
+      json[fs::path(name).stem().string()] = found.is_object() ? found : Json(kDamaged);
     }
   }
   if (fs::exists(run_dir + "/spec.yaml"))
@@ -78,18 +80,18 @@ Json describe_run(const std::string& run_dir) {
 
 void print_file(const Json& file) {
   if (!file["intact"].get<bool>()) {
-    fmt::print("DAMAGED {}\n", file["error"].get<std::string>());
+    fmt::print("DAMAGED {}\n", printable_message(file["error"].get<std::string>()));
     return;
   }
   fmt::print("{}  {} bytes, checksum intact, {}\n", file["file"].get<std::string>(),
-             file["bytes"].get<std::int64_t>(), file.value("format", "no format"));
-  if (file.contains("state")) fmt::print("  state: {}\n", file["state"].dump());
+             file["bytes"].get<std::int64_t>(), printable(file.value("format", "no format")));
+  if (file.contains("state")) fmt::print("  state: {}\n", printable_message(file["state"].dump()));
   if (file.contains("structure")) {
-    fmt::print("  {}, greedy return {}\n", file["structure"].get<std::string>(),
-               file.value("greedy_return", ""));
+    fmt::print("  {}, greedy return {}\n", printable(file["structure"].get<std::string>()),
+               printable(file.value("greedy_return", "")));
   }
   for (const auto& [name, tensor] : file["tensors"].items()) {
-    fmt::print("  {:18} {} {} {}\n", name, tensor["dtype"].get<std::string>(),
+    fmt::print("  {:18} {} {} {}\n", printable(name), tensor["dtype"].get<std::string>(),
                tensor["shape"].dump(), tensor.contains("values") ? tensor["values"].dump() : "");
   }
 }
@@ -118,7 +120,8 @@ int inspect_command(const InspectArguments& arguments) {
                        ? 0
                        : 1;
   if (arguments.json) {
-    fmt::print("{}\n", described.dump());
+    // JSON must be UTF-8, but spec.yaml may hold anything.
+    fmt::print("{}\n", described.dump(-1, ' ', false, Json::error_handler_t::replace));
     return code;
   }
   if (!is_run) {
@@ -130,9 +133,9 @@ int inspect_command(const InspectArguments& arguments) {
   for (const char* key : {"run", "result"}) {
     if (!described.contains(key)) continue;
     if (described[key].is_object() || described[key] == kDamaged)
-      fmt::print("{}: {}\n", key, described[key].dump());
+      fmt::print("{}: {}\n", key, printable_message(described[key].dump()));
   }
-  fmt::print("{}\n", described["spec"].get<std::string>());
+  fmt::print("{}\n", printable_message(described["spec"].get<std::string>()));
   for (const Json& file : files) print_file(file);
   return code;
 }

@@ -53,14 +53,15 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return hotloop::run(argc, argv);
-  } catch (const hotloop::UsageError& e) {
-    fmt::print(stderr, "hotloop: {}\n", e.what());
+  } catch (
+      const hotloop::UsageError& e) {  // what it quotes from a file must not control a terminal
+    fmt::print(stderr, "hotloop: {}\n", hotloop::printable_message(e.what()));
     return 2;
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "hotloop: out of memory\n");
     return 1;
   } catch (const std::exception& e) {
-    fmt::print(stderr, "hotloop: {}\n", e.what());
+    fmt::print(stderr, "hotloop: {}\n", hotloop::printable_message(e.what()));
     return 1;
   }
 }

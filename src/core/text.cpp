@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
 #include <utility>
@@ -19,7 +20,64 @@ std::string lower(std::string_view text) {
   return result;
 }
 
+// The length of the valid UTF-8 sequence that `text` begins with, and its code point; 0 if it does
+// not begin with one.
+struct CodePoint {
+  std::size_t length = 0;
+  char32_t value = 0;
+};
+CodePoint first_code_point(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return {1, lead};
+  const std::size_t length = lead >= 0xF0 && lead < 0xF5   ? 4
+                             : lead >= 0xE0 && lead < 0xF0 ? 3
+                             : lead >= 0xC2 && lead < 0xE0 ? 2
+                                                           : 0;
+  if (length == 0 || length > text.size()) return {};
+  char32_t value = lead & (0x7F >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return {};
+    value = value << 6 | (byte(i) & 0x3F);
+  }
+  constexpr std::array<char32_t, 5> kLeast = {0, 0, 0x80, 0x800, 0x10000};  // by length
+  const bool valid = value >= kLeast[length] && value <= 0x10FFFF && (value >> 11) != 0x1B;
+  return valid ? CodePoint{length, value} : CodePoint{};
+}
+
+// Characters that move the cursor, change colours or reverse the direction of writing.
+bool is_control(char32_t c) {
+  return c < 0x20 || (c >= 0x7F && c < 0xA0) || (c >= 0x200B && c <= 0x200F) ||
+         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF;
+}
+
+std::string escaped(std::string_view text, bool keeps_lines) {
+  std::string result;
+  while (!text.empty()) {
+    const auto [length, value] = first_code_point(text);
+    const bool line = keeps_lines && value == '\n';
+    if (length > 0 && (line || !is_control(value))) {
+      result += text.substr(0, length);
+    } else {
+      for (const char c : text.substr(0, std::max<std::size_t>(length, 1))) {
+        result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+      }
+    }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return result;
+}
+
 }  // namespace
+
+std::string printable(std::string_view text, std::size_t max) {
+  if (text.size() <= max) return escaped(text, false);
+  std::size_t end = max;  // not within a character
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return escaped(text.substr(0, end), false) + "...";
+}
+
+std::string printable_message(std::string_view text) { return escaped(text, true); }
 
 int edit_distance(std::string_view a, std::string_view b) {
   const std::string from = lower(a);
@@ -47,6 +105,8 @@ int edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string nearest(std::string_view word, std::span<const std::string_view> candidates) {
+  constexpr std::size_t kMaxWord = 100;  // a longer one is not a misspelling; the cost is quadratic
+  if (word.size() > kMaxWord) return "";
   std::string_view best;
   int best_distance = 0;
   for (std::string_view candidate : candidates) {

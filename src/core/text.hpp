@@ -25,6 +25,12 @@ std::string suggestion(std::string_view word, std::span<const std::string_view> 
 // 12345.6 -> "12.3k"; three significant digits; "-" if it is not finite.
 std::string short_number(double value);
 
+// For quoting text from a file in a message: control characters, which a terminal would obey, and
+// bytes that are not UTF-8 become \xNN, and text longer than `max` bytes ends in "...".
+std::string printable(std::string_view text, std::size_t max = 200);
+// The same for a whole message, which may have several lines and any length.
+std::string printable_message(std::string_view text);
+
 // In double quotes with escapes: the one YAML style that can hold any text.
 std::string yaml_quoted(std::string_view text);
 

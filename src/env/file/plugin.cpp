@@ -7,6 +7,8 @@
 #include <hotloop/error.hpp>
 
 #include <cmath>
+#include <cstddef>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -19,7 +21,7 @@ namespace {
 // A world of a plug-in and its spec, whose strings belong to the plug-in.
 struct PluginWorld {
   const hotloop_plugin* plugin;
-  const hotloop_world* table;
+  hotloop_world table;
   EnvSpec spec;
 
   [[noreturn]] void fail(std::string_view function, const std::string& place) const {
@@ -38,7 +40,7 @@ std::string rows_text(int begin, int end) {
 class PluginArray final : public WorldArray {
  public:
   PluginArray(const PluginWorld& world, int count, bool plain)
-      : world_(world), table_(*world.table) {
+      : world_(world), table_(world.table) {
     if (table_.create(count, plain ? 1 : 0, &worlds_) != 0) world_.fail("the constructor", "");
     if (worlds_ == nullptr) {
       throw RunError(
@@ -130,11 +132,14 @@ class PluginArray final : public WorldArray {
   void save_row(int row, std::byte* to) const override {
     if (table_.save_row(worlds_, row, to) != 0) world_.fail("save_row", rows_text(row, row + 1));
   }
-  void restore_row(int row, const std::byte* from) override {
-    if (table_.restore_row(worlds_, row, from) != 0) {
+  bool restore_row(int row, const std::byte* from) override {
+    const int result = table_.restore_row(worlds_, row, from);
+    if (result != 0 && result != HOTLOOP_INVALID_STATE) {
       world_.fail("restore_row", rows_text(row, row + 1));
     }
+    return result == 0;
   }
+  bool checks_state() const override { return table_.checks_state == 1; }
 
  private:
   // Functions that only read can be called again, row by row, to find the row that fails.
@@ -223,16 +228,19 @@ std::vector<EnvEntry> plugin_entries(const hotloop_plugin* plugin, const std::st
                     "{}: build it again with this hotloop's <hotloop/plugin.h>",
                     plugin->version, HOTLOOP_PLUGIN_VERSION));
   }
-  if (plugin->world_size != sizeof(hotloop_world)) {
+  constexpr std::size_t kFirstSize = offsetof(hotloop_world, checks_state);
+  const std::size_t size = plugin->world_size;
+  if (size < kFirstSize || size > sizeof(hotloop_world)) {
     refuse(fmt::format(
         "its description of an environment has {} bytes; this hotloop's has {}: build it "
         "again with this hotloop's <hotloop/plugin.h>",
-        plugin->world_size, sizeof(hotloop_world)));
+        size, sizeof(hotloop_world)));
   }
   std::vector<EnvEntry> entries;
   for (int i = 0; i < plugin->world_count; ++i) {
-    const hotloop_world& table = plugin->worlds[i];
-    const PluginWorld& world = keep({plugin, &table, read_spec(table, refuse)});
+    hotloop_world table{};
+    std::memcpy(&table, reinterpret_cast<const char*>(plugin->worlds) + i * size, size);
+    const PluginWorld& world = keep({plugin, table, read_spec(table, refuse)});
     const auto maker = [&world](bool plain) {
       return [&world, plain](int count, std::span<const double>) -> std::unique_ptr<WorldArray> {
         return std::make_unique<PluginArray>(world, count, plain);
