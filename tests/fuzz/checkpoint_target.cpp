@@ -42,7 +42,7 @@ const std::vector<std::string>& specs() {
 }
 
 const std::vector<Base>& bases() {
-  static const std::vector<Base> all = [] {
+  static const std::vector<Base> all = fuzz::prepared([] {
     namespace fs = std::filesystem;
     const fs::path folder =
         fs::temp_directory_path() / ("hotloop-fuzz-" + std::to_string(getpid()));
@@ -58,7 +58,7 @@ const std::vector<Base>& bases() {
     }
     fs::remove_all(folder);
     return made;
-  }();
+  });
   return all;
 }
 

@@ -11,9 +11,11 @@
 // input, so an input that once crashed and is kept in the folder is a regression test.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include <hotloop/error.hpp>
@@ -43,6 +45,16 @@ inline std::vector<Target>& targets() {
 inline bool add(const Target& target) {
   targets().push_back(target);
   return true;
+}
+
+// What a target starts from, made once. An error here is a mistake in the target, not a refusal.
+template <class Make>
+auto prepared(Make&& make) {
+  try {
+    return make();
+  } catch (const std::runtime_error& error) {
+    throw std::logic_error(error.what());
+  }
 }
 
 // Reads numbers off an input; zeros when it is used up.

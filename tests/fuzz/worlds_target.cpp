@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "env/check/battery_play.hpp"
-#include "env/registry.hpp"
+#include "env/options.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace hotloop {
@@ -28,7 +28,7 @@ const std::vector<EnvChoice>& choices() {
       {"sfc", {{"mode", "paper"}, {"mask", "on"}}},
       {"sfc", {{"mode", "paper"}, {"centres", "8"}, {"pending_cap", "20"}, {"mask", "on"}}},
       {"durotaxis", {}},
-      {"durotaxis", {{"reward", "normal"}, {"substrate", "random"}, {"recovery", "true"}}},
+      {"durotaxis", {{"reward", "normal"}, {"substrate", "random"}, {"recovery", "on"}}},
       {"durotaxis", {{"hard_limit", "7"}, {"soft_limit", "6"}, {"cells", "5"}}},
   };
   return all;
@@ -49,7 +49,7 @@ std::unique_ptr<BatchEnv> make(const EnvChoice& choice) {
 
 // The state after a few steps, for each choice.
 const std::vector<std::vector<std::byte>>& games() {
-  static const std::vector<std::vector<std::byte>> all = [] {
+  static const std::vector<std::vector<std::byte>> all = fuzz::prepared([] {
     std::vector<std::vector<std::byte>> saved;
     for (const EnvChoice& choice : choices()) {
       const auto env = make(choice);
@@ -57,7 +57,7 @@ const std::vector<std::vector<std::byte>>& games() {
       saved.push_back(env->save());
     }
     return saved;
-  }();
+  });
   return all;
 }
 

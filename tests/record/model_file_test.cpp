@@ -181,10 +181,11 @@ TEST_F(ForgedModel, ASpecThatClaimsAHugeNetworkIsRefused) {
 }
 
 TEST_F(ForgedModel, MetadataThatIsNoNumberIsRefused) {
-  Forgery forgery = Forgery::of(path_);
+  const Forgery good = Forgery::of(path_);
+  Forgery forgery = good;
   forgery.set_metadata("env_steps", "12\x1b[31m");
   EXPECT_EQ(refusal(forgery), "metadata env_steps: expected a number, found \"12\\x1b[31m\"");
-  forgery = Forgery::of(path_);
+  forgery = good;
   forgery.set_metadata("greedy_return", "many");
   EXPECT_EQ(refusal(forgery), "metadata greedy_return: expected a number, found \"many\"");
 }

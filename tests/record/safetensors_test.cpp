@@ -295,7 +295,8 @@ TEST_F(SafetensorsTest, HugeHeadersAreRefusedAtOnce) {
   for (int i = 0; i < 100'000; ++i) deep += R"({"a":[)";
   const std::string wide = R"(,"t":{"shape":[)" + std::string(2'000'000, ',') + "]}";
   const auto start = std::chrono::steady_clock::now();
-  for (const std::string* header : {&many, &more, &deep, &wide}) {
+  for (const std::string* header :
+       {&std::as_const(many), &std::as_const(more), &std::as_const(deep), &wide}) {
     EXPECT_NE(complaint(forge_tensors(*header, "")), std::nullopt);
   }
   const std::string large = forge_tensors(R"(,"a":")" + std::string(100'000'000, 'x') + "\"", "");
