@@ -23,8 +23,9 @@
 // Optional: `void mask(std::span<std::uint8_t> allowed) const` (1 = the action may be taken),
 // `void measure(std::span<float> values) const` (reported per episode, besides the return: see
 // spec.measures), `void reward_parts(std::span<float> parts) const` (the parts of the latest
-// reward: see spec.reward_parts), `hotloop::Picture picture() const` (for people to look at) and a
-// nested type `Batch`, which steps the whole batch (see BatchedWorld below).
+// reward: see spec.reward_parts), `hotloop::Picture picture() const` (for people to look at),
+// `bool is_valid() const` (see HasIsValid below) and a nested type `Batch`, which steps the whole
+// batch (see BatchedWorld below).
 //
 // The members of EnvSpec are in <hotloop/env_spec.hpp>.
 #pragma once
@@ -34,6 +35,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <type_traits>
 
@@ -74,10 +76,26 @@ template <class W>
 concept HasRewardParts = requires(const W w, std::span<float> parts) { w.reward_parts(parts); };
 template <class W>
 concept HasPicture = requires(const W w) { { w.picture() } -> std::same_as<Picture>; };
+// Whether the world can continue from this state. A checkpoint may come from somebody else, and its
+// bytes are copied into the world: any member may hold anything. Check every number that `step`,
+// `observe` or `mask` uses as an index, a divisor or the bound of a loop. Accept every state that
+// `reset` and `step` can produce. For a bool or an enum, see `byte_of`.
+template <class W>
+concept HasIsValid = requires(const W w) { { w.is_valid() } -> std::same_as<bool>; };
 
 // The contract. A missing member is named by the sub-concept that fails.
 template <class W>
 concept World = TriviallyCopyable<W> && HasSpec<W> && HasReset<W> && HasObserve<W> && HasStep<W>;
+
+// The byte of a bool, or of an enum of one byte, for `is_valid`: a value that is not one of its own
+// must not be read as that type. `byte_of(done) <= 1`.
+template <class T>
+  requires(sizeof(T) == 1)
+unsigned byte_of(const T& member) {
+  unsigned char byte;
+  std::memcpy(&byte, &member, 1);
+  return byte;
+}
 
 // The element of a batch of actions: one integer per row, or spec.action_size floats per row.
 template <class W>

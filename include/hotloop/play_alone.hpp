@@ -44,8 +44,10 @@ inline void choose(const WorldArray& worlds, std::span<const std::uint8_t> mask,
   }
 }
 
-// Calls every function of a world, with memory of exactly the right size.
-inline void play(WorldArray& worlds, int rows) {
+// Calls every function of a world, with memory of exactly the right size. With `forged`, episodes
+// start from states in which some bytes are wrong, unless the world refuses them, and are short.
+inline void play(WorldArray& worlds, int rows, bool forged = false) {
+  constexpr int kForgedSteps = 10;
   const EnvSpec& spec = worlds.spec();
   const auto n = static_cast<std::size_t>(rows);
   std::vector<float> obs(n * spec.obs), rewards(n), continuous(n * spec.action_size);
@@ -57,6 +59,14 @@ inline void play(WorldArray& worlds, int rows) {
     Rng rng(1, Purpose::test, static_cast<std::uint32_t>(row), stream_step);
     worlds.reset(row, rng);
     length[row] = 0;
+    if (!forged) return;
+    std::vector<std::byte> state(worlds.row_bytes());
+    worlds.save_row(row, state.data());
+    const bool all = rng.below(4) == 0;
+    for (std::byte& byte : state) {
+      if (all || rng.below(16) == 0) byte = static_cast<std::byte>(rng.bits());
+    }
+    (void)worlds.restore_row(row, state.data());
   };
   const auto start = std::chrono::steady_clock::now();
   for (int row = 0; row < rows; ++row) begin(row, 0);
@@ -72,7 +82,8 @@ inline void play(WorldArray& worlds, int rows) {
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     const bool is_last = t == kSteps || elapsed.count() > kSeconds;
     for (int row = 0; row < rows; ++row) {
-      const bool is_over = terminated[row] != 0 || ++length[row] == spec.max_steps;
+      const bool is_over = terminated[row] != 0 || ++length[row] == spec.max_steps ||
+                           (forged && length[row] == kForgedSteps);
       if (!is_over && !is_last) continue;
       worlds.observe(row, row + 1, obs);
       if (!measures.empty()) worlds.measure(row, measures);
@@ -90,7 +101,9 @@ int main() {
     for (const hotloop::EnvEntry& entry : hotloop::plugin::registered()) {
       // One row first: with no neighbouring row, any access beyond the row is detected.
       hotloop::play_alone::play(*entry.make_one_by_one(1), 1);
-      hotloop::play_alone::play(*entry.make(5), 5);
+      const auto five = entry.make(5);
+      hotloop::play_alone::play(*five, 5);
+      if (five->checks_state()) hotloop::play_alone::play(*five, 5, true);
     }
   } catch (...) {
     return 0;

@@ -23,6 +23,7 @@
 
 #define HOTLOOP_PLUGIN_VERSION 1
 #define HOTLOOP_PLUGIN_SYMBOL "hotloop_plugin_v1"
+#define HOTLOOP_INVALID_STATE 2 /* returned by restore_row */
 
 #ifdef __cplusplus
 extern "C" {
@@ -88,15 +89,20 @@ typedef struct hotloop_world {
   /* NULL if there is no picture. Called twice in a row by one thread: with rgb NULL, to ask for width
    * and height, and then with rgb [height, width, 3] of that size, to be written. */
   int (*picture)(const void* worlds, int32_t row, int32_t* width, int32_t* height, uint8_t* rgb);
-  /* The state of a row as row_bytes bytes, to save, copy and restore it. */
+  /* The state of a row as row_bytes bytes, to save, copy and restore it. The bytes may come from a
+   * file that somebody else made: restore_row returns HOTLOOP_INVALID_STATE for bytes that it could
+   * not continue from. */
   size_t row_bytes;
   int (*save_row)(const void* worlds, int32_t row, void* to);
   int (*restore_row)(void* worlds, int32_t row, const void* from);
+  /* 1 if restore_row checks the bytes; 0, also in older plug-ins: it believes them. */
+  int32_t checks_state;
 } hotloop_world;
 
 typedef struct hotloop_plugin {
-  uint32_t version;    /* HOTLOOP_PLUGIN_VERSION */
-  uint32_t world_size; /* sizeof(hotloop_world) */
+  uint32_t version; /* HOTLOOP_PLUGIN_VERSION */
+  uint32_t
+      world_size; /* sizeof(hotloop_world). New members are appended, and 0 in older plug-ins */
   int32_t world_count;
   const hotloop_world* worlds;
   const char* (*error)(void); /* why the latest call in this thread failed */

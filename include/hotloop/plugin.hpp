@@ -156,7 +156,10 @@ inline int save_row(const void* worlds, std::int32_t row, void* to) {
   return guarded([&] { array(worlds).save_row(row, static_cast<std::byte*>(to)); });
 }
 inline int restore_row(void* worlds, std::int32_t row, const void* from) {
-  return guarded([&] { array(worlds).restore_row(row, static_cast<const std::byte*>(from)); });
+  bool valid = false;
+  const int failed =
+      guarded([&] { valid = array(worlds).restore_row(row, static_cast<const std::byte*>(from)); });
+  return failed != 0 || valid ? failed : HOTLOOP_INVALID_STATE;
 }
 
 // create() has no argument for the world, so each world of the file has its own create().
@@ -230,6 +233,7 @@ struct Table {
       const auto one = e.entry.make(1);
       w.mask = one->has_mask() ? &mask : nullptr;
       w.row_bytes = one->row_bytes();
+      w.checks_state = one->checks_state() ? 1 : 0;
     });
     return w;
   }

@@ -51,6 +51,14 @@ void save_world(W world, std::byte* to) {
   std::memcpy(to, &world, sizeof(W));
 }
 
+// Copies a world out of saved bytes; false if it says that it is not valid.
+template <class W>
+bool load_world(const std::byte* from, W& world) {
+  std::memcpy(static_cast<void*>(&world), from, sizeof(W));
+  if constexpr (HasIsValid<W>) return world.is_valid();
+  return true;
+}
+
 // The default storage: an array of structs, stepped one by one.
 template <World W>
 class OneByOneArray final : public WorldArray {
@@ -108,9 +116,13 @@ class OneByOneArray final : public WorldArray {
 
   std::size_t row_bytes() const override { return sizeof(W); }
   void save_row(int row, std::byte* to) const override { save_world(worlds_[row], to); }
-  void restore_row(int row, const std::byte* from) override {
-    std::memcpy(static_cast<void*>(&worlds_[row]), from, sizeof(W));
+  bool restore_row(int row, const std::byte* from) override {
+    W world;
+    const bool valid = load_world(from, world);
+    if (valid) std::memcpy(static_cast<void*>(&worlds_[row]), &world, sizeof(W));
+    return valid;
   }
+  bool checks_state() const override { return HasIsValid<W>; }
 
  private:
   std::vector<W> worlds_;  // [N]
@@ -178,11 +190,13 @@ class WholeBatchArray final : public WorldArray {
 
   std::size_t row_bytes() const override { return sizeof(W); }
   void save_row(int row, std::byte* to) const override { save_world<W>(batch_.get(row), to); }
-  void restore_row(int row, const std::byte* from) override {
+  bool restore_row(int row, const std::byte* from) override {
     W world;
-    std::memcpy(static_cast<void*>(&world), from, sizeof(W));
-    batch_.set(row, world);
+    const bool valid = load_world(from, world);
+    if (valid) batch_.set(row, world);
+    return valid;
   }
+  bool checks_state() const override { return HasIsValid<W>; }
 
  private:
   int count_;
@@ -259,6 +273,9 @@ constexpr void check_contract() {
   }
   if constexpr (requires { &W::picture; }) {
     static_assert(HasPicture<W>, "`picture` must be `hotloop::Picture picture() const`");
+  }
+  if constexpr (requires { &W::is_valid; }) {
+    static_assert(HasIsValid<W>, "`is_valid` must be `bool is_valid() const`");
   }
   if constexpr (HasSpec<W>) {
     static_assert(HasMeasure<W> == (W::spec.measure_count() > 0),

@@ -83,7 +83,11 @@ class WorldArray : public Worlds {
   virtual void reward_parts(int /*begin*/, int /*end*/, std::span<float> /*parts*/) const {}
   virtual std::size_t row_bytes() const = 0;
   virtual void save_row(int row, std::byte* to) const = 0;
-  virtual void restore_row(int row, const std::byte* from) = 0;
+  // Returns false, and leaves the row as it was, if the bytes are not a state that the world could
+  // continue from: they may come from a file that somebody else made.
+  [[nodiscard]] virtual bool restore_row(int row, const std::byte* from) = 0;
+  // Whether restore_row refuses such bytes. If not, it believes whatever it gets.
+  virtual bool checks_state() const { return false; }
   // Called before the state is saved, with the latest observations and masks of all rows. Throws if
   // they are not what the rows show now, one by one: code from a file may have written beyond its
   // row. Compiled-in worlds are not checked.

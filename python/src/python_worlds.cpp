@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <string>
 
 #include "bindings.hpp"
 #include "env/registry.hpp"
@@ -144,10 +145,20 @@ class PythonWorlds final : public VectorWorlds {
     read(from, std::span<std::uint8_t>(mask));
     for (int row = 0; row < count_; ++row) {
       seeds_[row] = seed_of(row, episodes_[row]);
+      // An action has at least four bytes, so the file limits the memory that it can ask for.
+      if (episodes_[row] < 0 || lengths_[row] < 0 ||
+          static_cast<std::uint64_t>(lengths_[row]) > from.size() / sizeof(float)) {
+        throw RunError("the saved state of " + env_.name + " has a wrong number of steps");
+      }
       const auto length = static_cast<std::size_t>(lengths_[row]);
       if (!discrete_.empty()) {
         taken_discrete_[row].resize(length);
         read(from, std::span<std::int32_t>(taken_discrete_[row]));
+        for (const std::int32_t action : taken_discrete_[row]) {
+          if (action >= 0 && action < env_.spec.actions) continue;
+          throw RunError("the saved state of " + env_.name + " has the action " +
+                         std::to_string(action));
+        }
       } else {
         taken_continuous_[row].resize(length * env_.spec.action_size);
         read(from, std::span<float>(taken_continuous_[row]));

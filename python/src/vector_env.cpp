@@ -272,7 +272,10 @@ class Single {
                       from.size(), all, own));
     }
     const auto* bytes = static_cast<const std::byte*>(from.data());
-    worlds_->restore_row(0, bytes);
+    if (!worlds_->restore_row(0, bytes)) {
+      throw UsageError(fmt::format("these bytes are not a state that {} can continue from",
+                                   worlds_->spec().name));
+    }
     if (from.size() == all) {
       std::memcpy(&steps_, bytes + own, sizeof(steps_));
       std::memcpy(&seed_, bytes + own + sizeof(steps_), sizeof(seed_));

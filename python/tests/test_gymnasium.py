@@ -325,3 +325,7 @@ def test_state_can_be_saved_and_restored():
     assert play() == first
     with pytest.raises(hotloop.UsageError, match="bytes; allowed"):
         env.set_state(state[:-1])
+    with pytest.raises(hotloop.UsageError, match="not a state that .* can continue from"):
+        env.set_state(b"\xff" * len(state))
+    env.set_state(state)
+    assert play() == first

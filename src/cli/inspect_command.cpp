@@ -11,7 +11,9 @@
 #include "cli/inspect_graph.hpp"
 #include "cli/output.hpp"
 #include "core/file.hpp"
+#include "core/text.hpp"
 #include "record/checkpoint.hpp"
+#include "record/json_text.hpp"
 #include "record/safetensors.hpp"
 
 namespace hotloop {
@@ -25,8 +27,6 @@ struct InspectArguments {
 };
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
 constexpr const char* kDamaged = "damaged: not JSON";
 
 Json describe_file(const std::string& path) {
@@ -36,13 +36,13 @@ Json describe_file(const std::string& path) {
     tensors[name] = {{"dtype", dtype_name(file.dtype(name))}, {"shape", file.shape(name)}};
     // Normalisation statistics are short, so their values are shown.
     if (!name.starts_with("normaliser.") || file.dtype(name) != Dtype::f32) continue;
-    std::vector<float> values(static_cast<std::size_t>(file.shape(name).at(0)));
-    file.copy(name, std::span(values));
+    std::vector<float> values(file.bytes(name).size() / sizeof(float));
+    file.copy(name, std::span(values), Limits::any());
     tensors[name]["values"] = values;
   }
   Json json = {{"file", path}, {"bytes", fs::file_size(path)}, {"intact", true}};
   for (const auto& [key, value] : file.metadata()) {
-    json[key] = key == "state" ? Json::parse(value) : Json(value);
+    json[key] = key == "state" ? parse_json(value, path + ": state") : Json(value);
   }
   json["tensors"] = tensors;
   return json;
@@ -61,8 +61,10 @@ Json describe_run(const std::string& run_dir) {
   Json json = {{"run", run_dir}};
   for (const char* name : {"run.json", "result.json"}) {
     if (fs::exists(run_dir + "/" + name)) {
-      const Json found = Json::parse(read_file(run_dir + "/" + name).text(), nullptr, false);
-      json[fs::path(name).stem().string()] = found.is_discarded() ? Json(kDamaged) : found;
+      const FileContents contents = read_file(run_dir + "/" + name);
+      const bool fit = fits(contents.text(), {});
+      const Json found = fit ? Json::parse(contents.text(), nullptr, false) : Json();
+      json[fs::path(name).stem().string()] = found.is_object() ? found : Json(kDamaged);
     }
   }
   if (fs::exists(run_dir + "/spec.yaml"))
@@ -79,19 +81,19 @@ Json describe_run(const std::string& run_dir) {
 
 void print_file(const Json& file) {
   if (!file["intact"].get<bool>()) {
-    print_result("DAMAGED {}\n", file["error"].get<std::string>());
+    print_result("DAMAGED {}\n", printable_message(file["error"].get<std::string>()));
     return;
   }
   print_result("{}  {} bytes, checksum intact, {}\n", file["file"].get<std::string>(),
-               file["bytes"].get<std::int64_t>(), file.value("format", "no format"));
-  if (file.contains("state")) print_result("  state: {}\n", file["state"].dump());
+             file["bytes"].get<std::int64_t>(), printable(file.value("format", "no format")));
+  if (file.contains("state")) print_result("  state: {}\n", printable_message(file["state"].dump()));
   if (file.contains("structure")) {
-    print_result("  {}, greedy return {}\n", file["structure"].get<std::string>(),
-                 file.value("greedy_return", ""));
+    print_result("  {}, greedy return {}\n", printable(file["structure"].get<std::string>()),
+               printable(file.value("greedy_return", "")));
   }
   for (const auto& [name, tensor] : file["tensors"].items()) {
-    print_result("  {:18} {} {} {}\n", name, tensor["dtype"].get<std::string>(),
-                 tensor["shape"].dump(), tensor.contains("values") ? tensor["values"].dump() : "");
+    print_result("  {:18} {} {} {}\n", printable(name), tensor["dtype"].get<std::string>(),
+               tensor["shape"].dump(), tensor.contains("values") ? tensor["values"].dump() : "");
   }
 }
 
@@ -119,7 +121,8 @@ int inspect_command(const InspectArguments& arguments) {
                        ? 0
                        : 1;
   if (arguments.json) {
-    print_result("{}\n", described.dump());
+    // JSON must be UTF-8, but spec.yaml may hold anything.
+    print_result("{}\n", described.dump(-1, ' ', false, Json::error_handler_t::replace));
     return code;
   }
   if (!is_run) {
@@ -132,9 +135,9 @@ int inspect_command(const InspectArguments& arguments) {
   for (const char* key : {"run", "result"}) {
     if (!described.contains(key)) continue;
     if (described[key].is_object() || described[key] == kDamaged)
-      print_result("{}: {}\n", key, described[key].dump());
+      print_result("{}: {}\n", key, printable_message(described[key].dump()));
   }
-  print_result("{}\n", described["spec"].get<std::string>());
+  print_result("{}\n", printable_message(described["spec"].get<std::string>()));
   for (const Json& file : files) print_file(file);
   return code;
 }

@@ -9,6 +9,8 @@
 #include <limits>
 #include <string>
 
+#include "core/limits.hpp"
+
 namespace hotloop {
 namespace {
 
@@ -251,14 +253,28 @@ void BatchEnv::restore(std::span<const std::byte> from) {
                    std::to_string(from.size()) + " bytes; " + std::to_string(count_) +
                    " environments of this build need " + std::to_string(fixed_bytes()));
   }
+  const auto check = [this](bool holds, int row, const char* what) {
+    if (holds) return;
+    throw RunError("the saved state of environment \"" + std::string(spec().name) + "\", row " +
+                   std::to_string(row) + ": " + what);
+  };
   const std::byte* at = read(from.data(), &steps_, 1);
   at = read(at, running_return_.data(), running_return_.size());
   at = read(at, began_after_.data(), began_after_.size());
+  check(steps_ <= static_cast<std::uint64_t>(kMaxCount), 0, "too many steps");
+  const auto now = static_cast<std::int64_t>(steps_);
+  for (int row = 0; row < count_; ++row) {
+    const std::int64_t began = began_after_[row];
+    check(std::isfinite(running_return_[row]), row, "its return so far is not finite");
+    check(began >= 0 && began <= now, row, "its episode began before the run or after its end");
+    check(together_ != nullptr || now - began < limit_, row,
+          "its episode is beyond the time limit");
+  }
   if (together_ != nullptr) {
     together_->restore_all(seed_, purpose_, from.subspan(fixed_bytes()), results());
   } else {
     for (int row = 0; row < count_; ++row, at += rows_->row_bytes()) {
-      rows_->restore_row(row, at);
+      check(rows_->restore_row(row, at), row, "not a state that it can continue from");
     }
   }
   clear_results();

@@ -87,7 +87,8 @@ class BatchEnv {
 
   // The whole state as bytes. After `restore`, obs() and mask() are as they were when saved;
   // rewards and flags are 0 and finished() is empty until the next step. The bytes must come from
-  // the same environment with the same number of rows.
+  // the same environment with the same number of rows. Throws RunError if they are not a state that
+  // it could have saved, as far as the environment can tell.
   std::vector<std::byte> save() const;
   void restore(std::span<const std::byte> from);
 

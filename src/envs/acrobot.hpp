@@ -69,6 +69,7 @@ struct AcrobotBy {
   void reset(Rng& rng);
   void observe(std::span<float> obs) const;
   Step step(int action, Rng&);
+  bool is_valid() const;
   Picture picture() const;  // classic_pictures.cpp
 
   struct Batch;
@@ -137,6 +138,13 @@ void AcrobotBy<Maths>::confine() {
   }
   dtheta1 = clamped(dtheta1, -kMaxSpeed1, kMaxSpeed1);
   dtheta2 = clamped(dtheta2, -kMaxSpeed2, kMaxSpeed2);
+}
+
+// From angles far beyond a turn, `confine` would not return.
+template <class Maths>
+bool AcrobotBy<Maths>::is_valid() const {
+  return std::abs(theta1) <= std::numbers::pi && std::abs(theta2) <= std::numbers::pi &&
+         std::abs(dtheta1) <= kMaxSpeed1 && std::abs(dtheta2) <= kMaxSpeed2;
 }
 
 template <class Maths>

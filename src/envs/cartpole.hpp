@@ -48,6 +48,7 @@ struct CartPole {
   inline void reset(Rng& rng);
   inline void observe(std::span<float> obs) const;
   inline Step step(int action, Rng&);
+  inline bool is_valid() const;
   Picture picture() const;  // classic_pictures.cpp
 
   struct Batch;
@@ -81,6 +82,12 @@ inline void CartPole::advance(int action) {
 // Bitwise "or": four comparisons without a branch.
 inline bool CartPole::fallen() const {
   return (x < -kMaxX) | (x > kMaxX) | (theta < -kMaxTheta) | (theta > kMaxTheta);
+}
+
+// The last state of an episode is a little beyond the bounds. Speeds are far below 1000.
+inline bool CartPole::is_valid() const {
+  return std::abs(x) <= 2 * kMaxX && std::abs(theta) <= kEighthTurn && std::abs(x_dot) <= 1000 &&
+         std::abs(theta_dot) <= 1000;
 }
 
 inline void CartPole::reset(Rng& rng) {

@@ -41,6 +41,10 @@ struct MountainCar {
   inline void reset(Rng& rng);
   inline void observe(std::span<float> obs) const;
   inline Step step(int action, Rng&);
+  bool is_valid() const {
+    return position >= kMinPosition && position <= kMaxPosition && velocity >= -kMaxSpeed &&
+           velocity <= kMaxSpeed;
+  }
   Picture picture() const;  // classic_pictures.cpp
 
   struct Batch;

@@ -48,6 +48,12 @@ struct MountainCarContinuous {
   inline void reset(Rng& rng);
   inline void observe(std::span<float> obs) const;
   inline Step step(std::span<const float> action, Rng&);
+  bool is_valid() const {  // the bounds may be rounded to float
+    constexpr double kRounding = 1e-6;
+    return position >= kMinPosition - kRounding && position <= kMaxPosition + kRounding &&
+           velocity >= -kMaxSpeed - kRounding && velocity <= kMaxSpeed + kRounding &&
+           (fresh == 0 || fresh == 1);
+  }
   Picture picture() const;  // classic_pictures.cpp
 
   struct Batch;

@@ -42,6 +42,9 @@ struct Pendulum {
   inline void reset(Rng& rng);
   inline void observe(std::span<float> obs) const;
   inline Step step(std::span<const float> action, Rng&);
+  bool is_valid() const {  // sin_cos needs angles up to 1e6
+    return angle >= -1e6 && angle <= 1e6 && speed >= -kMaxSpeed && speed <= kMaxSpeed;
+  }
   Picture picture() const;  // classic_pictures.cpp
 
   struct Batch;

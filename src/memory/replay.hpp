@@ -33,6 +33,7 @@
 #include <hotloop/rng.hpp>
 
 #include "core/arena.hpp"
+#include "core/limits.hpp"
 #include "memory/priority_tree.hpp"
 #include "memory/transitions.hpp"
 
@@ -91,28 +92,32 @@ class Replay {
   const ReplayShape& shape() const { return shape_; }
 
   // For checkpoints: everything that must be saved, by name; arrays only as far as they hold data.
-  // That length follows from "pushed", which therefore comes first. Restore into a replay right
-  // after begin(): what is not visited must be in that state.
+  // That length follows from "pushed", which therefore comes first, and must be within its limits
+  // when the visitor returns. Restore into a replay right after begin(): what is not visited must
+  // be in that state.
   template <class Visitor>
   void visit(Visitor&& v) {
-    v("pushed", std::span<std::int64_t>(&pushed_, 1));
+    v("pushed", std::span<std::int64_t>(&pushed_, 1), Limits::count());
     const std::int64_t slots = pushed_ < slots_ ? pushed_ + 1 : ring_;
-    v("terminals", std::span<std::int64_t>(&terminals_, 1));
-    v("obs", obs_.first(obs_.size() / ring_ * slots));
-    v("mask", mask_.first(mask_.size() / ring_ * slots));
-    v("outcomes", outcomes_.first(outcomes_.size() / ring_ * slots));
+    v("terminals", std::span<std::int64_t>(&terminals_, 1), Limits::count());
+    v("obs", obs_.first(obs_.size() / ring_ * slots), Limits::finite());
+    v("mask", mask_.first(mask_.size() / ring_ * slots), Limits::flags());
+    v("outcomes", outcomes_.first(outcomes_.size() / ring_ * slots), Limits::any());
     if (shape_.action_size > 0) {
-      v("continuous_actions",
-        continuous_actions_.first(continuous_actions_.size() / ring_ * slots));
+      v("continuous_actions", continuous_actions_.first(continuous_actions_.size() / ring_ * slots),
+        Limits::finite());
     }
-    v("final_obs", final_obs_);
-    v("final_mask", final_mask_);
+    v("final_obs", final_obs_, Limits::finite());
+    v("final_mask", final_mask_, Limits::flags());
     if (!shape_.prioritised) return;
-    v("priorities", tree_.leaves().first(tree_.leaves().size() / ring_ * slots));
-    v("largest_priority", std::span<float>(&largest_priority_, 1));
+    const auto limit = static_cast<double>(tree_.limit());
+    v("priorities", tree_.leaves().first(tree_.leaves().size() / ring_ * slots),
+      Limits::integers(0, limit));
+    v("largest_priority", std::span<float>(&largest_priority_, 1), Limits::integers(1, limit));
   }
-  // After restoring: computes what is not visited. Throws RunError if a priority is invalid.
-  void restored();
+  // After restoring: checks what limits cannot say and computes what is not visited. `env_steps` is
+  // the number of transitions ever pushed. Throws RunError.
+  void restored(std::int64_t env_steps);
 
  private:
   enum End : std::uint32_t { kRunning = 0, kTerminated = 1, kTruncated = 2 };
@@ -141,6 +146,8 @@ class Replay {
     return (pushed_ - stored_slots()) % ring_ * shape_.lanes;
   }
 
+  void check_transitions() const;
+  void check_priorities() const;
   void copy_obs(std::int64_t slot, std::span<const float> obs, std::span<const std::uint8_t> mask);
   void forget(std::int64_t slot);
   // kOneStep: the compiler drops the walk along the window.

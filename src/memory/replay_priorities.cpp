@@ -1,13 +1,8 @@
-// Prioritised replay: importance weights, new priorities from errors, and priorities from a
-// checkpoint.
-#include <fmt/format.h>
-
+// Prioritised replay: importance weights, and new priorities from errors.
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <limits>
-
-#include <hotloop/error.hpp>
 
 #include "core/vec_maths.hpp"
 #include "memory/replay.hpp"
@@ -72,19 +67,6 @@ void Replay::set_priorities([[maybe_unused]] int index, std::span<const float> e
   }
   largest_priority_ = largest_lane(largest);
   tree_.set(places_.first(batch_size_), priorities_.first(batch_size_));
-}
-
-void Replay::restored() {
-  if (!shape_.prioritised) return;
-  const auto limit = static_cast<float>(tree_.limit());
-  const auto check = [limit](float units) {
-    if (units >= 0 && units <= limit && units == std::trunc(units)) return;
-    throw RunError(fmt::format("replay: {} is not a priority: priorities are integers from 0 to {}",
-                               units, limit));
-  };
-  for (const float priority : tree_.leaves()) check(priority);
-  check(largest_priority_);
-  tree_.rebuild();
 }
 
 }  // namespace hotloop

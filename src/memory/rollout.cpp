@@ -1,7 +1,11 @@
 #include "memory/rollout.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
+
+#include <hotloop/error.hpp>
 
 namespace hotloop {
 namespace {
@@ -74,6 +78,33 @@ void Rollout::restart() {
   const std::size_t a = shape_.masks ? std::size_t(shape_.lanes) * shape_.actions : 0;
   const std::int64_t last = filled_;
   begin(obs_.subspan(last * d, d), mask_.subspan(last * a, a));
+}
+
+void Rollout::restored(std::int64_t env_steps) const {
+  const std::int64_t lanes = shape_.lanes;
+  if (env_steps % lanes != 0 || env_steps / lanes % shape_.steps != filled_) {
+    throw RunError(fmt::format("rollout: {} of {} vector steps are filled after {} env steps",
+                               filled_, shape_.steps, env_steps));
+  }
+  if (!shape_.masks) return;
+  const auto check = [&](std::span<const std::uint8_t> masks, std::int64_t place) {
+    const auto row = masks.subspan(place * shape_.actions, shape_.actions);
+    if (std::find(row.begin(), row.end(), 1) != row.end()) return;
+    throw RunError(fmt::format("rollout: the mask of observation {} allows no action", place));
+  };
+  for (std::int64_t place = 0; place < (filled_ + 1) * lanes; ++place) check(mask_, place);
+  for (std::int64_t place = 0; place < filled_ * lanes; ++place) {
+    if (truncated_[place] != 0) check(final_mask_, place);
+  }
+}
+
+void Rollout::check_allowed(std::span<const std::int32_t> actions, const char* name) const {
+  for (std::size_t lane = 0; shape_.masks && lane < actions.size(); ++lane) {
+    const std::size_t row = static_cast<std::size_t>(filled_) * shape_.lanes + lane;
+    if (mask_[row * shape_.actions + actions[lane]] != 0) continue;
+    throw RunError(fmt::format("{}: action {} of environment {} is not allowed by its mask", name,
+                               actions[lane], lane));
+  }
 }
 
 }  // namespace hotloop

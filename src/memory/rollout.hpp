@@ -11,6 +11,7 @@
 #include <span>
 
 #include "core/arena.hpp"
+#include "core/limits.hpp"
 #include "memory/transitions.hpp"
 
 namespace hotloop {
@@ -51,17 +52,22 @@ class Rollout {
   // For checkpoints: everything, by name. A half-full rollout continues where it was.
   template <class Visitor>
   void visit(Visitor&& v) {
-    v("filled", std::span<std::int64_t>(&filled_, 1));
-    v("obs", obs_);
-    v("mask", mask_);
-    v("actions", actions_);
-    v("rewards", rewards_);
-    if (shape_.parts > 0) v("reward_parts", reward_parts_);
-    v("terminated", terminated_);
-    v("truncated", truncated_);
-    v("final_obs", final_obs_);
-    v("final_mask", final_mask_);
+    v("filled", std::span<std::int64_t>(&filled_, 1), Limits::index_below(shape_.steps));
+    v("obs", obs_, Limits::finite());
+    v("mask", mask_, Limits::flags());
+    v("actions", actions_, Limits::index_below(shape_.actions));
+    v("rewards", rewards_, Limits::finite());
+    if (shape_.parts > 0) v("reward_parts", reward_parts_, Limits::finite());
+    v("terminated", terminated_, Limits::flags());
+    v("truncated", truncated_, Limits::flags());
+    v("final_obs", final_obs_, Limits::finite());
+    v("final_mask", final_mask_, Limits::flags());
   }
+  // After restoring: checks what limits cannot say. A full rollout is learnt from before anything
+  // is saved, so `env_steps` decides how full it is. Throws RunError.
+  void restored(std::int64_t env_steps) const;
+  // Throws RunError unless the masks of the newest observations allow these actions [N].
+  void check_allowed(std::span<const std::int32_t> actions, const char* name) const;
 
  private:
   void copy_obs(std::int64_t row, std::span<const float> obs, std::span<const std::uint8_t> mask);

@@ -8,6 +8,7 @@
 
 #include <hotloop/error.hpp>
 
+#include "core/text.hpp"
 #include "record/json_fields.hpp"
 #include "record/safetensors.hpp"
 #include "train/feasible.hpp"
@@ -35,23 +36,36 @@ Json to_state(const Trainer& trainer, const RunRecord& record) {
   return state;
 }
 
-void from_state(const Json& state, Trainer& trainer, RunRecord& record) {
+void from_state(const JsonField& state, Trainer& trainer, RunRecord& record) {
   Counters counters;
-  visit_counters(counters, ReadFields{state.at("counters")});
+  visit_counters(counters, ReadFields{state["counters"]});
   Window window;
-  const Json& kept = state.at("window");
-  from_field(kept.at("returns"), window.returns);
-  from_field(kept.at("episodes"), window.episodes);
-  from_field(kept.at("updates"), window.updates);
+  const JsonField kept = state["window"];
+  kept["returns"].read(window.returns);
+  kept["episodes"].read(window.episodes);
+  kept["updates"].read(window.updates);
   const std::vector<std::string_view> columns = trainer.learner().columns();
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    from_field(kept.at("sums").at(std::string(columns[i])), window.sums[i]);
+    kept["sums"][std::string(columns[i])].read(window.sums[i]);
   }
   RewardRange rewards;
-  from_field(state.at("rewards").at("lowest"), rewards.lowest);
-  from_field(state.at("rewards").at("highest"), rewards.highest);
+  state["rewards"]["lowest"].read(rewards.lowest);
+  state["rewards"]["highest"].read(rewards.highest);
   trainer.restore(counters, window, rewards);
-  visit_record(record, ReadFields{state.at("record")});
+  const JsonField own = state["record"];
+  visit_record(record, ReadFields{own});
+  const auto check = [&](const char* name, bool holds, const char* what) {
+    if (!holds) own[name].fail(what);
+  };
+  check("seconds", record.seconds >= 0, "expected a number of at least 0");
+  for (const double seconds : record.group_seconds) {
+    check("group_seconds", seconds >= 0, "expected numbers of at least 0");
+  }
+  for (const auto& [name, steps] : {std::pair{"greedy_env_steps", record.greedy_env_steps},
+                                    {"best_env_steps", record.best_env_steps},
+                                    {"solved_env_steps", record.solved_env_steps}}) {
+    check(name, steps <= counters.env_steps, "more env steps than the run has made");
+  }
 }
 
 // The part of a spec that decides the result of training. Names do not, and the length of the run,
@@ -105,11 +119,12 @@ std::string save_checkpoint(const std::string& run_dir, Trainer& trainer, const 
   const std::vector<std::byte> env = trainer.env().save();
   std::vector<TensorView> tensors = {tensor("env", std::span<const std::byte>(env)),
                                      tensor("best", best)};
-  trainer.learner().visit([&](const std::string& name, Array array) {
+  trainer.learner().visit([&](const std::string& name, Array array, const Limits&) {
     std::visit([&](auto values) { tensors.push_back(tensor(name, values)); }, array);
   });
-  trainer.episodes().visit(
-      [&](const char* name, std::span<double> values) { tensors.push_back(tensor(name, values)); });
+  trainer.episodes().visit([&](const char* name, std::span<double> values, const Limits&) {
+    tensors.push_back(tensor(name, values));
+  });
   const Json state = to_state(trainer, record);
   std::string path = fmt::format("{}/checkpoints/{:0{}}.safetensors", run_dir,
                                  trainer.counters().env_steps, kDigits);
@@ -127,10 +142,14 @@ std::string save_checkpoint(const std::string& run_dir, Trainer& trainer, const 
 
 void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& record,
                      std::span<float> best) {
-  const Safetensors file(path);
+  load_checkpoint(Safetensors(path), path, trainer, record, best);
+}
+
+void load_checkpoint(const Safetensors& file, const std::string& path, Trainer& trainer,
+                     RunRecord& record, std::span<float> best) {
   if (file.metadata("format") != kFormat) {
     throw RunError(fmt::format("{}: format '{}', this version reads '{}'", path,
-                               file.metadata("format"), kFormat));
+                               printable(file.metadata("format")), kFormat));
   }
   const TrainSpec saved_spec = load_spec_text(file.metadata("spec"), path);
   if (identity(saved_spec) != identity(trainer.spec())) {
@@ -139,18 +158,23 @@ void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& recor
         "to see its spec: hotloop inspect {}",
         path, path));
   }
-  const Json state = Json::parse(file.metadata("state"));
-  from_state(state, trainer, record);
+  const Json state = parse_json(file.metadata("state"), path + ": state");
+  from_state(JsonField(state, path), trainer, record);
   judge_again(record, saved_spec.evaluation, trainer);
 
-  trainer.env().restore(file.bytes("env"));
-  file.copy("best", best);
-  trainer.episodes().visit(
-      [&](const char* name, std::span<double> values) { file.copy(name, values); });
-  trainer.learner().visit([&](const std::string& name, Array array) {
-    std::visit([&](auto values) { file.copy(name, values); }, array);
+  file.copy("best", best, Limits::finite());
+  trainer.episodes().visit([&](const char* name, std::span<double> values, const Limits& limits) {
+    file.copy(name, values, limits);
   });
-  trainer.learner().restored();
+  trainer.learner().visit([&](const std::string& name, Array array, const Limits& limits) {
+    std::visit([&](auto values) { file.copy(name, values, limits); }, array);
+  });
+  try {
+    trainer.env().restore(file.bytes("env"));
+    trainer.restored();
+  } catch (const RunError& error) {
+    throw RunError(fmt::format("{}: {}", path, error.what()));
+  }
 }
 
 }  // namespace hotloop

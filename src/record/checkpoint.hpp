@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "record/safetensors.hpp"
 #include "train/progress.hpp"
 #include "train/trainer.hpp"
 
@@ -18,10 +19,13 @@ namespace hotloop {
 std::string save_checkpoint(const std::string& run_dir, Trainer& trainer, const RunRecord& record,
                             std::span<const float> best);
 
-// Loads into a trainer made from the same spec. Throws RunError if the file is damaged or belongs
-// to a different spec.
+// Loads into a trainer made from the same spec. Throws RunError if the file is damaged, belongs to a
+// different spec, or holds a number that no run could have written: whoever made the file, nothing
+// is sized by it or indexed with it before it is checked.
 void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& record,
                      std::span<float> best);
+void load_checkpoint(const Safetensors& file, const std::string& path, Trainer& trainer,
+                     RunRecord& record, std::span<float> best);
 
 // Paths, sorted by env steps.
 std::vector<std::string> list_checkpoints(const std::string& run_dir);

@@ -3,17 +3,16 @@
 #include <fmt/format.h>
 
 #include <deque>
+#include <limits>
 #include <mutex>
-#include <nlohmann/json.hpp>
 
 #include <hotloop/error.hpp>
 
 #include "env/registry.hpp"
+#include "record/json_fields.hpp"
 
 namespace hotloop {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kAbsent = "(not here)";
 
@@ -43,27 +42,42 @@ class AbsentWorlds final : public Worlds {
   const Facts& facts_;
 };
 
-Facts read_facts(const std::string& name, const std::string& text) {
+Facts read_facts(const std::string& name, const std::string& text, const std::string& file) {
+  const Json json = parse_json(text, file + ": env");
+  const JsonField from(json, file, "env");
   Facts facts{.name = name, .part_names = {}, .spec = {}};
-  const Json json = Json::parse(text);
   EnvSpec& spec = facts.spec;
-  spec.obs = json.at("obs");
-  spec.actions = json.at("actions");
-  spec.action_size = json.at("action_size");
-  if (spec.action_size < 0 || spec.action_size > kMaxActionSize) {
-    throw RunError(
-        fmt::format("action_size is {}; allowed: 0 to {}", spec.action_size, kMaxActionSize));
+  constexpr int kMaxSize = 1 << 24;  // as for plug-ins
+  spec.obs = from["obs"].integer_in(1, kMaxSize);
+  spec.actions = from["actions"].integer_in(0, kMaxSize);
+  spec.action_size = from["action_size"].integer_in(0, kMaxActionSize);
+  if ((spec.actions > 0) == (spec.action_size > 0)) {
+    from["actions"].fail("expected either discrete or continuous actions");
   }
-  spec.max_steps = json.at("max_steps");
-  facts.has_mask = json.at("mask");
-  if (json.contains("solved_return")) spec.solved_return = json["solved_return"];
-  for (int i = 0; i < spec.action_size; ++i) {
-    spec.action_low.at(i) = json.at("action_low").at(i);
-    spec.action_high.at(i) = json.at("action_high").at(i);
+  spec.max_steps = from["max_steps"].integer_in(0, std::numeric_limits<int>::max());
+  from["mask"].read(facts.has_mask);
+  if (from.has("solved_return")) from["solved_return"].read(spec.solved_return);
+  for (const auto& [key, to] :
+       {std::pair{"action_low", &spec.action_low}, {"action_high", &spec.action_high}}) {
+    const std::vector<JsonField> bounds = from[key].items();
+    if (static_cast<int>(bounds.size()) != spec.action_size) {
+      from[key].fail(fmt::format("expected {} bounds, one per action value", spec.action_size));
+    }
+    for (int i = 0; i < spec.action_size; ++i) bounds[i].read((*to)[i]);
   }
   std::size_t n = 0;
-  for (const Json& part : json.at("parts")) {
-    spec.parts.at(n++) = {facts.part_names.emplace_back(part.at("name")), part.at("shape")};
+  for (const JsonField& part : from["parts"].items()) {
+    if (n == spec.parts.size()) part.fail(fmt::format("expected at most {} parts", n));
+    std::string& part_name = facts.part_names.emplace_back();
+    part["name"].read(part_name);
+    ObsPart& read = spec.parts[n++];
+    read.name = part_name;
+    part["shape"].read(read.shape);
+    std::int64_t size = 1;  // an extent of 0 is not used
+    for (const int extent : read.shape) {
+      size *= std::max(1, extent);
+      if (size > spec.obs) part["shape"].fail(fmt::format("expected at most {} numbers", spec.obs));
+    }
   }
   return facts;
 }
@@ -100,16 +114,12 @@ bool can_play(const std::string& name) {
   return entry != nullptr && entry->spec->name != kAbsent;
 }
 
-void remember_env(const std::string& name, const std::string& facts) {
+void remember_env(const std::string& name, const std::string& facts, const std::string& file) {
   static std::mutex mutex;
   static std::deque<Facts> remembered;  // a deque, because registry entries point into it
   const std::lock_guard lock(mutex);
   if (env_registry().look_up(name) != nullptr) return;
-  try {
-    remembered.push_back(read_facts(name, facts));
-  } catch (const std::exception& error) {
-    throw RunError(fmt::format("the model's facts about {} are invalid: {}", name, error.what()));
-  }
+  remembered.push_back(read_facts(name, facts, file));
   Facts& kept = remembered.back();
   kept.spec.name = kAbsent;
   const auto make = [&kept](int) { return std::make_unique<AbsentWorlds>(kept); };

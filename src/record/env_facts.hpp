@@ -12,8 +12,9 @@ namespace hotloop {
 std::string env_facts(const Worlds& worlds);
 
 // Registers `name` with these facts, unless it is registered already. Its network can then be built
-// and queried, but playing throws UsageError. Throws RunError if the facts are invalid.
-void remember_env(const std::string& name, const std::string& facts);
+// and queried, but playing throws UsageError. Throws RunError if the facts are invalid; `file` is
+// where they come from.
+void remember_env(const std::string& name, const std::string& facts, const std::string& file);
 
 // Whether `name` is a real environment, not only facts.
 bool can_play(const std::string& name);

@@ -5,12 +5,14 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
+#include <limits>
 
 #include <hotloop/error.hpp>
 
 #include "algo/common/learner.hpp"
+#include "core/text.hpp"
 #include "env/file/world_file.hpp"
 #include "record/env_facts.hpp"
 #include "record/safetensors.hpp"
@@ -20,6 +22,23 @@ namespace hotloop {
 namespace {
 
 constexpr const char* kFormat = "hotloop-model-2";
+
+template <class T>
+constexpr T kLargest = std::numeric_limits<T>::max();
+
+// Text in the metadata that our own `fmt::format("{}", number)` wrote.
+template <class T>
+T number_in(const Safetensors& file, const std::string& path, const std::string& key) {
+  const std::string& text = file.metadata(key);
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() ||
+      !(std::abs(value) < kLargest<T>)) {
+    throw RunError(fmt::format("{}: metadata {}: expected a number, found \"{}\"", path, key,
+                               printable(text)));
+  }
+  return value;
+}
 
 // A tensor without the padding of its rows.
 std::vector<float> packed(const TensorInfo& info, std::span<const float> parameters) {
@@ -73,24 +92,28 @@ Model load_model(const std::string& path) {
   const Safetensors file(path);
   if (file.metadata("format") != kFormat) {
     throw RunError(fmt::format("{}: format '{}', expected a model ('{}')", path,
-                               file.metadata("format"), kFormat));
+                               printable(file.metadata("format")), kFormat));
   }
   Model model;
   model.spec = load_spec_text(file.metadata("spec"), path, {});
   if (file.metadata().contains("env")) {
     model.env_facts = file.metadata("env");
-    remember_env(model.spec.env, model.env_facts);
+    remember_env(model.spec.env, model.env_facts, path);
   } else if (is_world_file(model.spec.env)) {  // loading a model must not run code
     throw RunError(fmt::format("{}: has no facts about its environment {}", path, model.spec.env));
   }
+  model.env_steps = number_in<std::int64_t>(file, path, "env_steps");
+  const bool evaluated = !file.metadata("greedy_return").empty();
+  model.greedy_return = evaluated ? number_in<double>(file, path, "greedy_return") : std::nan("");
   model.structure = network_structure(model.spec);
+  // The spec may claim any size. Memory is taken only for tensors that the file really has.
+  for (const TensorInfo& info : tensors(model.structure)) {
+    file.expect(info.name, Dtype::f32, shape_of(info));
+  }
   model.parameters.assign(model.structure.storage, 0.0f);
-  model.env_steps = std::atoll(file.metadata("env_steps").c_str());
-  const std::string& greedy = file.metadata("greedy_return");
-  model.greedy_return = greedy.empty() ? std::nan("") : std::atof(greedy.c_str());
   for (const TensorInfo& info : tensors(model.structure)) {
     std::vector<float> values(info.size());
-    file.copy(info.name, std::span<float>(values), shape_of(info));
+    file.copy(info.name, std::span<float>(values), shape_of(info), Limits::finite());
     for (int r = 0; r < info.rows; ++r) {
       std::copy_n(
           values.data() + static_cast<std::size_t>(r) * info.columns, info.columns,
@@ -98,12 +121,15 @@ Model load_model(const std::string& path) {
     }
   }
   if (file.contains(kMean)) {
+    file.expect(kMean, Dtype::f32, {model.structure.inputs});
     model.input_mean.resize(model.structure.inputs);
     model.input_factor.resize(model.structure.inputs);
-    file.copy(kMean, std::span<float>(model.input_mean));
-    file.copy(kFactor, std::span<float>(model.input_factor));
+    file.copy(kMean, std::span<float>(model.input_mean), Limits::finite());
+    file.copy(kFactor, std::span<float>(model.input_factor), Limits::at_least(0));
   }
-  if (file.contains(kRewardFactor)) file.copy(kRewardFactor, std::span(&model.reward_factor, 1));
+  if (file.contains(kRewardFactor)) {
+    file.copy(kRewardFactor, std::span(&model.reward_factor, 1), Limits::at_least(0));
+  }
   return model;
 }
 

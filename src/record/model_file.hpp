@@ -31,6 +31,8 @@ struct Model {
 };
 
 void save_model(const std::string& path, const Model& model);
+// Throws RunError if the file is damaged, if it has other tensors than its spec needs, or if a weight
+// is not finite.
 Model load_model(const std::string& path);
 
 // XXH3-64 of the parameters without padding, 16 hex digits; for a learner, over all its networks in

@@ -16,6 +16,9 @@
 #include <optional>
 #include <tuple>
 
+#include "core/text.hpp"
+#include "record/json_text.hpp"
+
 namespace hotloop {
 namespace {
 
@@ -26,7 +29,6 @@ constexpr std::array<std::size_t, 6> kSizes = {4, 8, 4, 8, 1, 8};
 
 constexpr std::size_t kLengthBytes = 8;
 constexpr std::size_t kAlignment = 64;
-constexpr std::uint64_t kMaxHeader = 100'000'000;  // what other readers accept
 constexpr std::string_view kOpening = R"({"__metadata__":{"xxh3":")";
 constexpr std::string_view kZeros = "0000000000000000";
 constexpr std::size_t kDigitsAt = kLengthBytes + kOpening.size();
@@ -135,8 +137,9 @@ void Safetensors::parse() {
   }
   std::uint64_t length = 0;
   file_.read(0, std::as_writable_bytes(std::span(&length, 1)));
-  if (length > kMaxHeader) {
-    fail("not a safetensors file: it does not start with a header length");
+  if (length > kMaxHeaderBytes) {
+    fail(fmt::format("not a safetensors file: it does not start with a header length of up to {}",
+                     kMaxHeaderBytes));
   }
   const std::uint64_t data_begin = kLengthBytes + length;
   if (data_begin > size) {
@@ -149,6 +152,12 @@ void Safetensors::parse() {
   if (!header.starts_with(kOpening) || header.size() < kOpening.size() + kZeros.size()) {
     fail("no checksum (metadata \"xxh3\") at the start of its header");
   }
+  // An object of tensors, each an object of three members, two of them lists.
+  constexpr JsonSize kMaxSize{.depth = 3, .members = 8 * kMaxTensors, .items = 16 * kMaxTensors};
+  if (!fits(header, kMaxSize)) {
+    fail(fmt::format("damaged: its header is nested too deeply or has more than {} tensors",
+                     kMaxTensors));
+  }
   try {
     parse_header(header, data_begin);
   } catch (const nlohmann::json::exception&) {
@@ -160,6 +169,9 @@ void Safetensors::parse() {
 
 void Safetensors::parse_header(std::string_view header, std::uint64_t data_begin) {
   const nlohmann::json root = nlohmann::json::parse(header);
+  if (root.size() > kMaxTensors + 1) {
+    fail(fmt::format("damaged: {} tensors; allowed: up to {}", root.size() - 1, kMaxTensors));
+  }
   for (const auto& [name, value] : root.items()) {
     if (name == "__metadata__") {
       metadata_ = value.get<Metadata>();
@@ -167,32 +179,33 @@ void Safetensors::parse_header(std::string_view header, std::uint64_t data_begin
     }
     const auto& dtype = value.at("dtype").get_ref<const std::string&>();
     const auto found = std::find(kNames.begin(), kNames.end(), dtype);
-    if (found == kNames.end()) fail(fmt::format("tensor {}: unknown type {}", name, dtype));
+    if (found == kNames.end())
+      fail(fmt::format("tensor {}: unknown type {}", printable(name), printable(dtype)));
 
     Tensor tensor{static_cast<Dtype>(found - kNames.begin()), {}, 0, 0};
     const nlohmann::json& shape = value.at("shape");
     const nlohmann::json& offsets = value.at("data_offsets");
     if (!shape.is_array() || !offsets.is_array() || offsets.size() != 2) {
-      fail(fmt::format("damaged: tensor {} has no valid shape or data_offsets", name));
+      fail(fmt::format("damaged: tensor {} has no valid shape or data_offsets", printable(name)));
     }
     for (const nlohmann::json& extent : shape) {
       const bool valid = extent.is_number_unsigned() && extent.get<std::uint64_t>() <= INT64_MAX;
       tensor.shape.push_back(valid ? extent.get<std::int64_t>() : -1);
     }
     const std::optional<std::uint64_t> bytes = bytes_of(tensor.shape, tensor.dtype);
-    if (!bytes) fail(fmt::format("damaged: tensor {} has an invalid shape", name));
+    if (!bytes) fail(fmt::format("damaged: tensor {} has an invalid shape", printable(name)));
 
     constexpr std::uint64_t kMax = std::uint64_t{1} << 62;  // sums below cannot overflow
     for (const nlohmann::json& offset : offsets) {
       if (!offset.is_number_unsigned() || offset.get<std::uint64_t>() > kMax) {
-        fail(fmt::format("damaged: tensor {} has invalid data_offsets", name));
+        fail(fmt::format("damaged: tensor {} has invalid data_offsets", printable(name)));
       }
     }
     tensor.begin = data_begin + offsets[0].get<std::uint64_t>();
     tensor.end = data_begin + offsets[1].get<std::uint64_t>();
     if (tensor.end < tensor.begin || tensor.end - tensor.begin != *bytes) {
       fail(fmt::format("damaged: tensor {} of shape {} needs {} bytes, its data_offsets differ",
-                       name, text_of(tensor.shape), *bytes));
+                       printable(name), text_of(tensor.shape), *bytes));
     }
     names_.push_back(name);
     tensors_.emplace(name, std::move(tensor));
@@ -210,7 +223,8 @@ void Safetensors::verify_layout(std::uint64_t data_begin) {
   for (const std::string& name : names_) {
     const Tensor& tensor = find(name);
     if (tensor.begin != end) {
-      fail(fmt::format("damaged: tensor {} does not start where the previous one ends", name));
+      fail(fmt::format("damaged: tensor {} does not start where the previous one ends",
+                       printable(name)));
     }
     end = tensor.end;
   }
@@ -257,18 +271,31 @@ const Safetensors::Tensor& Safetensors::find(std::string_view name) const {
   return found->second;
 }
 
+void Safetensors::expect(std::string_view name, Dtype dtype, const Shape& shape) const {
+  const Tensor& tensor = find(name);
+  if (tensor.dtype != dtype || tensor.shape != shape) fail_type(name, dtype, text_of(shape));
+}
+
 void Safetensors::copy_bytes(std::string_view name, Dtype dtype, const Shape* shape,
                              std::span<std::byte> to) const {
   const Tensor& tensor = find(name);
   assert(!shape || bytes_of(*shape, dtype) == to.size());
-  if (tensor.dtype != dtype || (shape && tensor.shape != *shape) ||
-      tensor.end - tensor.begin != to.size()) {
-    const std::string expected =
-        shape ? text_of(*shape) : fmt::format("with {} elements", to.size() / dtype_size(dtype));
-    fail(fmt::format("tensor \"{}\": expected {} {}, found {} {}", name, dtype_name(dtype),
-                     expected, dtype_name(tensor.dtype), text_of(tensor.shape)));
+  if (shape) expect(name, dtype, *shape);
+  if (tensor.dtype != dtype || tensor.end - tensor.begin != to.size()) {
+    fail_type(name, dtype, fmt::format("with {} elements", to.size() / dtype_size(dtype)));
   }
   read(name, tensor, to);
+}
+
+void Safetensors::fail_type(std::string_view name, Dtype dtype, const std::string& expected) const {
+  const Tensor& tensor = find(name);
+  fail(fmt::format("tensor \"{}\": expected {} {}, found {} {}", name, dtype_name(dtype), expected,
+                   dtype_name(tensor.dtype), text_of(tensor.shape)));
+}
+
+void Safetensors::fail_number(std::string_view name, std::size_t at, double value,
+                              const Limits& limits) const {
+  fail(fmt::format("tensor \"{}\": number {} is {}; allowed: {}", name, at, value, limits.text()));
 }
 
 std::vector<std::byte> Safetensors::bytes(std::string_view name) const {

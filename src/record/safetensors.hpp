@@ -12,6 +12,9 @@
 // on anything it protects. Invariant: a Safetensors object exists only for an undamaged file, and
 // gives out only bytes that were part of it when it was verified. Tensors are read when they are
 // copied, so a file as large as the memory can be loaded.
+//
+// A checksum does not tell who wrote a file. So the numbers are not believed either: `copy` takes
+// the limits of what they may be.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +28,7 @@
 #include <vector>
 
 #include "core/file.hpp"
+#include "core/limits.hpp"
 
 namespace hotloop {
 
@@ -63,6 +67,11 @@ constexpr Dtype dtype_of<std::uint64_t>() {
 
 std::string_view dtype_name(Dtype dtype);  // "F32"
 std::size_t dtype_size(Dtype dtype);       // bytes of an element
+
+// Limits that are checked before work is done. The header of a real file is a few kB; one with a
+// network of a million edges, whose spec lists them, has 14 MB.
+inline constexpr std::size_t kMaxHeaderBytes = std::size_t{32} << 20;
+inline constexpr std::size_t kMaxTensors = 10'000;
 
 using Shape = std::vector<std::int64_t>;
 using Metadata = std::map<std::string, std::string>;
@@ -103,14 +112,20 @@ class Safetensors {
   Dtype dtype(std::string_view name) const { return find(name).dtype; }
   const Shape& shape(std::string_view name) const { return find(name).shape; }
 
-  // Copies a tensor; its type and its shape (or number of elements) must match.
+  // Throws unless the tensor has this type and shape: to be called before memory is taken for it.
+  void expect(std::string_view name, Dtype dtype, const Shape& shape) const;
+  // Copies a tensor; its type, its shape (or number of elements) and its numbers must be as
+  // expected.
   template <class T, std::size_t kExtent>
-  void copy(std::string_view name, std::span<T, kExtent> to, const Shape& shape) const {
+  void copy(std::string_view name, std::span<T, kExtent> to, const Shape& shape,
+            const Limits& limits) const {
     copy_bytes(name, dtype_of<T>(), &shape, std::as_writable_bytes(to));
+    check(name, std::span<const T>(to), limits);
   }
   template <class T, std::size_t kExtent>
-  void copy(std::string_view name, std::span<T, kExtent> to) const {
+  void copy(std::string_view name, std::span<T, kExtent> to, const Limits& limits) const {
     copy_bytes(name, dtype_of<T>(), nullptr, std::as_writable_bytes(to));
+    check(name, std::span<const T>(to), limits);
   }
   std::vector<std::byte> bytes(std::string_view name) const;  // of a tensor, unconverted
 
@@ -122,12 +137,26 @@ class Safetensors {
     std::uint64_t hash = 0;    // of these bytes when they were verified
   };
 
+  // Checks our copy: the file may have changed since.
+  template <class T>
+  void check(std::string_view name, std::span<const T> values, const Limits& limits) const {
+    if constexpr (std::is_arithmetic_v<T>) {
+      if (const auto at = limits.first_outside(values)) {
+        fail_number(name, *at, static_cast<double>(values[*at]), limits);
+      }
+    }
+  }
+
   void parse();
   void parse_header(std::string_view header, std::uint64_t data_begin);
   void verify_layout(std::uint64_t data_begin);
   void verify_checksum(std::string_view head);
   const Tensor& find(std::string_view name) const;
   void read(std::string_view name, const Tensor& tensor, std::span<std::byte> to) const;
+  [[noreturn]] void fail_type(std::string_view name, Dtype dtype,
+                              const std::string& expected) const;
+  [[noreturn]] void fail_number(std::string_view name, std::size_t at, double value,
+                                const Limits& limits) const;
   void copy_bytes(std::string_view name, Dtype dtype, const Shape* shape,
                   std::span<std::byte> to) const;
   [[noreturn]] void fail(std::string_view what) const;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <hotloop/error.hpp>
+
 #include "core/file.hpp"
 #include "core/system.hpp"
 #include "env/file/world_file.hpp"
@@ -49,25 +51,25 @@ bool can_be_resumed(const std::string& folder) {
 }  // namespace
 
 std::optional<TrainResult> read_result(const std::string& run_dir) {
-  const Json json = Json::parse(text_of(run_dir + "/result.json"), nullptr, false);
-  if (!json.is_object()) return {};
-  // A value that the run did not measure is absent or null.
-  const auto read = [&](const char* name, auto& value) {
-    using Value = std::remove_reference_t<decltype(value)>;
-    const bool is_present = json.contains(name) && !json[name].is_null();
-    if (is_present) {
-      from_field(json[name], value);
-    } else if constexpr (std::is_same_v<Value, double>) {
-      value = kNone;
-    }
-  };
+  const std::string path = run_dir + "/result.json";
   try {
+    const Json json = parse_json(text_of(path), path);
+    const JsonField from(json, path);
+    // A value that the run did not measure is absent or null.
+    const auto read = [&](const char* name, auto& value) {
+      using Value = std::remove_reference_t<decltype(value)>;
+      if (from.has(name) && !json[name].is_null()) {
+        from[name].read(value);
+      } else if constexpr (std::is_same_v<Value, double>) {
+        value = kNone;
+      }
+    };
     TrainResult result;
     visit_result(result, read);
     if (result.params_hash.empty()) return {};
     result.run_dir = run_dir;
     return result;
-  } catch (const Json::exception&) {
+  } catch (const RunError&) {  // as if the run had not ended
     return {};
   }
 }

@@ -19,10 +19,9 @@ void fail_at(std::string_view where, std::string_view path, std::string_view wha
 
 std::string one_line(std::string text) {
   for (char& c : text) {
-    if (static_cast<unsigned char>(c) < ' ') c = ' ';
+    if (c == '\n' || c == '\t') c = ' ';
   }
-  constexpr std::size_t kMax = 60;
-  return text.size() <= kMax ? text : text.substr(0, kMax) + "...";
+  return printable(text, 60);
 }
 
 namespace {

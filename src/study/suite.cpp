@@ -32,7 +32,7 @@ void check_keys(const YAML::Node& map, const std::array<std::string_view, N>& al
                 const std::string& path) {
   if (!map.IsMap()) throw UsageError(fmt::format("{}: expected a mapping", path));
   for (const auto& entry : map) {
-    const auto key = entry.first.as<std::string>();
+    const std::string key = entry.first.IsScalar() ? printable(entry.first.Scalar()) : "a list";
     if (std::find(allowed.begin(), allowed.end(), key) == allowed.end()) {
       throw UsageError(fmt::format("{}:{}: {}: unknown key; {}", path, entry.first.Mark().line + 1,
                                    key, suggestion(key, allowed)));
@@ -75,13 +75,16 @@ SuiteRow read_row(const YAML::Node& node, const YAML::Node& suite, const std::st
     }
   }
   try {
-    row.spec = load_spec_or_world(resolve_path(path, spec.as<std::string>()),
-                                  algo ? algo.as<std::string>() : "", overrides);
+    const auto text_of = [&](const char* key) {
+      return value_of<std::string>(node[key] ? node : suite, key, "a name", path);
+    };
+    row.spec = load_spec_or_world(resolve_path(path, text_of("spec")), algo ? text_of("algo") : "",
+                                  overrides);
     check_feasible(row.spec);
   } catch (const UsageError& error) {
     throw UsageError(fmt::format("{}: {}", place, error.what()));
   }
-  row.title = node["title"] ? node["title"].as<std::string>() : row.spec.name;
+  row.title = node["title"] ? value_of<std::string>(node, "title", "text", path) : row.spec.name;
   const YAML::Node& with_bar = node["bar"] ? node : suite;
   row.bar = with_bar["bar"] ? value_of<double>(with_bar, "bar", "a number", path)
                             : solved_threshold(row.spec);
@@ -155,7 +158,8 @@ Suite load_suite(const std::string& name_or_path) {
     suite.figure_y = read_figure_y(root, suite, path);
     return suite;
   } catch (const YAML::Exception& error) {
-    throw UsageError(fmt::format("{}:{}: {}", path, error.mark.line + 1, error.msg));
+    throw UsageError(
+        fmt::format("{}:{}: not valid YAML: {}", path, error.mark.line + 1, printable(error.msg)));
   }
 }
 

@@ -9,6 +9,7 @@
 #include <limits>
 #include <span>
 
+#include "core/limits.hpp"
 #include "env/batch_env.hpp"
 
 namespace hotloop {
@@ -51,12 +52,14 @@ class EpisodeLog {
   // The complete state by name, for checkpoints.
   template <class Visitor>
   void visit(Visitor&& v) {
-    v("episodes.count", std::span<double>(count_));
-    v("episodes.counts", std::span<double>(counts_));
-    v("episodes.sums", std::span<double>(sums_));
-    v("episodes.largest", std::span<double>(largest_));
-    v("episodes.last", std::span<double>(rows_[0].data(), kLast * kColumns));
+    v("episodes.count", std::span<double>(count_), Limits::count());
+    v("episodes.counts", std::span<double>(counts_), Limits::count());
+    // Only reported: a measure may be anything.
+    v("episodes.sums", std::span<double>(sums_), Limits::any());
+    v("episodes.largest", std::span<double>(largest_), Limits::any());
+    v("episodes.last", std::span<double>(rows_[0].data(), kLast * kColumns), Limits::any());
   }
+  std::int64_t count() const { return static_cast<std::int64_t>(count_[0]); }
 
  private:
   using Row = std::array<double, kColumns>;

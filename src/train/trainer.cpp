@@ -64,6 +64,37 @@ Trainer::Trainer(const TrainSpec& spec)
   }
 }
 
+void Trainer::restored() {
+  check_counters();
+  check_finite(env_.obs(), 0, "observation");
+  check_masks(env_.mask(), 0);
+  learner_->restored(counters_);
+}
+
+// Rounds and updates follow from the number of env steps, so a file cannot claim more of them.
+void Trainer::check_counters() const {
+  const Counters& c = counters_;
+  const auto check = [](bool holds, std::string_view what, std::int64_t found,
+                        std::string_view allowed, std::int64_t bound) {
+    if (holds) return;
+    throw RunError(fmt::format("{} is {}; allowed: {} {}", what, found, allowed, bound));
+  };
+  visit_counters(c, [&](const char* name, std::int64_t value) {
+    check(value >= 0 && value <= kMaxCount, name, value, "0 to", kMaxCount);
+  });
+  check(c.env_steps % spec_.envs == 0, "env_steps", c.env_steps, "multiples of env.count,",
+        spec_.envs);
+  const auto env_steps = static_cast<std::int64_t>(env_.steps()) * spec_.envs;
+  check(c.env_steps == env_steps, "env_steps", c.env_steps, "that of the environments,", env_steps);
+  check(c.episodes <= c.env_steps, "episodes", c.episodes, "at most env_steps,", c.env_steps);
+  check(c.episodes == episodes_.count(), "episodes", c.episodes, "the number of their statistics,",
+        episodes_.count());
+  const std::int64_t rounds = rounds_ended(spec_.learn, c.env_steps);
+  check(c.train_events <= rounds, "train_events", c.train_events, "at most the rounds,", rounds);
+  const std::int64_t due = updates_due(spec_.learn, c.train_events);
+  check(c.updates <= due, "updates", c.updates, "at most those due,", due);
+}
+
 void Trainer::round() {
   // Rounds that the clock splits into phases do not overlap. Split the first few, so that there are
   // times to show, then as few as possible.

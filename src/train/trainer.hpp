@@ -74,8 +74,12 @@ class Trainer {
     window_ = window;
     rewards_ = rewards;
   }
+  // To be called when everything else has been restored too: environments, episodes and the arrays
+  // of the learner. Throws RunError if they contradict each other.
+  void restored();
 
  private:
+  void check_counters() const;
   void collect(ThreadTeam& team);
   void collect_while_learning(std::int64_t until);
   void check_step() const;

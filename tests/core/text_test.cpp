@@ -55,6 +55,27 @@ TEST(Text, SuggestionNamesTheNearestAndTheList) {
   EXPECT_EQ(suggestion("zzz", kNames), "allowed: cartpole, batch, learning_rate, relu");
 }
 
+TEST(Text, PrintableEscapesWhatATerminalObeys) {
+  EXPECT_EQ(printable("layer0.weight"), "layer0.weight");
+  EXPECT_EQ(printable("a\x1b[31mb\n\r\x07\x7f"), "a\\x1b[31mb\\x0a\\x0d\\x07\\x7f");
+  EXPECT_EQ(printable("\xc2\x9b"), "\\xc2\\x9b") << "a C1 control: CSI in one character";
+  EXPECT_EQ(printable("\xe2\x80\xae"), "\\xe2\\x80\\xae") << "writes from right to left";
+  EXPECT_EQ(printable("gr\xc3\xbc\xc3\x9f, \xe2\x82\xac, \xf0\x9f\x90\x8d"),
+            "gr\xc3\xbc\xc3\x9f, \xe2\x82\xac, \xf0\x9f\x90\x8d");
+  for (const std::string_view bad : {"\xff", "\xc3", "\xc0\xaf", "\xed\xa0\x80", "\x80"}) {
+    EXPECT_EQ(printable(bad).find_first_not_of("\\xabcdef0123456789"), std::string::npos);
+    EXPECT_EQ(printable(bad).size(), 4 * bad.size());
+  }
+  EXPECT_EQ(printable("0123456789", 4), "0123...");
+  EXPECT_EQ(printable("01\xc3\xbc", 3), "01...") << "never half a character";
+  EXPECT_EQ(printable_message("one\ntwo\x1b[2J"), "one\ntwo\\x1b[2J");
+}
+
+TEST(Text, ALongWordIsNoMisspelling) {
+  const std::array<std::string_view, 1> names = {"batch"};
+  EXPECT_EQ(nearest("batch" + std::string(1'000'000, 'h'), names), "");
+}
+
 TEST(Text, NumbersAreShort) {
   EXPECT_EQ(short_number(12345.6), "12.3k");
   EXPECT_EQ(short_number(999.9), "1k");

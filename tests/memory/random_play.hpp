@@ -61,6 +61,7 @@ struct RandomPlay {
     for (float& v : final_obs) v = next_value++;
     for (auto& v : mask) v = static_cast<std::uint8_t>(rng.below(2));
     for (auto& v : final_mask) v = static_cast<std::uint8_t>(rng.below(2));
+    for (std::size_t i = 0; i < mask.size(); i += shape.actions) mask[i] = final_mask[i] = 1;
   }
 };
 

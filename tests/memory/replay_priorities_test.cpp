@@ -299,7 +299,7 @@ TEST(PrioritisedReplay, EqualsItsSlowTwins) {
 
 std::string everything(Replay& replay) {
   std::string bytes;
-  replay.visit([&](std::string_view, auto array) {
+  replay.visit([&](std::string_view, auto array, const Limits&) {
     bytes.append(reinterpret_cast<const char*>(array.data()), array.size_bytes());
   });
   return bytes;
@@ -335,13 +335,13 @@ TEST(PrioritisedReplay, ContinuesFromACheckpointToTheBit) {
         if (t == saved_after) {
           const std::string saved = everything(first);
           std::size_t at = 0;
-          second.visit([&](std::string_view, auto array) {
+          second.visit([&](std::string_view, auto array, const Limits&) {
             ASSERT_LE(at + array.size_bytes(), saved.size());
             if (!array.empty()) std::memcpy(array.data(), saved.data() + at, array.size_bytes());
             at += array.size_bytes();
           });
           ASSERT_EQ(at, saved.size());
-          second.restored();
+          second.restored(std::int64_t{saved_after} * shape.lanes);
         }
         for (float& error : errors) error = static_cast<float>(std::exp(rng.normal()));
         const Transitions step = play.step();
@@ -378,16 +378,33 @@ TEST(PrioritisedReplay, RefusesInvalidPriorities) {
   for (const std::string field : {"priorities", "largest_priority"}) {
     for (const float wrong : {-1.0f, 0.5f, 0x1p50f, std::nanf(""), INFINITY}) {
       Replay replay = four(1, 4);
-      replay.visit([&](std::string_view name, auto array) {
+      bool refused = false;
+      replay.visit([&](std::string_view name, auto array, const Limits& limits) {
         if constexpr (std::is_same_v<decltype(array), std::span<float>>) {
-          if (name == field) array[0] = wrong;
+          if (name != field) return;
+          array[0] = wrong;
+          refused = limits.first_outside(std::span<const float>(array)) == 0u;
         }
       });
-      EXPECT_THROW(replay.restored(), RunError) << field << " " << wrong;
+      EXPECT_TRUE(refused) << field << " " << wrong;
     }
   }
   Replay replay = four(1, 4);
-  EXPECT_NO_THROW(replay.restored());
+  EXPECT_NO_THROW(replay.restored(4));
+  EXPECT_THROW(replay.restored(5), RunError);
+}
+
+// Without any priority, a draw would search beyond the tree; the head must never be drawn.
+TEST(PrioritisedReplay, RefusesPrioritiesOfNothingAndOfTheHead) {
+  for (const std::size_t place : {0, 4}) {
+    Replay replay = four(1, 4);
+    replay.visit([&](std::string_view name, auto array, const Limits&) {
+      if constexpr (std::is_same_v<decltype(array), std::span<float>>) {
+        if (name == "priorities") array[place] = place == 4 ? 1 : 0;
+      }
+    });
+    EXPECT_THROW(replay.restored(4), RunError) << place;
+  }
 }
 
 }  // namespace

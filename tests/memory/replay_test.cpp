@@ -205,7 +205,7 @@ TEST(Replay, BytesEqualTheArrays) {
     replay.begin(play.obs, play.mask);
     for (int t = 0; t < 1000 / 8; ++t) replay.push(play.step());
     std::size_t bytes = 0;
-    replay.visit([&](std::string_view, auto array) {
+    replay.visit([&](std::string_view, auto array, const Limits&) {
       if (array.size() > 1) bytes += array.size_bytes();  // single numbers are part of the object
     });
     if (!continuous) {  // leaves are visited, sums are computed from them

@@ -24,7 +24,7 @@ std::vector<T> row(std::span<const T> array, std::size_t index, std::size_t widt
 
 std::string everything(Rollout& rollout) {
   std::string bytes;
-  rollout.visit([&](std::string_view, auto array) {
+  rollout.visit([&](std::string_view, auto array, const Limits&) {
     bytes.append(reinterpret_cast<const char*>(array.data()), array.size_bytes());
   });
   return bytes;
@@ -71,7 +71,7 @@ TEST(Rollout, AHalfFullRolloutSurvivesACheckpoint) {
   for (int t = 0; t < 2; ++t) first.push(play.step());
   const std::string saved = everything(first);
   std::size_t at = 0;
-  second.visit([&](std::string_view, auto array) {
+  second.visit([&](std::string_view, auto array, const Limits&) {
     std::memcpy(array.data(), saved.data() + at, array.size_bytes());
     at += array.size_bytes();
   });

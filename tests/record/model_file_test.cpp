@@ -1,14 +1,17 @@
 #include "record/model_file.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <hotloop/error.hpp>
 
 #include <cmath>
+#include <cstdio>
 #include <string>
 #include <vector>
 
 #include "record/env_facts.hpp"
 #include "record/safetensors.hpp"
+#include "tests/record/forgery.hpp"
 #include "tests/train/small_spec.hpp"
 #include "train/feasible.hpp"
 #include "train/trainer.hpp"
@@ -71,7 +74,7 @@ TEST(ModelFile, CarriesTheFactsOfItsEnvironment) {
   const Model model = small_model();
   save_model(path, model);
   const Safetensors file(path);
-  remember_env("left_behind", file.metadata("env"));
+  remember_env("left_behind", file.metadata("env"), "FILE");
   const EnvSpec known = env_spec(model.spec.world()), remembered = env_spec({"left_behind"});
   EXPECT_EQ(remembered.obs, known.obs);
   EXPECT_EQ(remembered.actions, known.actions);
@@ -81,9 +84,10 @@ TEST(ModelFile, CarriesTheFactsOfItsEnvironment) {
   spec.env = "left_behind";
   EXPECT_EQ(network_structure(spec).describe(), model.structure.describe());
   EXPECT_THROW(BatchEnv(make_worlds(spec.world(), 2), 2, 1, Purpose::test), UsageError);
-  remember_env(model.spec.env, R"({"obs": 99})");  // known environments ignore the file's facts
+  remember_env(model.spec.env, R"({"obs": 99})",
+               "FILE");  // known environments ignore the file's facts
   EXPECT_EQ(env_spec(model.spec.world()).obs, known.obs);
-  EXPECT_THROW(remember_env("nonsense", R"({"obs": "many"})"), RunError);
+  EXPECT_THROW(remember_env("nonsense", R"({"obs": "many"})", "FILE"), RunError);
 }
 
 // Worlds with only a spec and a note.
@@ -109,7 +113,7 @@ TEST(ModelFile, FactsKeepBoundsPartsAndNotes) {
   spec.parts = {ObsPart{"a", {2, 3}}, ObsPart{"b", {1}}};
   const std::string facts = env_facts(Boxes(spec));
   EXPECT_NE(facts.find(R"("notes":{"scale":2})"), std::string::npos) << facts;
-  remember_env("remembered_box", facts);
+  remember_env("remembered_box", facts, "FILE");
   const EnvSpec back = env_spec({"remembered_box"});
   EXPECT_EQ(back.action_size, 2);
   EXPECT_EQ(back.action_low, spec.action_low);
@@ -126,13 +130,92 @@ TEST(ModelFile, FactsWithTooManyActionDimensionsAreRefused) {
   const std::string size = R"("action_size":64)";
   facts.replace(facts.find(size), size.size(), R"("action_size":65)");
   try {
-    remember_env("too_wide", facts);
+    remember_env("too_wide", facts, "FILE");
     FAIL() << "nothing was thrown";
   } catch (const RunError& error) {
     EXPECT_STREQ(error.what(),
-                 "the model's facts about too_wide are invalid: action_size is 65; allowed: 0 to "
-                 "64");
+                 "FILE: field env.action_size: expected an integer from 0 to 64, found 65");
   }
+}
+
+class ForgedModel : public testing::Test {
+ protected:
+  ForgedModel() : path_(testing::TempDir() + "forged_model_test.safetensors") {
+    save_model(path_, small_model());
+  }
+  ~ForgedModel() override { std::remove(path_.c_str()); }
+
+  std::string refusal(const Forgery& forgery) const {
+    forgery.write(path_);
+    try {
+      load_model(path_);
+    } catch (const RunError& error) {
+      const std::string text = error.what();
+      EXPECT_TRUE(text.starts_with(path_ + ": ")) << text;
+      return text.substr(path_.size() + 2);
+    }
+    return "";
+  }
+
+  std::string path_;
+};
+
+TEST_F(ForgedModel, WeightsThatAreNotFiniteAreRefused) {
+  for (const float wrong : {std::nanf(""), HUGE_VALF, -HUGE_VALF}) {
+    Forgery forgery = Forgery::of(path_);
+    forgery.values<float>("layer0.weight")[5] = wrong;
+    EXPECT_EQ(refusal(forgery), fmt::format("tensor \"layer0.weight\": number 5 is {}; allowed: "
+                                            "finite numbers",
+                                            wrong));
+  }
+}
+
+// The file is small: whatever its spec says, no memory is taken for tensors that it does not have.
+TEST_F(ForgedModel, ASpecThatClaimsAHugeNetworkIsRefused) {
+  Forgery forgery = Forgery::of(path_);
+  std::string spec = forgery.metadata("spec");
+  spec.replace(spec.find("hidden: [32]"), 12, "hidden: [16384, 16384, 16384, 16384]");
+  forgery.set_metadata("spec", spec);
+  EXPECT_EQ(refusal(forgery),
+            "tensor \"layer0.weight\": expected F32 [16384, 4], found F32 [32, 4]");
+}
+
+TEST_F(ForgedModel, MetadataThatIsNoNumberIsRefused) {
+  const Forgery good = Forgery::of(path_);
+  Forgery forgery = good;
+  forgery.set_metadata("env_steps", "12\x1b[31m");
+  EXPECT_EQ(refusal(forgery), "metadata env_steps: expected a number, found \"12\\x1b[31m\"");
+  forgery = good;
+  forgery.set_metadata("greedy_return", "many");
+  EXPECT_EQ(refusal(forgery), "metadata greedy_return: expected a number, found \"many\"");
+}
+
+// Facts are used if the environment is not here. Each field in turn has another type.
+TEST_F(ForgedModel, FactsOfAnotherTypeAreRefused) {
+  const auto refusal_of = [](const nlohmann::ordered_json& facts) -> std::string {
+    try {
+      remember_env("from_a_stranger", facts.dump(), "FILE");
+    } catch (const RunError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const auto good = nlohmann::ordered_json::parse(Forgery::of(path_).metadata("env"));
+  for (const auto& [name, value] : good.items()) {
+    for (const nlohmann::ordered_json& wrong :
+         {nlohmann::ordered_json("x"), nlohmann::ordered_json::object(), nlohmann::ordered_json(-1),
+          nlohmann::ordered_json({1, 2})}) {
+      nlohmann::ordered_json facts = good;
+      facts[name] = wrong;
+      const bool is_number = name == "solved_return" && wrong == -1;
+      if (is_number) continue;
+      EXPECT_TRUE(refusal_of(facts).starts_with("FILE: field env." + name)) << facts.dump();
+    }
+  }
+  nlohmann::ordered_json huge = good;
+  huge["obs"] = 1'000'000'000;
+  EXPECT_EQ(refusal_of(huge),
+            "FILE: field env.obs: expected an integer from 1 to 16777216, found 1000000000");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -14,14 +15,10 @@
 #include <numeric>
 #include <optional>
 
+#include "tests/record/forgery.hpp"
+
 namespace hotloop {
 namespace {
-
-FileContents contents_of(std::string_view text) {
-  auto data = std::make_unique_for_overwrite<std::byte[]>(text.size() + 1);
-  std::memcpy(data.get(), text.data(), text.size());
-  return {std::move(data), text.size()};
-}
 
 // The reader's error message for a file; nothing if it is accepted. Only RunError is caught.
 std::optional<std::string> complaint(std::string_view text) {
@@ -43,10 +40,7 @@ std::string forge(std::string header, std::string_view data,
   std::memcpy(text.data(), &stated, 8);
   text += header;
   text += data;
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx",
-                static_cast<unsigned long long>(XXH3_64bits(text.data(), text.size())));
-  return text.replace(8 + kPrefix.size() - 17, 16, digits);
+  return sealed(text);
 }
 
 std::string forge_tensors(const std::string& tensors, std::string_view data) {
@@ -105,7 +99,7 @@ TEST_F(SafetensorsTest, RoundTripOfEveryTypeAndOddShapes) {
   const auto expect_equal = [&](std::string_view name, const auto& values, const Shape& shape) {
     auto found = values;
     std::memset(found.data(), 0x55, sizeof found);
-    file.copy(name, std::span(found), shape);
+    file.copy(name, std::span(found), shape, Limits::any());
     EXPECT_EQ(std::memcmp(found.data(), values.data(), sizeof found), 0) << name;
   };
   expect_equal("bytes", bytes, {5});
@@ -115,7 +109,7 @@ TEST_F(SafetensorsTest, RoundTripOfEveryTypeAndOddShapes) {
   expect_equal("scalar", scalar, {});
   expect_equal("u", counters, {2});
   expect_equal("odd \"name\"\n\xc3\xa9", raw, {2});
-  file.copy("nothing", std::span<float>(), {0, 4});
+  file.copy("nothing", std::span<float>(), {0, 4}, Limits::any());
 }
 
 TEST_F(SafetensorsTest, AnEmptyFileOfNoTensorsIsValid) {
@@ -205,7 +199,7 @@ TEST_F(SafetensorsTest, EveryTruncationAndAppendedByteIsFound) {
 TEST_F(SafetensorsTest, OtherFilesAreRefusedWithTheReason) {
   EXPECT_THROW(Safetensors(folder_ + "/none"), RunError);
   EXPECT_EQ(complaint("env: {name: cartpole, count: 1}\n"),
-            "x: not a safetensors file: it does not start with a header length");
+            "x: not a safetensors file: it does not start with a header length of up to 33554432");
   EXPECT_EQ(complaint(std::string("\x02\0\0\0\0\0\0\0{}", 10)),
             "x: no checksum (metadata \"xxh3\") at the start of its header");
   EXPECT_EQ(complaint(std::string("\x02\0\0\0\0\0\0\0[]", 10)),
@@ -304,7 +298,7 @@ TEST_F(SafetensorsTest, FuzzedHeadersNeverCrash) {
         const auto count =
             std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
         std::vector<std::uint8_t> to(static_cast<std::size_t>(count));
-        if (file.dtype(name) == Dtype::u8) file.copy(name, std::span(to), shape);
+        if (file.dtype(name) == Dtype::u8) file.copy(name, std::span(to), shape, Limits::any());
       }
       ++accepted;
     } catch (const RunError&) {
@@ -313,6 +307,36 @@ TEST_F(SafetensorsTest, FuzzedHeadersNeverCrash) {
   }
   EXPECT_GT(refused, 15'000);
   EXPECT_GT(accepted, 100);  // edits of names and metadata
+}
+
+// Limits come before work: these files would cost minutes, or more memory than their size suggests.
+TEST_F(SafetensorsTest, HugeHeadersAreRefusedAtOnce) {
+  std::string many;
+  for (int i = 0; i < 200'000; ++i) {
+    many += R"(,"t)" + std::to_string(i) + R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
+  }
+  std::string more;  // few enough values, but too many tensors
+  for (int i = 0; i <= 10'000; ++i) {
+    more += R"(,"t)" + std::to_string(i) + R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
+  }
+  std::string deep = R"(,"t":)";
+  for (int i = 0; i < 100'000; ++i) deep += R"({"a":[)";
+  const std::string wide = R"(,"t":{"shape":[)" + std::string(2'000'000, ',') + "]}";
+  const auto start = std::chrono::steady_clock::now();
+  for (const std::string* header :
+       {&std::as_const(many), &std::as_const(more), &std::as_const(deep), &wide}) {
+    EXPECT_NE(complaint(forge_tensors(*header, "")), std::nullopt);
+  }
+  const std::string large = forge_tensors(R"(,"a":")" + std::string(100'000'000, 'x') + "\"", "");
+  EXPECT_NE(complaint(large)->find("header length of up to 33554432"), std::string::npos);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));  // mostly forging
+}
+
+TEST_F(SafetensorsTest, NamesInMessagesCannotControlATerminal) {
+  const std::string name = R"(,"a\u001b[31m\u0007":{"dtype":")";
+  const auto refused =
+      complaint(forge_tensors(name + R"(F\u009b9","shape":[0],"data_offsets":[0,0]})", ""));
+  EXPECT_EQ(refused, "x: tensor a\\x1b[31m\\x07: unknown type F\\xc2\\x9b9");
 }
 
 TEST_F(SafetensorsTest, CopyNamesWhatWasExpectedAndFound) {
@@ -329,20 +353,23 @@ TEST_F(SafetensorsTest, CopyNamesWhatWasExpectedAndFound) {
     return "no error";
   };
   EXPECT_EQ(message([&] {
-              file.copy("weights", std::span(floats), {3, 2});
+              file.copy("weights", std::span(floats), {3, 2}, Limits::any());
             }),
             path_ + ": tensor \"weights\": expected F32 [3, 2], found F32 [2, 3]");
   EXPECT_EQ(message([&] {
-              file.copy("weights", std::span(doubles), {2, 3});
+              file.copy("weights", std::span(doubles), {2, 3}, Limits::any());
             }),
             path_ + ": tensor \"weights\": expected F64 [2, 3], found F32 [2, 3]");
-  EXPECT_EQ(message([&] { file.copy("weights", std::span(floats).first(5)); }),
+  EXPECT_EQ(message([&] { file.copy("weights", std::span(floats).first(5), Limits::any()); }),
             path_ + ": tensor \"weights\": expected F32 with 5 elements, found F32 [2, 3]");
-  EXPECT_EQ(message([&] { file.copy("bias", std::span(floats)); }), path_ + ": no tensor \"bias\"");
+  EXPECT_EQ(message([&] { file.copy("bias", std::span(floats), Limits::any()); }),
+            path_ + ": no tensor \"bias\"");
   EXPECT_EQ(message([&] { static_cast<void>(file.metadata("seed")); }),
             path_ + ": no metadata \"seed\"");
   EXPECT_EQ(floats, (std::array<float, 6>{}));  // nothing was copied
-  file.copy("weights", std::span(floats));
+  EXPECT_EQ(message([&] { file.copy("weights", std::span(floats), Limits::at_least(0)); }),
+            path_ + ": tensor \"weights\": number 1 is -2; allowed: finite numbers of at least 0");
+  file.copy("weights", std::span(floats), Limits::finite());
   EXPECT_EQ(floats[1], -2.0f);
 }
 

@@ -56,7 +56,7 @@ std::map<std::string, std::vector<std::byte>> contents(const std::string& path) 
     std::vector<std::byte>& bytes = all[name];
     bytes.resize(elements * dtype_size(file.dtype(name)));
     const auto copy = [&]<class T>(T*) {
-      file.copy(name, std::span<T>(reinterpret_cast<T*>(bytes.data()), elements));
+      file.copy(name, std::span<T>(reinterpret_cast<T*>(bytes.data()), elements), Limits::any());
     };
     if (file.dtype(name) == Dtype::f32)
       copy(static_cast<float*>(nullptr));

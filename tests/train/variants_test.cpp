@@ -24,7 +24,7 @@ class EveryVariant : public testing::TestWithParam<Variant> {};
 // The state that determines the rest of a run, as bytes by name.
 std::map<std::string, std::vector<std::byte>> everything(Trainer& trainer) {
   std::map<std::string, std::vector<std::byte>> all;
-  trainer.learner().visit([&](const std::string& name, Array array) {
+  trainer.learner().visit([&](const std::string& name, Array array, const Limits&) {
     std::visit(
         [&](auto values) {
           const auto bytes = std::as_bytes(values);

@@ -18,6 +18,7 @@
 
 #include "algo/common/learnt_network.hpp"
 #include "algo/common/report.hpp"
+#include "core/limits.hpp"
 #include "core/schedule.hpp"
 #include "core/thread_team.hpp"
 #include "env/batch_env.hpp"
@@ -67,7 +68,10 @@ struct Signs {
 using Array =
     std::variant<std::span<float>, std::span<double>, std::span<std::uint8_t>,
                  std::span<std::int32_t>, std::span<std::int64_t>, std::span<std::uint64_t>>;
-using ArrayVisitor = std::function<void(const std::string& name, Array array)>;
+// The limits state what the array may hold, so that a checkpoint with anything else is refused
+// before the next array is visited. Limits::any() leaves the check to restored().
+using ArrayVisitor =
+    std::function<void(const std::string& name, Array array, const Limits& limits)>;
 using NumberVisitor = std::function<void(std::string_view name, double value)>;
 
 struct NamedNetwork {
@@ -108,8 +112,9 @@ class Learner {
   virtual float reward_factor() const { return 1; }  // multiplies rewards before learning
   // Visits the complete state. An array whose size depends on another one comes after it.
   virtual void visit(const ArrayVisitor& visitor) = 0;
-  // Called after all arrays have been read from a checkpoint.
-  virtual void restored() {}
+  // Called after all arrays have been read from a checkpoint, each within its limits. Throws
+  // RunError if they contradict each other or the counters.
+  virtual void restored(const Counters& /*counters*/) {}
 };
 
 // The transitions of the latest step of `env`.

@@ -52,19 +52,19 @@ void LearnerBase::count_update(const UpdateReport& report, Training& training) {
 void LearnerBase::visit_shared(const ArrayVisitor& visitor) {
   for (const auto& [name, network] : networks()) {
     const std::string prefix(name);
-    visitor(prefix, network->online());
-    visitor(prefix + ".optimiser.first", network->optimiser().first());
-    visitor(prefix + ".optimiser.second", network->optimiser().second());
-    visitor(prefix + ".optimiser.powers", network->optimiser().powers());
+    visitor(prefix, network->online(), Limits::finite());
+    visitor(prefix + ".optimiser.first", network->optimiser().first(), Limits::finite());
+    visitor(prefix + ".optimiser.second", network->optimiser().second(), Limits::at_least(0));
+    visitor(prefix + ".optimiser.powers", network->optimiser().powers(), Limits::between(0, 1));
   }
   if (obs_) {
-    obs_->visit([&](const char* name, auto array) {
-      visitor(std::string("normaliser.obs.") + name, array);
+    obs_->visit([&](const char* name, auto array, const Limits& limits) {
+      visitor(std::string("normaliser.obs.") + name, array, limits);
     });
   }
   if (rewards_) {
-    rewards_->visit([&](const char* name, auto array) {
-      visitor(std::string("normaliser.rewards.") + name, array);
+    rewards_->visit([&](const char* name, auto array, const Limits& limits) {
+      visitor(std::string("normaliser.rewards.") + name, array, limits);
     });
   }
 }

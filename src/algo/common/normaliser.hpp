@@ -12,6 +12,7 @@
 #include <span>
 
 #include "core/arena.hpp"
+#include "core/limits.hpp"
 #include "net/network.hpp"
 
 namespace hotloop {
@@ -27,11 +28,11 @@ class ObsNormaliser {
 
   template <class Visitor>
   void visit(Visitor&& v) {
-    v("count", count_);
-    v("mean", exact_mean_);
-    v("squares", squares_);
-    v("factor", factor_);
-    v("float_mean", mean_);
+    v("count", count_, Limits::count());
+    v("mean", exact_mean_, Limits::finite());
+    v("squares", squares_, Limits::at_least(0));
+    v("factor", factor_, Limits::at_least(0));
+    v("float_mean", mean_, Limits::finite());
   }
 
  private:
@@ -53,8 +54,8 @@ class RewardNormaliser {
 
   template <class Visitor>
   void visit(Visitor&& v) {
-    v("statistics", statistics_);
-    v("returns", returns_);
+    v("statistics", statistics_, Limits::finite());
+    v("returns", returns_, Limits::finite());
   }
 
  private:

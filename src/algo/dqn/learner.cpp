@@ -1,7 +1,11 @@
 #include "algo/dqn/learner.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+
+#include <hotloop/error.hpp>
 
 #include "algo/common/algorithm.hpp"
 #include "algo/common/rounds.hpp"
@@ -194,13 +198,28 @@ double DqnLearner::target_lag() {
 
 void DqnLearner::visit(const ArrayVisitor& visitor) {
   visit_shared(visitor);
-  if (dqn_.has_target()) visitor("target", dqn_.target());
-  visitor("target_lag", std::span<double>(&lag_, 1));
+  if (dqn_.has_target()) visitor("target", dqn_.target(), Limits::finite());
+  visitor("target_lag", std::span<double>(&lag_, 1), Limits::any());  // NaN = none; only reported
   if (frozen_updates_ >= 0) {
-    visitor("frozen", acting().frozen());
-    visitor("frozen_updates", std::span<std::int64_t>(&frozen_updates_, 1));
+    visitor("frozen", acting().frozen(), Limits::finite());
+    visitor("frozen_updates", std::span<std::int64_t>(&frozen_updates_, 1), Limits::count());
   }
-  replay_.visit([&](const std::string& name, auto array) { visitor("replay." + name, array); });
+  replay_.visit([&](const std::string& name, auto array, const Limits& limits) {
+    visitor("replay." + name, array, limits);
+  });
+}
+
+// `learn` makes the difference between the updates that are due and those made. A wrong count would
+// make it run for years.
+void DqnLearner::restored(const Counters& c) {
+  replay_.restored(c.env_steps);
+  const std::int64_t repeats = options_.repeats;
+  const std::int64_t learnt = std::max<std::int64_t>(0, c.train_events - spec_.learn.pipelined);
+  if (c.updates + repeats <= updates_due(spec_.learn, learnt) || c.updates != c.batches * repeats) {
+    throw RunError(
+        fmt::format("{} updates on {} batches do not fit {} rounds of learning: {} updates are due",
+                    c.updates, c.batches, c.train_events, updates_due(spec_.learn, learnt)));
+  }
 }
 
 }  // namespace hotloop

@@ -29,7 +29,7 @@ class DqnLearner final : public LearnerBase {
   std::vector<std::string_view> columns() const override { return names(kQColumns); }
   void settings(const Counters& counters, const NumberVisitor& visitor) const override;
   void visit(const ArrayVisitor& visitor) override;
-  void restored() override { replay_.restored(); }
+  void restored(const Counters& counters) override;
 
   Dqn& dqn() { return dqn_; }
   Replay& replay() { return replay_; }

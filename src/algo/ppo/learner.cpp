@@ -160,11 +160,17 @@ void PpoLearner::settings(const Counters& counters, const NumberVisitor& visitor
 
 void PpoLearner::visit(const ArrayVisitor& visitor) {
   visit_shared(visitor);
-  rollout_.visit([&](const std::string& name, auto array) { visitor("rollout." + name, array); });
-  visitor("acted.raw", old_policy_.raw);
-  visitor("acted.log_probability", old_policy_.log_probability);
-  visitor("acted.distribution", old_policy_.distribution);
-  visitor("acted.values", old_policy_.values);
+  rollout_.visit([&](const std::string& name, auto array, const Limits& limits) {
+    visitor("rollout." + name, array, limits);
+  });
+  const PolicyHead& policy = ppo_.head().policy;  // a raw discrete action is an index
+  visitor("acted.raw", old_policy_.raw,
+          policy.is_continuous() ? Limits::finite() : Limits::index_below(policy.actions));
+  visitor("acted.log_probability", old_policy_.log_probability, Limits::finite());
+  visitor("acted.distribution", old_policy_.distribution, Limits::finite());
+  visitor("acted.values", old_policy_.values, Limits::finite());
 }
+
+void PpoLearner::restored(const Counters& counters) { rollout_.restored(counters.env_steps); }
 
 }  // namespace hotloop

@@ -32,6 +32,7 @@ class PpoLearner final : public LearnerBase {
   std::vector<std::string_view> columns() const override { return names(kPpoColumns); }
   void settings(const Counters& counters, const NumberVisitor& visitor) const override;
   void visit(const ArrayVisitor& visitor) override;
+  void restored(const Counters& counters) override;
 
   const OldPolicy& old_policy() const { return old_policy_; }
   std::span<const float> advantages() const { return advantages_; }

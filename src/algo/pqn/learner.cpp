@@ -123,11 +123,20 @@ Signs PqnLearner::signs(const Counters&) {
 
 void PqnLearner::visit(const ArrayVisitor& visitor) {
   visit_shared(visitor);
-  rollout_.visit([&](const std::string& name, auto array) { visitor("rollout." + name, array); });
-  visitor("values.best", best_);
-  visitor("values.taken", taken_);
-  visitor("next_action", next_action_);
-  visitor("vector_step", vector_step_);
+  rollout_.visit([&](const std::string& name, auto array, const Limits& limits) {
+    visitor("rollout." + name, array, limits);
+  });
+  visitor("values.best", best_, Limits::finite());
+  visitor("values.taken", taken_, Limits::finite());
+  visitor("next_action", next_action_, Limits::index_below(rollout_.shape().actions));
+  visitor("vector_step", vector_step_, Limits::count());
+}
+
+void PqnLearner::restored(const Counters& counters) {
+  rollout_.restored(counters.env_steps);
+  if (is_sarsa() && rollout_.filled() == 0 && counters.train_events > 0) {
+    rollout_.check_allowed(next_action_, "next_action");
+  }
 }
 
 }  // namespace hotloop

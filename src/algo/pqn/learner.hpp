@@ -23,6 +23,7 @@ class PqnLearner final : public LearnerBase {
   std::vector<std::string_view> columns() const override { return names(kQColumns); }
   void settings(const Counters& counters, const NumberVisitor& visitor) const override;
   void visit(const ArrayVisitor& visitor) override;
+  void restored(const Counters& counters) override;
 
  private:
   bool is_sarsa() const { return options_.backup == Backup::taken; }

@@ -9,6 +9,8 @@
 #include <iterator>
 #include <optional>
 
+#include <hotloop/error.hpp>
+
 #include "env/check/battery_play.hpp"
 
 namespace hotloop {
@@ -212,7 +214,12 @@ Failure check_restore(const EnvEntry& entry, const BatteryOptions& options) {
   const std::vector<std::byte> state = straight.env.save();
 
   BatchRunner resumed(entry.make(options.rows, options.values), options.rows, options.seed, 1);
-  resumed.env.restore(state);
+  try {
+    resumed.env.restore(state);
+  } catch (const RunError& error) {
+    return fmt::format("step {}: expected its own state to be restored, found: {}", before,
+                       error.what());
+  }
   const auto shown = straight.env.obs();
   const auto restored = resumed.env.obs();
   for (std::size_t i = 0; i < shown.size(); ++i) {
@@ -225,6 +232,43 @@ Failure check_restore(const EnvEntry& entry, const BatteryOptions& options) {
   step(resumed, before);
   return play_together(*entry.spec, options, options.steps - before - 1,
                        static_cast<std::uint64_t>(before) + 1, straight, resumed);
+}
+
+// Bytes that nobody saved, as a forged checkpoint may have them: an environment that checks its state
+// must refuse them or play on without a crash, an endless loop or an index out of bounds. Only the
+// sanitised run sees the last.
+Failure check_hostile_states(const EnvEntry& entry, const BatteryOptions& options) {
+  constexpr int kRows = 3, kStates = 24, kSteps = 8;
+  const EnvSpec& spec = *entry.spec;
+  if (!entry.make(1, options.values)->checks_state()) return std::nullopt;
+  BatchRunner played(entry.make(kRows, options.values), kRows, options.seed, 1);
+  Actions actions(spec, kRows);
+  const auto step = [&](BatchRunner& runner, std::uint64_t t) {
+    choose_actions(spec, runner.results().mask, options.seed, t, actions);
+    runner.step(actions);
+  };
+  for (std::uint64_t t = 0; t < 5; ++t) step(played, t);
+  const std::vector<std::byte> good = played.env.save();
+  const std::size_t rows_begin =
+      good.size() - kRows * entry.make(1, options.values)->row_bytes();  // after BatchEnv's own
+  for (int i = 0; i < kStates; ++i) {
+    Rng rng(options.seed, Purpose::test, static_cast<std::uint32_t>(i), 1);
+    std::vector<std::byte> bad = good;
+    for (std::size_t at = rows_begin; at < bad.size(); ++at) {
+      if (i < 2) bad[at] = static_cast<std::byte>(i == 0 ? 0xff : 0x01);
+      // All bytes at random, or few of them.
+      if (i >= 2 && (i % 2 == 0 || rng.below(16) == 0))
+        bad[at] = static_cast<std::byte>(rng.bits());
+    }
+    BatchRunner restored(entry.make(kRows, options.values), kRows, options.seed, 1);
+    try {
+      restored.env.restore(bad);
+    } catch (const RunError&) {
+      continue;
+    }
+    for (std::uint64_t t = 0; t < kSteps; ++t) step(restored, t);
+  }
+  return std::nullopt;
 }
 
 // Which bytes of a world's state differ, rounded to words of four: "bytes 8 to 11 of its 16".
@@ -309,7 +353,9 @@ std::vector<std::string> check_env(const EnvEntry& registered, const BatteryOpti
   if (!passes("same seed", check_repeats(entry, options))) return failures;
   passes("other seed", check_other_seed(entry, options));
   passes("reset", check_reset(entry, options));
-  passes("save and restore", check_restore(entry, options));
+  if (passes("save and restore", check_restore(entry, options))) {
+    passes("forged states", check_hostile_states(entry, options));
+  }
 
   const int limit = entry.spec->max_steps;
   for (const int threads : {1, 2, 4}) {

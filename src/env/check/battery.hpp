@@ -6,6 +6,7 @@
 // - The same seed must give the same bits, and another seed must play differently.
 // - An episode must not depend on earlier ones.
 // - A restored environment must continue exactly as the saved one.
+// - If it says which states are valid (is_valid), it refuses bytes at random, or plays on from them.
 // - The whole-batch step, any number of threads and the obvious one-by-one loop must agree.
 // - The time limit must truncate exactly and never count as termination.
 #pragma once

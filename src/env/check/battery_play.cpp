@@ -104,7 +104,10 @@ class LimitedArray final : public WorldArray {
   }
   std::size_t row_bytes() const override { return worlds_->row_bytes(); }
   void save_row(int row, std::byte* to) const override { worlds_->save_row(row, to); }
-  void restore_row(int row, const std::byte* from) override { worlds_->restore_row(row, from); }
+  bool restore_row(int row, const std::byte* from) override {
+    return worlds_->restore_row(row, from);
+  }
+  bool checks_state() const override { return worlds_->checks_state(); }
 
  private:
   std::unique_ptr<WorldArray> worlds_;

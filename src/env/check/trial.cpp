@@ -179,7 +179,11 @@ class NotedWorlds final : public WorldArray {
   }
   std::size_t row_bytes() const override { return worlds_->row_bytes(); }
   void save_row(int row, std::byte* to) const override { worlds_->save_row(row, to); }
-  void restore_row(int row, const std::byte* from) override { worlds_->restore_row(row, from); }
+  bool restore_row(int row, const std::byte* from) override {
+    const Doing doing("restore", row, row + 1);
+    return worlds_->restore_row(row, from);
+  }
+  bool checks_state() const override { return worlds_->checks_state(); }
 
  private:
   template <class Body>

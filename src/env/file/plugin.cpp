@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -25,7 +26,7 @@ namespace {
 // A world of a plug-in and its spec, whose strings belong to the plug-in.
 struct PluginWorld {
   const hotloop_plugin* plugin;
-  const hotloop_world* table;
+  hotloop_world table;
   EnvSpec spec;
 
   [[noreturn]] void fail(std::string_view function, const std::string& place) const {
@@ -55,7 +56,7 @@ T* row_zero(T* rows, std::size_t values_before) {
 class PluginArray final : public WorldArray {
  public:
   PluginArray(const PluginWorld& world, int count, bool plain)
-      : world_(world), table_(*world.table) {
+      : world_(world), table_(world.table) {
     const Doing doing = in("the constructor");
     if (table_.create(count, plain ? 1 : 0, &worlds_) != 0) world_.fail("the constructor", "");
     if (worlds_ == nullptr) {
@@ -178,11 +179,17 @@ class PluginArray final : public WorldArray {
     fill("save_row", "saved state", row, std::span(to, table_.row_bytes),
          [this, row](std::byte* at) { return table_.save_row(worlds_, row, at); });
   }
-  void restore_row(int row, const std::byte* from) override {
+  bool restore_row(int row, const std::byte* from) override {
     std::vector<std::byte> bytes(from, from + table_.row_bytes);
-    fill("restore_row", "saved state", row, std::span(bytes),
-         [this, row](std::byte* at) { return table_.restore_row(worlds_, row, at); });
+    bool is_valid = true;
+    fill("restore_row", "saved state", row, std::span(bytes), [&](std::byte* at) {
+      const int result = table_.restore_row(worlds_, row, at);
+      is_valid = result != HOTLOOP_INVALID_STATE;
+      return is_valid ? result : 0;
+    });
+    return is_valid;
   }
+  bool checks_state() const override { return table_.checks_state == 1; }
 
   // From the last row to the first, and each alone: a row that an earlier or later one has written
   // to then differs.
@@ -424,11 +431,13 @@ std::vector<EnvEntry> plugin_entries(const hotloop_plugin* plugin, const std::st
                     "{}: build it again with this hotloop's <hotloop/plugin.h>",
                     plugin->version, HOTLOOP_PLUGIN_VERSION));
   }
-  if (plugin->world_size != sizeof(hotloop_world)) {
+  constexpr std::size_t kFirstSize = offsetof(hotloop_world, checks_state);
+  const std::size_t size = plugin->world_size;
+  if (size < kFirstSize || size > sizeof(hotloop_world)) {
     refuse(fmt::format(
         "its description of an environment has {} bytes; this hotloop's has {}: build it "
         "again with this hotloop's <hotloop/plugin.h>",
-        plugin->world_size, sizeof(hotloop_world)));
+        size, sizeof(hotloop_world)));
   }
   constexpr int kMaxWorlds = 1'000;
   if (plugin->world_count < 0 || plugin->world_count > kMaxWorlds) {
@@ -437,8 +446,9 @@ std::vector<EnvEntry> plugin_entries(const hotloop_plugin* plugin, const std::st
   if (plugin->world_count > 0 && plugin->worlds == nullptr) refuse("worlds is NULL");
   std::vector<EnvEntry> entries;
   for (int i = 0; i < plugin->world_count; ++i) {
-    const hotloop_world& table = plugin->worlds[i];
-    const PluginWorld& world = keep({plugin, &table, read_spec(table, refuse)});
+    hotloop_world table{};
+    std::memcpy(&table, reinterpret_cast<const char*>(plugin->worlds) + i * size, size);
+    const PluginWorld& world = keep({plugin, table, read_spec(table, refuse)});
     const auto maker = [&world](bool plain) {
       return [&world, plain](int count, std::span<const double>) -> std::unique_ptr<WorldArray> {
         return std::make_unique<PluginArray>(world, count, plain);

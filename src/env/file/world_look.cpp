@@ -1,6 +1,8 @@
 // Random play to find what is suspicious about an environment that passes the battery.
 #include <fmt/format.h>
+
 #include <fmt/ranges.h>
+#include <hotloop/error.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -70,10 +72,16 @@ Play play_randomly(const EnvEntry& entry, const CheckOptions& options) {
   return play;
 }
 
+// Puts the world back into a state that it saved.
+void put_back(WorldArray& world, std::span<const std::byte> state) {
+  if (world.restore_row(0, state.data())) return;
+  throw RunError("is_valid refuses a state that reset and step produced");
+}
+
 // The outcome of an action in a state: the next state, the reward and `terminated`, as bytes.
 std::vector<std::byte> outcome(WorldArray& world, std::span<const std::byte> state,
                                const Actions& action, std::uint64_t seed, std::uint64_t t) {
-  world.restore_row(0, state.data());
+  put_back(world, state);
   float reward = 0;
   std::uint8_t terminated = 0;
   step_worlds(world, 0, 1, action, seed, t, {&reward, 1}, {&terminated, 1});
@@ -101,7 +109,7 @@ class Effects {
       world_->save_row(0, state.data());
       if (world_->has_mask()) world_->mask(0, 1, allowed);
       compare(state, allowed, choices, options.seed, t);
-      world_->restore_row(0, state.data());
+      put_back(*world_, state);
       choose_actions(spec_, allowed, options.seed, t, action);
       float reward = 0;
       std::uint8_t terminated = 0;

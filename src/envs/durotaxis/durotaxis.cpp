@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
 
 namespace hotloop {
 namespace {
@@ -23,14 +22,6 @@ const EnvSpec kInitialSpec = durotaxis_spec(durotaxis_rules({}));
 constexpr std::array<std::string_view, 2> kScripts = {"fixed", "fastest"};
 constexpr std::array<std::array<float, 5>, 2> kScriptActions = {
     {{0.5f, 15, 2, 0.1f, 0}, {0.5f, 15, 0.5f, 0.5f, 0}}};
-
-struct SavedCell {
-  float x, y;
-  std::int32_t parent;
-  std::int32_t since;
-  std::int32_t grown;
-  std::int32_t marked;
-};
 
 }  // namespace
 
@@ -92,42 +83,6 @@ void DurotaxisArray::play(int script, int begin, int end, std::uint64_t, Purpose
     std::copy_n(kScriptActions[script].begin(), spec_.action_size, action.begin());
     action[0] = std::min(action[0], spec_.action_high[0]);
   }
-}
-
-std::size_t DurotaxisWorld::saved_bytes(const DurotaxisRules& rules) {
-  return sizeof(DurotaxisState) + sizeof(SavedCell) * static_cast<std::size_t>(rules.capacity());
-}
-
-// The state, then the cells, then zeros.
-void DurotaxisWorld::save(std::byte* to) const {
-  std::byte* end_of_row = to + saved_bytes(*rules);
-  detail::save_world<DurotaxisState>(*this, to);
-  to += sizeof(DurotaxisState);
-  for (int i = 0; i < count; ++i, to += sizeof(SavedCell)) {
-    const SavedCell cell{cells.x[i],     cells.y[i],     cells.parent[i],
-                         cells.since[i], cells.grown[i], cells.marked[i]};
-    std::memcpy(to, &cell, sizeof(cell));
-  }
-  std::fill(to, end_of_row, std::byte{0});
-}
-
-void DurotaxisWorld::restore(const std::byte* from) {
-  DurotaxisState state;
-  std::memcpy(static_cast<void*>(&state), from, sizeof(state));
-  static_cast<DurotaxisState&>(*this) = state;
-  from += sizeof(DurotaxisState);
-  for (int i = 0; i < count; ++i, from += sizeof(SavedCell)) {
-    SavedCell cell;
-    std::memcpy(&cell, from, sizeof(cell));
-    cells.x[i] = cell.x;
-    cells.y[i] = cell.y;
-    cells.parent[i] = cell.parent;
-    cells.since[i] = cell.since;
-    cells.grown[i] = static_cast<std::uint8_t>(cell.grown);
-    cells.marked[i] = static_cast<std::uint8_t>(cell.marked);
-    cells.intensity[i] = field.at(cell.x, rules->width);
-  }
-  find_shape();
 }
 
 }  // namespace hotloop

@@ -34,7 +34,8 @@ class DurotaxisArray final : public WorldArray {
   using Worlds::play;
   std::size_t row_bytes() const override { return DurotaxisWorld::saved_bytes(rules_); }
   void save_row(int row, std::byte* to) const override { worlds_[row].save(to); }
-  void restore_row(int row, const std::byte* from) override { worlds_[row].restore(from); }
+  bool restore_row(int row, const std::byte* from) override { return worlds_[row].restore(from); }
+  bool checks_state() const override { return true; }
 
   // Sets up a row by hand: see DurotaxisWorld::place.
   void place(int row, std::span<const float> x, std::span<const float> y,

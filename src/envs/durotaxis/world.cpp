@@ -145,7 +145,8 @@ void DurotaxisWorld::spawn(const DurotaxisAction& action, int before, const Duro
   const double margin_x = rules->margin_x();
   const double margin_y = rules->margin_y();
   for (int i = 0; i < before; ++i) {
-    if (gone[i]) continue;
+    // Only a colony that is stepped after its end, with more than hard_limit cells, gets that large.
+    if (gone[i] || count == rules->capacity()) continue;
     const double r = action.distance(cells.intensity[i]);
     cells.parent[count] = i;
     add(std::clamp(cells.x[i] + r * right, margin_x, rules->width - margin_x),

@@ -106,7 +106,7 @@ struct DurotaxisWorld : DurotaxisState {
   void measure(std::span<float> values) const;
   void reward_parts(std::span<float> parts) const;
   void save(std::byte* to) const;
-  void restore(const std::byte* from);
+  bool restore(const std::byte* from);  // false if the bytes are not a saved world
   static std::size_t saved_bytes(const DurotaxisRules& rules);
 
   // The age after `steps` steps. The first step of a cell's life makes it 1. For spawned cells,

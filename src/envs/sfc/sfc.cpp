@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
 
 namespace hotloop {
 namespace {
@@ -70,51 +69,6 @@ void SfcArray::play(int script, int begin, int end, std::uint64_t, Purpose, std:
   for (int row = begin; row < end; ++row) {
     actions[row] = script == 0 ? worlds_[row].play_heuristic() : worlds_[row].play_greedy();
   }
-}
-
-std::size_t SfcWorld::saved_bytes(const SfcRules& rules) {
-  return sizeof(SfcState) + sizeof(SfcRequest) * static_cast<std::size_t>(rules.capacity());
-}
-
-// The state, then the requests by rank, then zeros. Depends on the state only, not on its history.
-void SfcWorld::save(std::byte* to) const {
-  detail::save_world<SfcState>(*this, to);
-  std::byte* end_of_row = to + saved_bytes(*rules);
-  to += sizeof(SfcState);
-  std::array<std::uint16_t, kSfcMaxRequests> slots;
-  std::size_t count = 0;
-  const auto visit = [&](int slot) { slots[count++] = static_cast<std::uint16_t>(slot); };
-  for (const List& list : waiting) for_each(list, visit);
-  for (const List& list : under_way) for_each(list, visit);
-  std::sort(slots.begin(), slots.begin() + count,
-            [this](int a, int b) { return requests[a].rank < requests[b].rank; });
-  for (std::size_t i = 0; i < count; ++i, to += sizeof(SfcRequest)) {
-    SfcRequest request = requests[slots[i]];
-    request.next = request.previous = kNoSfcRequest;
-    detail::save_world(request, to);
-  }
-  std::fill(to, end_of_row, std::byte{0});
-}
-
-void SfcWorld::restore(const std::byte* from) {
-  clear_requests();
-  SfcState state;
-  std::memcpy(static_cast<void*>(&state), from, sizeof(state));
-  static_cast<SfcState&>(*this) = state;
-  from += sizeof(SfcState);
-  measure_distances();
-  for (int i = 0; i < pending + active; ++i, from += sizeof(SfcRequest)) {
-    const int slot = take();
-    SfcRequest& request = requests[slot];
-    std::memcpy(static_cast<void*>(&request), from, sizeof(SfcRequest));
-    const SfcType& type = type_of(request);
-    add(request.placed == 0 ? waiting[request.type] : under_way[type.chain[request.placed]], slot);
-    for (int k = request.placed; k < type.length; ++k) ++needed[type.chain[k]];
-    for (int c = 0; c < centre_count; ++c) {
-      if (request.is_at(c)) note_first(slot, c);
-    }
-  }
-  find_earliest_end();
 }
 
 }  // namespace hotloop

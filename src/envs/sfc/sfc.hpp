@@ -33,7 +33,8 @@ class SfcArray final : public WorldArray {
             std::span<std::int32_t> actions) const override;
   std::size_t row_bytes() const override { return SfcWorld::saved_bytes(rules_); }
   void save_row(int row, std::byte* to) const override { worlds_[row].save(to); }
-  void restore_row(int row, const std::byte* from) override { worlds_[row].restore(from); }
+  bool restore_row(int row, const std::byte* from) override { return worlds_[row].restore(from); }
+  bool checks_state() const override { return true; }
 
   // Sets up a row by hand: see SfcWorld::place.
   void place(int row, std::span<const SfcCentre> centres, std::span<const SfcWaiting> waiting) {

@@ -119,7 +119,7 @@ struct SfcWorld : SfcState {
   int play_heuristic() const;
   int play_greedy() const;
   void save(std::byte* to) const;
-  void restore(const std::byte* from);
+  bool restore(const std::byte* from);  // false if the bytes are not a saved world
   static std::size_t saved_bytes(const SfcRules& rules);
 
   int here() const { return order[position]; }  // the centre to act on
@@ -166,6 +166,7 @@ struct SfcWorld : SfcState {
   std::array<std::array<double, kSfcMaxCentres>, kSfcMaxCentres> hop{};  // ms
 
  private:
+  bool are_consistent(const SfcState& state, std::span<const SfcRequest> saved) const;
   void clear_requests();
   void measure_distances();
   void generate(Rng& rng);

@@ -276,17 +276,41 @@ void SnakeArray::save_row(int row, std::byte* to) const {
   std::memcpy(to + sizeof(saved), cells.data(), row_bytes() - sizeof(saved));
 }
 
-void SnakeArray::restore_row(int row, const std::byte* from) {
-  Saved saved;
+// Whether each cell is on the board, next to the previous one, and there only once.
+bool SnakeArray::is_body(std::span<const std::uint16_t> cells) const {
+  std::array<bool, kMaxSnakeGrid*(kMaxSnakeGrid + 1)> taken{};
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (cells[i] >= grid_.last || grid_.is_guard(cells[i]) || taken[cells[i]]) return false;
+    taken[cells[i]] = true;
+    const auto is_step = [&](int delta) { return cells[i] + delta == cells[i - 1]; };
+    if (i > 0 && std::none_of(delta_.begin(), delta_.end(), is_step)) return false;
+  }
+  return !cells.empty();
+}
+
+bool SnakeArray::restore_row(int row, const std::byte* from) {
+  struct {
+    std::int32_t steps;
+    std::uint16_t length, score, food;
+    std::uint8_t direction, end;  // no SnakeEnd before it is known to be one
+  } saved;
+  static_assert(sizeof(saved) == sizeof(Saved));
   std::array<std::uint16_t, kMaxSnakeGrid * kMaxSnakeGrid> cells{};
   std::memcpy(&saved, from, sizeof(saved));
   std::memcpy(cells.data(), from + sizeof(saved), row_bytes() - sizeof(saved));
+  if (saved.length > grid_.size * grid_.size || saved.direction > 3 || saved.steps < 0 ||
+      saved.steps > rules_.max_steps || saved.end > static_cast<int>(SnakeEnd::won) ||
+      saved.food >= grid_.last || grid_.is_guard(saved.food) ||
+      !is_body(std::span(cells).first(saved.length))) {
+    return false;
+  }
   set_body(row, std::span(cells).first(saved.length));
   steps_[row] = saved.steps;
   score_[row] = saved.score;
   food_[row] = saved.food;
   direction_[row] = saved.direction;
-  end_[row] = saved.end;
+  end_[row] = static_cast<SnakeEnd>(saved.end);
+  return true;
 }
 
 }  // namespace hotloop

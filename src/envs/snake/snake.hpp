@@ -51,7 +51,8 @@ class SnakeArray final : public WorldArray {
             std::span<std::int32_t> actions) const override;
   std::size_t row_bytes() const override;
   void save_row(int row, std::byte* to) const override;
-  void restore_row(int row, const std::byte* from) override;
+  bool restore_row(int row, const std::byte* from) override;
+  bool checks_state() const override { return true; }
 
   // Sets up a board with step counter and score 0. The body is given head first. Each cell is next
   // to the previous one, and none appears twice.
@@ -102,6 +103,7 @@ class SnakeArray final : public WorldArray {
     return sign(down) | sign(-right) << 1 | sign(-down) << 2 | sign(right) << 3;
   }
 
+  bool is_body(std::span<const std::uint16_t> cells) const;
   void set_body(int row, std::span<const std::uint16_t> cells);  // head first
   void start(int row);
   void push_head(int row, int cell);

@@ -38,11 +38,11 @@ TEST(DqnLearner, MakesAsManyEventsUpdatesBatchesAndBlendsAsTheDemo) {
 
 void copy_memory(Replay& from, Replay& to) {
   std::map<std::string, std::vector<std::byte>> arrays;
-  from.visit([&](const std::string& name, auto array) {
+  from.visit([&](const std::string& name, auto array, const Limits&) {
     const auto bytes = std::as_bytes(array);
     arrays[name].assign(bytes.begin(), bytes.end());
   });
-  to.visit([&](const std::string& name, auto array) {
+  to.visit([&](const std::string& name, auto array, const Limits&) {
     ASSERT_EQ(arrays.at(name).size(), array.size_bytes()) << name;
     std::copy(arrays.at(name).begin(), arrays.at(name).end(),
               std::as_writable_bytes(array).begin());

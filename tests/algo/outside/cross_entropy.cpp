@@ -99,10 +99,10 @@ class CemLearner final : public LearnerBase {
   Signs signs(const Counters&) override { return {}; }
   void visit(const ArrayVisitor& visitor) override {
     visit_shared(visitor);
-    visitor("std", std_);
-    visitor("candidates", candidates_);
-    visitor("returns", returns_);
-    visitor("episodes", episodes_);
+    visitor("std", std_, Limits::at_least(0));
+    visitor("candidates", candidates_, Limits::finite());
+    visitor("returns", returns_, Limits::finite());
+    visitor("episodes", episodes_, Limits::count());
   }
 
  private:

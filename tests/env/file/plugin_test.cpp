@@ -152,7 +152,7 @@ TEST(Plugin, AFailureSaysWhereAndWhat) {
   }
   breaks_at = -1;
   const Counter large{1000};
-  worlds->restore_row(3, reinterpret_cast<const std::byte*>(&large));
+  ASSERT_TRUE(worlds->restore_row(3, reinterpret_cast<const std::byte*>(&large)));
   try {
     worlds->observe(0, 4, obs);
     FAIL() << "nothing was thrown";
@@ -168,8 +168,31 @@ TEST(Plugin, AnotherVersionOrSizeIsRefused) {
   EXPECT_HAS(library.refusal(), "needs version 1");
   library = Library{};
   library.plugin.worlds = &library.world;
-  library.plugin.world_size -= 8;
+  library.plugin.world_size = offsetof(hotloop_world, checks_state) - 8;
   EXPECT_HAS(library.refusal(), "build it again");
+  library.plugin.world_size = sizeof(hotloop_world) + 8;
+  EXPECT_HAS(library.refusal(), "build it again");
+}
+
+// A plug-in that was built before `checks_state` was added has a shorter table.
+TEST(Plugin, AShorterTableIsAnOlderOne) {
+  Library library;
+  library.world.checks_state = 1;
+  library.plugin.worlds = &library.world;
+  EXPECT_TRUE(plugin_entries(&library.plugin, "lib.so")[0].make(1)->checks_state());
+  library.plugin.world_size = offsetof(hotloop_world, checks_state);
+  EXPECT_FALSE(plugin_entries(&library.plugin, "lib.so")[0].make(1)->checks_state());
+}
+
+TEST(Plugin, RestoreRowMayRefuseAState) {
+  Library library;
+  library.world.restore_row = [](void*, std::int32_t, const void*) {
+    return HOTLOOP_INVALID_STATE;
+  };
+  library.plugin.worlds = &library.world;
+  const auto worlds = plugin_entries(&library.plugin, "lib.so")[0].make(2);
+  const std::vector<std::byte> bytes(worlds->row_bytes());
+  EXPECT_FALSE(worlds->restore_row(1, bytes.data()));
 }
 
 TEST(Plugin, FactsThatMakeNoSenseAreRefused) {

@@ -189,7 +189,7 @@ TEST(SnakePlay, SavedBytesAreAFunctionOfTheState) {
     moved.play(script_number(moved, "astar"), 0, 1, 1, Purpose::test, t, actions);
     moved.step(0, 1, actions, 1, Purpose::test, t, rewards, terminated);
     moved.save_row(0, bytes.data());
-    restored.restore_row(0, bytes.data());
+    ASSERT_TRUE(restored.restore_row(0, bytes.data()));
     std::fill(again.begin(), again.end(), std::byte{0xAB});
     restored.save_row(0, again.data());
     ASSERT_EQ(std::memcmp(bytes.data(), again.data(), bytes.size()), 0) << t;

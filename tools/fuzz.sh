@@ -1,0 +1,51 @@
+#!/bin/sh
+# fuzz.sh MINUTES [TARGET…]: runs fuzz targets (tests/fuzz), all or those named, for MINUTES each, with
+# address and undefined-behaviour sanitizers. Installs what is missing, builds in build/fuzz. New inputs
+# go to build/fuzz/corpus/TARGET, crashes to build/fuzz/crashes/TARGET. Prints for each target the
+# executions, the edges covered and the crashes; exits with 1 if there was any.
+#
+# To keep a crash as a regression test, copy its input to tests/fuzz/corpus/TARGET.
+
+self=$(readlink -f -- "$0")
+root=${self%/tools/*}
+case $1 in
+  '' | *[!0-9]*)
+    echo "usage: tools/fuzz.sh MINUTES [TARGET…]" >&2
+    exit 2
+    ;;
+esac
+minutes=$1
+shift
+. "$root/tools/setup.sh"
+build=$root/build/fuzz
+log=$build/build.log
+package_lists="packages.txt fuzz_packages.txt"
+
+mkdir -p "$build" && : >"$log" && install_packages || exit 1
+say "building the fuzz targets (the first build takes a while) …"
+if ! { cmake --preset fuzz -S "$root" -B "$build" &&
+  cmake --build "$build" --parallel "$(nproc)" --target fuzz; } >>"$log" 2>&1; then
+  tail -n 50 "$log" >&2
+  exit 1
+fi
+
+[ $# -gt 0 ] || set -- $(cd "$root/tests/fuzz" && ls ./*_target.cpp | sed 's|^./||; s|_target.cpp$||')
+failed=0
+for target; do
+  [ -x "$build/tests/fuzz/fuzz_$target" ] || { say "no such target: $target"; exit 2; }
+  corpus=$build/corpus/$target
+  crashes=$build/crashes/$target
+  mkdir -p "$corpus" "$crashes"
+  # Forked workers continue after a crash; an input may take 10 s and 2 GB.
+  "$build/tests/fuzz/fuzz_$target" -fork=1 -ignore_crashes=1 -ignore_timeouts=1 -ignore_ooms=1 \
+    -max_total_time=$((minutes * 60)) -timeout=10 -rss_limit_mb=2048 -max_len=65536 \
+    -artifact_prefix="$crashes/" "$corpus" "$root/tests/fuzz/corpus/$target" \
+    >"$build/$target.log" 2>&1
+  last=$(grep '^#' "$build/$target.log" | tail -n 1)
+  executions=$(printf '%s' "$last" | sed 's/^#\([0-9]*\).*/\1/')
+  edges=$(printf '%s' "$last" | sed -n 's/.* cov: \([0-9]*\).*/\1/p')
+  found=$(find "$crashes" -type f | wc -l)
+  printf '%-12s %s executions, %s edges, %s crashes\n' "$target" "${executions:-0}" "${edges:-0}" "$found"
+  [ "$found" -eq 0 ] && [ -n "$executions" ] || failed=1
+done
+exit $failed
