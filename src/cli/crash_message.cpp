@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "core/note.hpp"
 #include "env/check/doing.hpp"
 #include "env/check/guarded_memory.hpp"
 #include "env/file/world_file.hpp"
@@ -126,8 +127,7 @@ void watch(const std::stop_token& stop, double patience) {
       const double seconds = std::chrono::duration<double>(now - seen[i].since).count();
       if (seconds < seen[i].next) continue;
       seen[i].next *= 2;
-      fmt::print(
-          stderr,
+      print_note(
           "\nhotloop: {} of {} has not returned for {:.0f} s{}. Ctrl-C twice ends the run.{}."
           " With --isolate, such a call is ended\n",
           function, env_file, seconds, note.place(), advice);

@@ -1,8 +1,7 @@
 // Standard output and standard error.
 //
 // Standard output carries results: if one cannot be written, the command fails, because a script
-// that reads it would miss something. Standard error carries messages: one that cannot be written
-// is dropped, because a closed terminal or pipe must not stop training.
+// that reads it would miss something. Standard error carries messages: see core/note.hpp.
 #pragma once
 
 #include <fcntl.h>
@@ -18,6 +17,8 @@
 #include <string_view>
 
 #include <hotloop/error.hpp>
+
+#include "core/note.hpp"
 
 namespace hotloop {
 
@@ -43,14 +44,6 @@ void print_result(fmt::format_string<Values...> text, Values&&... values) {
   if (std::fwrite(buffer.data(), 1, buffer.size(), stdout) != buffer.size()) {
     throw OutputError(errno);
   }
-}
-
-template <class... Values>
-void print_note(fmt::format_string<Values...> text, Values&&... values) {
-  fmt::memory_buffer buffer;
-  fmt::format_to(std::back_inserter(buffer), text, std::forward<Values>(values)...);
-  std::fwrite(buffer.data(), 1, buffer.size(), stderr);
-  std::fflush(stderr);
 }
 
 // While a guard lives, whatever an environment prints goes to standard error, so that standard

@@ -3,7 +3,7 @@
 #include <cassert>
 #include <numeric>
 
-#include "core/prefetch.hpp"
+#include "core/cpu/prefetch.hpp"
 
 namespace hotloop {
 namespace {

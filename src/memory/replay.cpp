@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "core/vec.hpp"
+#include "core/cpu/vec.hpp"
 
 namespace hotloop {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/vec_maths.hpp"
+#include "core/cpu/vec_maths.hpp"
 #include "memory/replay.hpp"
 
 namespace hotloop {

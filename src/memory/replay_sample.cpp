@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "core/phase_clock.hpp"
-#include "core/prefetch.hpp"
+#include "core/cpu/prefetch.hpp"
 #include "memory/random_words.hpp"
 #include "memory/replay.hpp"
 

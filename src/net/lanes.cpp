@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/vec.hpp"
+#include "core/cpu/vec.hpp"
 
 namespace hotloop {
 namespace {

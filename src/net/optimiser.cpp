@@ -3,8 +3,8 @@
 #include <array>
 #include <cmath>
 
-#include "core/flush_denormals.hpp"
-#include "core/vec.hpp"
+#include "core/cpu/flush_denormals.hpp"
+#include "core/cpu/vec.hpp"
 
 namespace hotloop {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/flush_denormals.hpp"
+#include "core/cpu/flush_denormals.hpp"
 
 namespace hotloop {
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <numbers>
 
-#include "core/vec_maths.hpp"
+#include "core/cpu/vec_maths.hpp"
 #include "net/lanes.hpp"
 
 namespace hotloop {

@@ -8,7 +8,7 @@
 
 #include <hotloop/error.hpp>
 
-#include "core/flush_denormals.hpp"
+#include "core/cpu/flush_denormals.hpp"
 #include "net/lane_arrays.hpp"
 
 namespace hotloop {

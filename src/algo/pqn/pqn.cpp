@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/flush_denormals.hpp"
+#include "core/cpu/flush_denormals.hpp"
 
 namespace hotloop {
 

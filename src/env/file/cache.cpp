@@ -17,6 +17,7 @@
 
 #include <hotloop/error.hpp>
 
+#include "core/note.hpp"
 #include "env/file/sha256.hpp"
 
 namespace hotloop {
@@ -154,7 +155,7 @@ std::string world_cache_folder() {
     if (why.empty()) {
       static bool is_reported = false;
       if (!reasons.empty() && !std::exchange(is_reported, true)) {
-        fmt::print(stderr, "compiled environments are kept in {}, not in\n{}", folder, reasons);
+        print_note("compiled environments are kept in {}, not in\n{}", folder, reasons);
       }
       return folder;
     }

@@ -17,6 +17,7 @@
 #include <hotloop/error.hpp>
 
 #include "core/file.hpp"
+#include "core/note.hpp"
 #include "env/file/cache.hpp"
 #include "env/file/flat_source.hpp"
 #include "env/file/sha256.hpp"
@@ -124,8 +125,7 @@ std::string shown_name(const Code& code) {
 // False if there is no terminal, or for any answer but yes.
 bool asked(const Code& code) {
   if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0) return false;
-  fmt::print(
-      stderr,
+  print_note(
       "This code was not made or used here by you:\n"
       "  {}\n  {}\n  SHA-256 {}\n"
       "It was named by a file, not by your command. If it runs, it can do what you can do: "

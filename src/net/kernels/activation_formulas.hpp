@@ -4,7 +4,7 @@
 
 #include <Eigen/Core>
 
-#include "core/vec.hpp"
+#include "core/cpu/vec.hpp"
 #include "net/kernels/activation.hpp"
 #include "net/kernels/gelu.hpp"
 

@@ -8,7 +8,7 @@
 
 #include <numbers>
 
-#include "core/vec_maths.hpp"
+#include "core/cpu/vec_maths.hpp"
 
 namespace hotloop {
 

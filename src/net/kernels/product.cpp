@@ -8,7 +8,7 @@
 #include <mutex>
 
 #include "core/system.hpp"
-#include "core/vec.hpp"
+#include "core/cpu/vec.hpp"
 
 namespace hotloop {
 namespace {

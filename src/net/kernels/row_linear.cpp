@@ -4,7 +4,7 @@
 #include <cassert>
 #include <cstddef>
 
-#include "core/vec.hpp"
+#include "core/cpu/vec.hpp"
 #include "net/lanes.hpp"
 
 namespace hotloop {

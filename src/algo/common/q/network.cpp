@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/flush_denormals.hpp"
+#include "core/cpu/flush_denormals.hpp"
 
 namespace hotloop {
 namespace {

@@ -5,7 +5,7 @@
 #include <Eigen/Core>
 #include <cmath>
 
-#include "core/vec.hpp"
+#include "core/cpu/vec.hpp"
 #include "net/kernels/gelu.hpp"
 #include "net/layers/norm.hpp"
 

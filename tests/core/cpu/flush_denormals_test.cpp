@@ -1,4 +1,4 @@
-#include "core/flush_denormals.hpp"
+#include "core/cpu/flush_denormals.hpp"
 
 #include <gtest/gtest.h>
 

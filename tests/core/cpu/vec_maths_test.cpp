@@ -1,4 +1,4 @@
-#include "core/vec_maths.hpp"
+#include "core/cpu/vec_maths.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/vec.hpp"
+#include "core/cpu/vec.hpp"
 
 namespace hotloop {
 
