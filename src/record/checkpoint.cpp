@@ -135,7 +135,9 @@ std::string save_checkpoint(const std::string& run_dir, Trainer& trainer, const 
   const std::vector<std::string> all = list_checkpoints(run_dir);
   const auto here = std::find(all.begin(), all.end(), path);
   for (auto it = all.begin(); it != all.end(); ++it) {
-    if (it != here && it + 1 != here) fs::remove(*it);
+    std::error_code error;
+    if (it != here && it + 1 != here) fs::remove(*it, error);
+    if (error) throw RunError(fmt::format("cannot remove {}: {}", *it, error.message()));
   }
   return path;
 }

@@ -47,18 +47,18 @@ MetricsFile::MetricsFile(std::string path, const RunOptions& options, std::int64
   const FileContents contents = read_file(path_);
   std::string_view text = contents.text();
   text = text.substr(0, text.rfind('\n') + 1);
-  std::int64_t end = 0;  // env steps of the last row
+  bool has_later_rows = false;
   while (!text.empty()) {
     const std::size_t begin = text.substr(0, text.size() - 1).rfind('\n') + 1;
     const std::optional<RowMark> mark = mark_of(text.substr(begin));
-    if (mark) end = std::max(end, mark->env_steps);
     if (mark && mark->env_steps <= env_steps) break;
+    has_later_rows |= mark.has_value();
     text = text.substr(0, begin);
   }
   lines_->cut(text.size());
   level_ = level(env_steps);
-  // A file that was thinned after the checkpoint is shorter, but has lost nothing.
-  if (text.size() < bytes && level(end) <= level_) lost_ = bytes - text.size();
+  // With later rows, the file was thinned after the checkpoint and has lost nothing.
+  if (text.size() < bytes && !has_later_rows) lost_ = bytes - text.size();
   if (level_ > 0) thin(true);
 }
 
