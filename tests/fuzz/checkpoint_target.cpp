@@ -32,7 +32,7 @@ const std::vector<std::string>& specs() {
       "{env: {name: sfc, count: 2, options: {mask: on, pending_cap: 20}}, algo: {name: sarsa, "
       "batch: 4, n_steps: 4}, net: {hidden: [2]}}",
       "{env: {name: pendulum, count: 2}, algo: {name: ppo, batch: 4, n_steps: 4, "
-      "normalise_obs: true}, net: {hidden: [3]}}",
+      "normalise: {obs: true}}, net: {hidden: [3]}}",
       "{env: {name: snake, count: 2, options: {grid: 4}}, algo: {name: ppo, batch: 4, n_steps: 4}, "
       "net: {hidden: [3]}}",
       "{env: {name: mountaincar, count: 2}, algo: {name: pqn, batch: 4, n_steps: 4}, "

@@ -42,13 +42,14 @@ class Forgery {
     std::memcpy(&length, text.data(), 8);
     header = Json::parse(text.substr(8, length));
     data = text.substr(8 + length);
+    good_ = header;
   }
   static Forgery of(const std::string& path) { return Forgery(read_file(path).text()); }
 
   // A tensor's numbers, to be changed.
   template <class T>
   std::span<T> values(const std::string& name) {
-    const auto& place = header.at(name).at("data_offsets");
+    const auto& place = good_.at(name).at("data_offsets");
     const std::size_t begin = place[0], end = place[1];
     return {reinterpret_cast<T*>(data.data() + begin), (end - begin) / sizeof(T)};
   }
@@ -74,6 +75,9 @@ class Forgery {
 
   Json header;
   std::string data;
+
+ private:
+  Json good_;  // the header as it was
 };
 
 }  // namespace hotloop
