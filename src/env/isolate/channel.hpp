@@ -20,7 +20,7 @@ namespace hotloop {
 
 enum class HostCommand : std::uint32_t {
   load,    // answered once, at the start: the spec
-  make,    // count, plain -> worlds, has_mask, row_bytes
+  make,    // count, plain -> worlds, has_mask, checks_state, row_bytes
   attach,  // worlds, offset: their arrays are there
   destroy,
   clear,
@@ -30,7 +30,7 @@ enum class HostCommand : std::uint32_t {
   picture,  // begin -> width, height
   fetch,    // offset: copies the latest picture there
   save,     // begin
-  restore,  // begin; also observes the row
+  restore,  // begin -> is_valid; also observes the row
   check,    // all rows
 };
 
@@ -49,7 +49,7 @@ enum class CallFailure : std::uint32_t { none, usage, run, stray_write };
 struct Answer {
   CallFailure failure = CallFailure::none;
   void* worlds = nullptr;
-  bool has_mask = false;
+  bool has_mask = false, checks_state = false, is_valid = false;
   std::uint64_t row_bytes = 0;
   std::uint32_t draws = 0;
   int width = 0, height = 0;

@@ -24,6 +24,7 @@ class IsolatedArray final : public WorldArray {
     host_->call(make, [this](const Answer& answer) {
       worlds_ = answer.worlds;
       has_mask_ = answer.has_mask && spec().actions > 0;
+      checks_state_ = answer.checks_state;
       row_bytes_ = answer.row_bytes;
     });
     bytes_ = rows_.place(nullptr, spec(), count, has_mask_, row_bytes_);
@@ -107,10 +108,14 @@ class IsolatedArray final : public WorldArray {
     host_->call(about(HostCommand::save, row));
     std::ranges::copy(rows_of(rows_.states, row, row + 1, row_bytes_), to);
   }
-  void restore_row(int row, const std::byte* from) override {
+  bool restore_row(int row, const std::byte* from) override {
     std::copy_n(from, row_bytes_, rows_of(rows_.states, row, row + 1, row_bytes_).begin());
-    host_->call(about(HostCommand::restore, row));
+    bool is_valid = false;
+    host_->call(about(HostCommand::restore, row),
+                [&](const Answer& answer) { is_valid = answer.is_valid; });
+    return is_valid;
   }
+  bool checks_state() const override { return checks_state_; }
   void check_rows(std::span<const float>, std::span<const std::uint8_t>) const override {
     host_->call(about(HostCommand::check));
   }
@@ -129,7 +134,7 @@ class IsolatedArray final : public WorldArray {
   std::shared_ptr<Host> host_;
   const EnvSpec& spec_;
   void* worlds_ = nullptr;  // the host's
-  bool has_mask_ = false;
+  bool has_mask_ = false, checks_state_ = false;
   std::size_t row_bytes_ = 0;
   std::size_t bytes_ = 0;
   std::byte* memory_ = nullptr;

@@ -52,6 +52,7 @@ class Server {
             request.plain ? entry_.make_one_by_one(request.count) : entry_.make(request.count);
         made->count = request.count;
         answer.has_mask = made->worlds->has_mask();
+        answer.checks_state = made->worlds->checks_state();
         answer.row_bytes = made->worlds->row_bytes();
         answer.worlds = made.release();
         break;
@@ -100,8 +101,8 @@ class Server {
         served->worlds->save_row(row, state(*served, row));
         break;
       case HostCommand::restore:
-        served->worlds->restore_row(row, state(*served, row));
-        served->show(row, row + 1);
+        answer.is_valid = served->worlds->restore_row(row, state(*served, row));
+        if (answer.is_valid) served->show(row, row + 1);
         break;
       case HostCommand::check:
         served->worlds->check_rows(served->rows.obs, served->rows.mask);
