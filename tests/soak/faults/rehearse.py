@@ -112,7 +112,9 @@ class Point:
         if code == 0:
             return self.compare(stdout, run_dir)
         checkpoints = run_dir + "/checkpoints"
-        if os.path.isdir(checkpoints) and any(name.endswith(".safetensors") for name in os.listdir(checkpoints)):
+        if os.path.isdir(checkpoints) and any(
+            name.endswith(".safetensors") for name in os.listdir(checkpoints)
+        ):
             return f"cannot be resumed: exit {code}: {stderr}"
         if not is_message(code, stderr):
             return f"without a checkpoint, resume ends with {code}: {stderr}"
@@ -141,7 +143,9 @@ def rehearse_call(pool, phase, call, error, every, jobs, expected):
 
 def main():
     global HOTLOOP, SHIM, WORK
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("hotloop")
     parser.add_argument("shim")
     parser.add_argument("work")
@@ -149,7 +153,9 @@ def main():
     parser.add_argument("--every", type=int, default=1, help="only every K-th call")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
-    HOTLOOP, SHIM, WORK = (os.path.abspath(path) for path in (arguments.hotloop, arguments.shim, arguments.work))
+    HOTLOOP, SHIM, WORK = (
+        os.path.abspath(path) for path in (arguments.hotloop, arguments.shim, arguments.work)
+    )
     calls = list(FAULTS) if arguments.calls == ["all"] else arguments.calls or QUICK
 
     shutil.rmtree(WORK, ignore_errors=True)
@@ -176,7 +182,9 @@ def main():
                     points, failures = rehearse_call(
                         pool, phase, call, error, arguments.every, arguments.jobs, expected
                     )
-                    print(f"{phase:6} {call:10} {error:6} {points:5} points, {len(failures)} failed", flush=True)
+                    print(
+                        f"{phase:6} {call:10} {error:6} {points:5} points, {len(failures)} failed", flush=True
+                    )
                     all_failures += failures
     for failure in all_failures[:20]:
         print(failure)
