@@ -6,6 +6,7 @@
 //    replace earlier ones.
 // 2. Set each key from the value stored under its path, checking type and range.
 #include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <hotloop/error.hpp>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "algo/common/algorithm.hpp"
 #include "core/text.hpp"
@@ -48,12 +50,34 @@ void check_size(std::string_view text, const std::string& where) {
   }
 }
 
+// Ignores what is in a document.
+struct IgnoreEvents final : YAML::EventHandler {
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+
+// Not YAML::LoadAll: after a comma or a bracket that closes nothing it finds empty documents
+// forever.
 YAML::Node parse(std::string_view text, const std::string& where, bool lines) {
   check_size(text, where);
+  const std::string copy(text);
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-    if (documents.size() > 1) fail_at(where, "", "expected one YAML document, found several");
-    return documents.empty() ? YAML::Node() : documents[0];
+    std::istringstream stream(copy);
+    YAML::Parser parser(stream);
+    IgnoreEvents ignore;
+    if (parser.HandleNextDocument(ignore) && parser.HandleNextDocument(ignore))
+      fail_at(where, "", "expected one YAML document, found several");
+    return YAML::Load(copy);
   } catch (const YAML::ParserException& error) {
     fail_at(lines ? fmt::format("{}:{}", where, error.mark.line + 1) : where, "",
             "not valid YAML: " + error.msg);
@@ -63,7 +87,7 @@ YAML::Node parse(std::string_view text, const std::string& where, bool lines) {
 }
 
 // The algorithm named last, in the file or by an override; otherwise the default.
-const Algorithm& named_algorithm(std::string_view text, const std::string& origin,
+const Algorithm& named_algorithm(const YAML::Node& root, const std::string& origin,
                                  std::span<const std::string> overrides) {
   constexpr std::string_view kGroup = "algo", kPath = "algo.name";
   const Algorithm* chosen = &default_algorithm();
@@ -73,7 +97,7 @@ const Algorithm& named_algorithm(std::string_view text, const std::string& origi
   const auto name_in = [](const YAML::Node& group) {
     return group && group.IsMap() ? group["name"] : YAML::Node(YAML::NodeType::Undefined);
   };
-  if (const YAML::Node root = parse(text, origin, true); root.IsMap()) {
+  if (root.IsMap()) {
     const YAML::Node name = name_in(root[std::string(kGroup)]);
     if (name) take(name, fmt::format("{}:{}", origin, name.Mark().line + 1));
   }
@@ -105,8 +129,7 @@ class SpecReader {
     }
   }
 
-  void add_file(std::string_view text) {
-    const YAML::Node root = parse(text, origin_, true);
+  void add_file(const YAML::Node& root) {
     if (root.IsNull())
       fail_at(origin_, "", "the spec is empty; it needs at least env: {name: ...}");
     store(root, "", origin_, true);
@@ -382,8 +405,9 @@ class SpecReader {
 
 TrainSpec load_spec_text(std::string_view text, const std::string& origin,
                          std::span<const std::string> overrides) {
-  SpecReader reader(origin, named_algorithm(text, origin, overrides));
-  reader.add_file(text);
+  const YAML::Node root = parse(text, origin, true);
+  SpecReader reader(origin, named_algorithm(root, origin, overrides));
+  reader.add_file(root);
   for (const std::string& override_text : overrides) reader.add_override(override_text);
   TrainSpec spec = reader.read();
   if (is_world_file(spec.env)) {

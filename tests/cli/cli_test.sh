@@ -200,6 +200,9 @@ expect 0 "topology_tuned" "$hotloop" inspect graphs/topology_tuned-2 --picture g
 [ "$(find graphs/topology_tuned-2/snapshots -name '*.safetensors' | wc -l)" -ge 5 ] && grep -q GIF89a graph.gif ||
   { echo "FAILED: no film"; failures=$((failures + 1)); }
 grep -q "</svg>" graph.svg || { echo "FAILED: no picture"; failures=$((failures + 1)); }
+printf '# inputs 4 hidden 1000000000 outputs 2\n0 4\n' > huge.edges
+expect 2 "at most 100000 neurons" "$hotloop" train topology_tuned --set net.graph.file=huge.edges
+expect 2 "expected one YAML document" "$hotloop" train topology_tuned --set net.graph.degree=,
 echo "[0.1, 0.2, 0.3, 0.4]" > obs.json
 expect 0 '"activations":[0.1' "$hotloop" inspect "$graph" --activations obs.json
 echo "[0.1, 0.2]" > obs.json

@@ -53,6 +53,15 @@ TEST(SpecLimits, AGraphOfManyEdgesIsAllowed) {
   EXPECT_EQ(read(to_yaml(spec)).net.graph.edges, edges);
 }
 
+// yaml-cpp 0.7 finds empty documents forever in these.
+TEST(SpecLimits, StrayPunctuationEnds) {
+  for (const char* text :
+       {",", "]", "}", ", ", "a: 1\n]", "[1],", "{a: 1}}", "- 1\n,", ":,", "?,"}) {
+    EXPECT_NE(quick_complaint(text), "accepted") << text;
+    EXPECT_NE(quick_complaint(kCartpole, {std::string("algo.batch=") + text}), "accepted") << text;
+  }
+}
+
 TEST(SpecLimits, NestingEndsWithASentence) {
   for (const std::string open : {"[", "{", "{a: ", "- ", "? ", "&a [", "[[{", "a:\n "}) {
     for (const std::string before : {"", "net: {hidden: ", "env: {options: {x: ", "name: "}) {

@@ -49,7 +49,8 @@ Keys replay_learning_keys(AgentSpec& spec) {
       {"algo.learning_starts",
        &l.learning_starts,
        {0, kMaxSteps},
-       "env steps without updates at the beginning, as in Stable-Baselines3: the first round that ends "
+       "env steps without updates at the beginning, as in Stable-Baselines3: the first round that "
+       "ends "
        "after more steps than this is the first to be followed by updates"},
       {"algo.updates_per_step",
        &l.updates_per_step,
