@@ -16,7 +16,6 @@ from . import _encoding
 from ._errors import RunError, UsageError
 from ._interface import Observations, import_gymnasium, start_of
 
-
 ALWAYS_LOOKS, RARELY_LOOKS = 1000, 64  # vector steps: which observations are compared with their space
 
 

@@ -83,7 +83,9 @@ class Worker:
             return "closed the connection to the trainer"
         if code >= 0:
             return f"ended its process with exit code {code}"
-        return f"crashed: its process was ended by signal {-code}" + (" (out of memory?)" if code == -9 else "")
+        return f"crashed: its process was ended by signal {-code}" + (
+            " (out of memory?)" if code == -9 else ""
+        )
 
     def end(self) -> None:
         self._process.kill()

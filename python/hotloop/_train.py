@@ -8,10 +8,10 @@ from typing import Any, Callable, Optional, Union
 
 from . import _hotloop
 from ._errors import Interrupted, UsageError
+from ._isolate import timeout_of
 from ._overrides import override_list, plain
 from ._progress import Progress
 from ._run import Run
-from ._isolate import timeout_of
 from ._source import (
     EnvLike,
     Spec,

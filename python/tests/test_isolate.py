@@ -58,7 +58,10 @@ def test_results_are_equal_to_the_bit(tmp_path):
     apart = hotloop.train("dqn", env=Walk, isolate=True, **count, **small(tmp_path))
     assert plain.result["params_hash"] == apart.result["params_hash"]
     longer = hotloop.train("dqn", env=Walk, **count, **small(tmp_path, 6000)).result["params_hash"]
-    assert hotloop.resume(plain, env=Walk, steps=6000, isolate=True, progress=False).result["params_hash"] == longer
+    assert (
+        hotloop.resume(plain, env=Walk, steps=6000, isolate=True, progress=False).result["params_hash"]
+        == longer
+    )
     assert hotloop.resume(apart, env=Walk, steps=6000, progress=False).result["params_hash"] == longer
 
 
@@ -72,7 +75,9 @@ def test_results_are_equal_to_the_bit(tmp_path):
 )
 def test_the_trainer_survives(tmp_path, wish, text):
     with pytest.raises(hotloop.RunError, match=text):
-        hotloop.train("dqn", env=lambda: Walk(wish), isolate=1.5 if wish == "loop" else True, **small(tmp_path))
+        hotloop.train(
+            "dqn", env=lambda: Walk(wish), isolate=1.5 if wish == "loop" else True, **small(tmp_path)
+        )
     (run,) = tmp_path.iterdir()
     whole = hotloop.resume(run, env=Walk, progress=False)
     plain = hotloop.train("dqn", env=Walk, **small(tmp_path))

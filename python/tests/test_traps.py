@@ -378,7 +378,9 @@ def test_observations_outside_their_box_give_one_warning(tmp_path, late, vector)
     texts = {str(w.message) for w in caught if "its space allows -20 to 20" in str(w.message)}
     assert len(texts) in (1, 2), [str(w.message) for w in caught]  # of training, and of evaluation
     for text in texts:
-        assert re.search(r"value [01] of the observation of row \d is -?\d+; its space allows -20 to 20", text), text
+        assert re.search(
+            r"value [01] of the observation of row \d is -?\d+; its space allows -20 to 20", text
+        ), text
 
 
 def test_observations_inside_their_spaces_give_no_warning():
@@ -401,4 +403,6 @@ def test_observations_inside_their_spaces_give_no_warning():
     observations.write(rows[0], {**odd.sample(), "tight": odd["tight"].low, "free": np.array([1e30, -1e30])})
     assert observations.outside(rows) is None
     observations.write(rows[7], {**odd.sample(), "tight": np.array([0.2, 0.2, 0.31])})
-    assert observations.outside(rows).startswith(f"value {3 + 2 + 16 + 5 + 2} of the observation of row 7 is 0.31")
+    assert observations.outside(rows).startswith(
+        f"value {3 + 2 + 16 + 5 + 2} of the observation of row 7 is 0.31"
+    )

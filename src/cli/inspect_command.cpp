@@ -85,15 +85,16 @@ void print_file(const Json& file) {
     return;
   }
   print_result("{}  {} bytes, checksum intact, {}\n", file["file"].get<std::string>(),
-             file["bytes"].get<std::int64_t>(), printable(file.value("format", "no format")));
-  if (file.contains("state")) print_result("  state: {}\n", printable_message(file["state"].dump()));
+               file["bytes"].get<std::int64_t>(), printable(file.value("format", "no format")));
+  if (file.contains("state"))
+    print_result("  state: {}\n", printable_message(file["state"].dump()));
   if (file.contains("structure")) {
     print_result("  {}, greedy return {}\n", printable(file["structure"].get<std::string>()),
-               printable(file.value("greedy_return", "")));
+                 printable(file.value("greedy_return", "")));
   }
   for (const auto& [name, tensor] : file["tensors"].items()) {
     print_result("  {:18} {} {} {}\n", printable(name), tensor["dtype"].get<std::string>(),
-               tensor["shape"].dump(), tensor.contains("values") ? tensor["values"].dump() : "");
+                 tensor["shape"].dump(), tensor.contains("values") ? tensor["values"].dump() : "");
   }
 }
 

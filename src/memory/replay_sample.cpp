@@ -5,8 +5,8 @@
 #include <cassert>
 #include <cstring>
 
-#include "core/phase_clock.hpp"
 #include "core/cpu/prefetch.hpp"
+#include "core/phase_clock.hpp"
 #include "memory/random_words.hpp"
 #include "memory/replay.hpp"
 

@@ -222,7 +222,7 @@ expect 0 "greedy return" "$hotloop" train durotaxis --steps 4096 --set evaluatio
 colony=colony/durotaxis-1
 grep -q '"ratio":' "$colony/episodes.jsonl" || { echo "FAILED: no episodes"; failures=$((failures + 1)); }
 grep -q "max_steps: 60" "$colony/spec.yaml" || { echo "FAILED: env.max_steps was lost"; failures=$((failures + 1)); }
-expect 0 "22 charts" "$hotloop" plot "$colony" --out colony.svg
+expect 0 "24 charts" "$hotloop" plot "$colony" --out colony.svg
 grep -q ">gamma<" colony.svg && grep -q polyline colony.svg || { echo "FAILED: no charts"; failures=$((failures + 1)); }
 expect 0 "3 charts" "$hotloop" plot "$colony" --out colony.svg --episodes --show return,ratio,gamma
 grep -q polygon colony.svg || { echo "FAILED: no band"; failures=$((failures + 1)); }

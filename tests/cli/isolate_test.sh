@@ -183,7 +183,8 @@ expect 1 "step ended the program with exit code 0" env HOW=_exit "$hotloop" eval
 # Ctrl-C and a scheduler's signals reach the run, which saves; the host ends with it, also if it is killed.
 hosts() { pgrep -f -- "--out $1" | wc -l; }
 for signal in INT TERM KILL; do
-  setsid "${train[@]}" --isolate --steps 1000000000 --out "end_$signal" >out 2>&1 &
+  # A shell starts background jobs with SIGINT ignored, which the run would respect.
+  setsid env --default-signal=INT "${train[@]}" --isolate --steps 1000000000 --out "end_$signal" >out 2>&1 &
   for _ in $(seq 100); do [ -s "end_$signal/world-1/metrics.jsonl" ] && break; sleep 0.1; done
   group=$(pgrep -of -- "--out end_$signal")
   [ "$(hosts "end_$signal")" -ge 2 ] || fail "$signal: no host process"

@@ -146,7 +146,7 @@ TEST_F(CheckpointTest, AnOlderFormatIsRefusedByName) {
   Trainer saved(small_spec());
   saved.restore({.env_steps = 8}, {}, {});
   const std::string path = save_checkpoint(folder_.string(), saved, {}, {});
-  const std::string current = "hotloop-checkpoint-7", older = "hotloop-checkpoint-6";
+  const std::string current = "hotloop-checkpoint-8", older = "hotloop-checkpoint-7";
   std::string spec, state;
   {
     const Safetensors file(path);

@@ -127,7 +127,7 @@ TEST_F(ForgedCheckpoint, FieldsOfAnotherType) {
             "FILE: field counters.updates: expected an integer from 0 to 9007199254740992, found a "
             "list of 0");
   EXPECT_EQ(refusal_with(good, "/record/greedy_measures", Forgery::Json::array()),
-            "FILE: field record.greedy_measures: expected a list of 20, found a list of 0");
+            "FILE: field record.greedy_measures: expected a list of 24, found a list of 0");
   EXPECT_EQ(refusal_with(good, "/record/warnings", {1}),
             "FILE: field record.warnings[0]: expected text, found 1");
   const Forgery::Json flat = good.state().flatten();

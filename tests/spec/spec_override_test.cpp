@@ -35,9 +35,10 @@ TEST(SpecOverride, MistakesAreNamed) {
   EXPECT_EQ(
       complaint(kSnake, {"env.gird=8"}),
       "--set env.gird=8: env.gird: unknown key; did you mean env.options.grid? (allowed: name, "
-      "count, options)");
+      "count, options, isolate, timeout_seconds, memory_gb)");
   EXPECT_EQ(complaint("env: {name: cartpole}", {"env.grid=8"}),
-            "--set env.grid=8: env.grid: unknown key; allowed: name, count, options");
+            "--set env.grid=8: env.grid: unknown key; allowed: name, count, options, isolate, "
+            "timeout_seconds, memory_gb");
   EXPECT_NE(complaint("env: {name: snake, grid: 8}").find("did you mean env.options.grid?"),
             std::string::npos)
       << "in a file the full form is needed";

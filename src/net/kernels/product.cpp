@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <mutex>
 
-#include "core/system.hpp"
 #include "core/cpu/vec.hpp"
+#include "core/system.hpp"
 
 namespace hotloop {
 namespace {
