@@ -97,4 +97,4 @@ def test_what_cannot_be_isolated(tmp_path):
     with pytest.raises(hotloop.UsageError, match="isolate is -1; allowed"):
         hotloop.train("dqn", env=Walk, isolate=-1, **small(tmp_path))
     with pytest.raises(hotloop.UsageError, match="cartpole is part of hotloop"):
-        hotloop.train("cartpole_dqn", isolate=True, **small(tmp_path))
+        hotloop.train("cartpole", isolate=True, **small(tmp_path))

@@ -347,7 +347,9 @@ HANG = "volatile bool forever = true; while (forever) {}"
 SANITISED_HANG = "\n#ifdef __SANITIZE_ADDRESS__\n" + HANG + "\n#endif\n"
 end_with_children("compiled", WORLD % (LONG, ""), lambda path: path.endswith("cc1plus"), "train")
 end_with_children("hanging", WORLD % ("", HANG), lambda path: path == hotloop, "train")
-end_with_children("sanitised", WORLD % ("", SANITISED_HANG), lambda path: path.startswith("/proc/self/fd/"), "check")
+end_with_children(
+    "sanitised", WORLD % ("", SANITISED_HANG), lambda path: path.startswith("/proc/self/fd/"), "check"
+)
 
 print(f"{len(failures)} failed" if failures else "all checks of signals passed")
 sys.exit(len(failures) > 0)
