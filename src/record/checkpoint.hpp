@@ -20,8 +20,8 @@ std::string save_checkpoint(const std::string& run_dir, Trainer& trainer, const 
                             std::span<const float> best);
 
 // Loads into a trainer made from the same spec. Throws RunError if the file is damaged, belongs to a
-// different spec, or holds a number that no run could have written: whoever made the file, nothing
-// is sized by it or indexed with it before it is checked.
+// different spec, or holds a number that no run could have written. Nothing is sized by a
+// number or indexed with it before that check.
 void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& record,
                      std::span<float> best);
 void load_checkpoint(const Safetensors& file, const std::string& path, Trainer& trainer,

@@ -78,7 +78,7 @@ class FolderTest : public testing::Test {
 
 std::string text_of(const std::string& path) { return std::string(read_file(path).text()); }
 
-// Written anew: the link gives way to the file.
+// Written again: a file replaces the link.
 TEST_F(FolderTest, LinksInPlaceOfWholeFilesAreReplaced) {
   const std::string hash = straight_hash(), dir = half_run();
   for (const char* name : {"model-latest.safetensors", "model-best.safetensors", "result.json"}) {
