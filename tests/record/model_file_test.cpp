@@ -140,7 +140,10 @@ TEST(ModelFile, FactsWithTooManyActionDimensionsAreRefused) {
 
 class ForgedModel : public testing::Test {
  protected:
-  ForgedModel() : path_(testing::TempDir() + "forged_model_test.safetensors") {
+  // Tests run at the same time, each in its own process.
+  ForgedModel()
+      : path_(testing::TempDir() + "forged_model_" +
+              testing::UnitTest::GetInstance()->current_test_info()->name() + ".safetensors") {
     save_model(path_, small_model());
   }
   ~ForgedModel() override { std::remove(path_.c_str()); }
