@@ -83,7 +83,7 @@ Variation read_variation(const std::string& given, const std::string& env) {
 }
 
 // A contestant whose arguments are checked: all user errors are found before the first episode.
-struct Player {
+struct Contender {
   Contestant who;
   TrainSpec spec;
   std::optional<SavedModel> saved;  // none: `script` plays
@@ -181,9 +181,9 @@ std::string name_vary_in(std::string message, const std::string& override, bool 
   return is_about_option ? fmt::format("--vary {}: {}", override, message) : message;
 }
 
-std::vector<Player> players_at(const std::string& value, const CompareArguments& arguments,
-                               const std::vector<std::string>& overrides) {
-  std::vector<Player> players;
+std::vector<Contender> players_at(const std::string& value, const CompareArguments& arguments,
+                                  const std::vector<std::string>& overrides) {
+  std::vector<Contender> players;
   for (const std::string& run : arguments.runs) {
     if (!is_saved(run)) continue;
     SavedModel saved = load_saved_model(run, arguments.model, overrides);
@@ -214,13 +214,13 @@ int compare_command(const CompareArguments& arguments) {
     check_option("--set", full_override(override, world));
   }
   const Variation variation = read_variation(arguments.vary, world);
-  std::vector<Player> players;
+  std::vector<Contender> players;
   for (const std::string& value : variation.values) {
     std::vector<std::string> overrides = arguments.overrides;
     if (!value.empty())
       overrides.push_back(fmt::format("{}{}={}", kOptions, variation.option, value));
     try {
-      for (Player& player : players_at(value, arguments, overrides)) {
+      for (Contender& player : players_at(value, arguments, overrides)) {
         players.push_back(std::move(player));
       }
     } catch (const UsageError& error) {
@@ -234,12 +234,12 @@ int compare_command(const CompareArguments& arguments) {
 
   EvaluationOptions options = first.evaluation;
   options.episodes = arguments.episodes;
-  for (const Player& p : players) {
+  for (const Contender& p : players) {
     options.max_steps = std::max(options.max_steps, p.spec.evaluation.max_steps);
   }
   ThreadTeam team(first.run.threads);
   std::vector<Played> played;
-  for (const Player& p : players) {
+  for (const Contender& p : players) {
     played.push_back({p.who, p.saved ? evaluate_model(*p.saved, options, arguments.seed, team)
                                      : evaluate_script(p.script, p.spec.world(), options,
                                                        arguments.seed, team)});

@@ -20,7 +20,7 @@
 namespace hotloop {
 namespace {
 
-using Rows = std::vector<std::pair<std::string, std::string>>;  // name, about
+using Listing = std::vector<std::pair<std::string, std::string>>;  // name, about
 
 // " as dc[14] | global[6, 10]", if the parts have names.
 std::string parts_text(const EnvSpec& env) {
@@ -41,8 +41,8 @@ std::string reward_text(const EnvSpec& env) {
   return fmt::format(", reward parts {}", fmt::join(first, first + env.reward_part_count(), ", "));
 }
 
-Rows list_envs() {
-  Rows rows;
+Listing list_envs() {
+  Listing rows;
   for (const EnvEntry& entry : registered_envs()) {
     const EnvSpec& s = *entry.spec;
     const std::string actions = s.action_size > 0
@@ -56,8 +56,8 @@ Rows list_envs() {
   return rows;
 }
 
-Rows list_options() {
-  Rows rows;
+Listing list_options() {
+  Listing rows;
   for (const EnvEntry& entry : registered_envs()) {
     for (const EnvOption& option : entry.options) {
       rows.emplace_back(
@@ -68,15 +68,15 @@ Rows list_options() {
   return rows;
 }
 
-Rows list_infos(const std::vector<SpecInfo>& infos) {
-  Rows rows;
+Listing list_infos(const std::vector<SpecInfo>& infos) {
+  Listing rows;
   for (const SpecInfo& info : infos) rows.emplace_back(info.name, info.about);
   return rows;
 }
 
 template <std::size_t N>
-Rows list_names(const std::array<std::string_view, N>& names) {
-  Rows rows;
+Listing list_names(const std::array<std::string_view, N>& names) {
+  Listing rows;
   for (std::string_view name : names) rows.emplace_back(name, "");
   return rows;
 }
@@ -85,7 +85,7 @@ int list_command(const std::string& what, bool json) {
   constexpr std::array<std::string_view, 9> kLists = {"envs",         "options",    "specs",
                                                       "suites",       "algorithms", "activations",
                                                       "initialisers", "optimisers", "schedules"};
-  Rows rows;
+  Listing rows;
   if (what == "envs")
     rows = list_envs();
   else if (what == "options")

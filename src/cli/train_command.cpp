@@ -173,7 +173,7 @@ Tally train_at_once(const TrainSpec& first, const TrainArguments& arguments, dou
   const std::atomic<bool>& stop = stop_requested();
   const StdoutGuard output;
   const CrashMessage crash_message(first);
-  const auto work = [&](std::size_t i, Turn& turn) {
+  const auto work = [&](std::size_t i, JobTurn& turn) {
     TrainSpec spec = first;
     spec.run.seed += i;
     const auto warn = [&](const std::string& text) {

@@ -11,12 +11,12 @@
 namespace hotloop {
 
 std::size_t run_jobs(std::size_t count, int jobs, const std::atomic<bool>* stop,
-                     const std::function<void(std::size_t, Turn&)>& work) {
+                     const std::function<void(std::size_t, JobTurn&)>& work) {
   std::mutex mutex;
   std::size_t started = 0;
   const auto take_turns = [&] {
     for (;;) {
-      Turn turn(mutex);
+      JobTurn turn(mutex);
       if (started == count || (stop != nullptr && stop->load())) return;
       work(started++, turn);
     }

@@ -196,7 +196,7 @@ SuiteResults run_suite(const Suite& suite, const SuiteOptions& options) {
     if (run) ++(run->result ? finished : unfinished);
   }
   if (options.on_earlier && finished + unfinished > 0) options.on_earlier(finished, unfinished);
-  const auto work = [&](std::size_t i, Turn& turn) {
+  const auto work = [&](std::size_t i, JobTurn& turn) {
     const SuiteRow& row = suite.rows[i / suite.seeds];
     const TrainSpec& spec = specs[i];
     try {
