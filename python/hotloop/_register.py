@@ -1,4 +1,4 @@
-"""The Gymnasium ids of the engine's environments. If hotloop is not imported yet, name the module in the id
+"""The Gymnasium ids of the built-in environments. If hotloop is not imported yet, name the module in the id
 and Gymnasium imports it: ``gymnasium.make("hotloop:hotloop/Snake-v0")``."""
 
 from __future__ import annotations
