@@ -1,22 +1,11 @@
 #!/bin/bash
 # cli_test.sh HOTLOOP WORK: the command line: exit codes, messages, and that no good file is lost.
 set -u
+here=$(cd -- "$(dirname -- "$0")" && pwd)
 hotloop=$1 work=$2
 rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
-failures=0
+. "$here/expect.sh"
 small=(--steps 3000 --set evaluation.every=1000 --set evaluation.episodes=10 --quiet)
-
-# expect CODE TEXT COMMAND...: expects the exit code, and a text in the output.
-expect() {
-  local code=$1 text=$2
-  shift 2
-  output=$("$@" 2>&1)
-  local found=$?
-  if [ "$found" -ne "$code" ] || ! grep -qF -- "$text" <<<"$output"; then
-    printf 'FAILED: %s\n  expected exit %s and "%s", found exit %s and:\n%s\n' "$*" "$code" "$text" "$found" "$output"
-    failures=$((failures + 1))
-  fi
-}
 
 # Usage.
 expect 0 "hotloop" "$hotloop" --help
@@ -25,7 +14,7 @@ expect 2 "did you mean train?" "$hotloop" trian cartpole_dqn
 expect 2 "--help" "$hotloop" train
 expect 2 "did you mean cartpole_dqn?" "$hotloop" train cartpole_dnq
 expect 2 "hotloop train ENV --algo ppo" "$hotloop" train ppo
-grep -q cartpole_dqn <<<"$output" && { echo "FAILED: specs listed for an algorithm"; failures=$((failures + 1)); }
+grep -q cartpole_dqn <<<"$output" && fail "specs listed for an algorithm"
 expect 2 "did you mean algo.batch?" "$hotloop" train cartpole_dqn --set algo.bach=32
 expect 2 "algo.gamma" "$hotloop" train cartpole_dqn --set algo.gamma=1.5
 expect 2 "algo.batch" "$hotloop" train cartpole_dqn --set algo.batch=many
@@ -44,7 +33,7 @@ fi
 expect 2 "no such spec or file" "$hotloop" train missing/file.yaml
 expect 2 "did you mean specs?" "$hotloop" list spec
 [ -x "${hotloop%/*}/hotloop_bench" ] && expect 2 "unknown benchmark" "$hotloop" bench updat
-[ -e runs ] && { echo "FAILED: a refused request left a run folder"; failures=$((failures + 1)); }
+[ -e runs ] && fail "a refused request left a run folder"
 
 # Lists.
 expect 0 "cartpole_dqn_zoo" "$hotloop" list specs
@@ -59,17 +48,17 @@ expect 2 "page.txt': must end in .html" "$hotloop" profile cartpole_dqn --html p
 expect 2 "missing" "$hotloop" profile cartpole_dqn --html missing/page.html
 expect 2 "missing" "$hotloop" profile cartpole_dqn --trace missing/trace.json
 expect 0 "of wall time" "$hotloop" profile cartpole_dqn --seconds 0.2 --seed 3 --trace trace.json
-head -c 15 trace.json | grep -qF '{"traceEvents":' || { echo "FAILED: no trace"; failures=$((failures + 1)); }
+head -c 15 trace.json | grep -qF '{"traceEvents":' || fail "no trace"
 output=$("$hotloop" profile cartpole_dqn --seconds 0.2 --json --html page.html 2>/dev/null)
 [[ "$output" == '{"spec":"cartpole_dqn"'*'"unaccounted_share":'*'}' && "$output" != *$'\n'* ]] ||
-  { echo "FAILED: more than one JSON object: $output"; failures=$((failures + 1)); }
+  fail "more than one JSON object: $output"
 "$hotloop" profile cartpole_dqn --seconds 300 --json >stopped.json 2>/dev/null &
 profile=$!
 sleep 1 && kill -TERM "$profile" && wait "$profile"
 code=$?
 [ "$code" -eq 0 ] && grep -qF '"phases":[{' stopped.json ||
-  { echo "FAILED: a stopped profile ended with $code: $(cat stopped.json)"; failures=$((failures + 1)); }
-[ -z "$(ls runs 2>/dev/null)" ] || { echo "FAILED: a profile left a run folder"; failures=$((failures + 1)); }
+  fail "a stopped profile ended with $code: $(cat stopped.json)"
+[ -z "$(ls runs 2>/dev/null)" ] || fail "a profile left a run folder"
 
 # The doctor. Logging every step costs most of the time, whatever else the machine does.
 expect 2 "did you mean doctor?" "$hotloop" docter cartpole_dqn
@@ -84,13 +73,13 @@ rm -r runs
 expect 0 "none.yaml is not written" "$hotloop" doctor cartpole_dqn --minutes 0.05 --quiet --apply none.yaml
 output=$("$hotloop" doctor cartpole_dqn --minutes 0.05 --json --quiet 2>/dev/null)
 [[ "$output" == '{"spec":"cartpole_dqn"'*'"remedies":['*'}' && "$output" != *$'\n'* ]] ||
-  { echo "FAILED: more than one JSON object: $output"; failures=$((failures + 1)); }
+  fail "more than one JSON object: $output"
 "$hotloop" doctor cartpole_dqn --minutes 5 --quiet >stopped.txt 2>/dev/null &
 doctor=$!
 sleep 22 && kill -TERM "$doctor" && wait "$doctor"
 code=$?
 [ "$code" -eq 0 ] && grep -qF 'partial results' stopped.txt ||
-  { echo "FAILED: a stopped doctor ended with $code: $(cat stopped.txt)"; failures=$((failures + 1)); }
+  fail "a stopped doctor ended with $code: $(cat stopped.txt)"
 
 # Snake: options, scores, scripts, other boards, pictures.
 expect 2 "did you mean grid?" "$hotloop" train snake_dqn_basic --set env.options.gird=8
@@ -108,7 +97,7 @@ expect 0 "score" "$hotloop" eval snake_dqn_basic --policy astar --episodes 5
 expect 0 "score" "$hotloop" eval "$snake" --policy random --episodes 5
 expect 2 "did you mean astar?" "$hotloop" eval snake_dqn_basic --policy astra
 expect 0 "episode 1: return" "$hotloop" watch "$snake" --gif snake.gif --png snake.png
-grep -q GIF89a snake.gif && grep -q PNG snake.png || { echo "FAILED: no pictures"; failures=$((failures + 1)); }
+grep -q GIF89a snake.gif && grep -q PNG snake.png || fail "no pictures"
 expect 0 "episode 2: return" "$hotloop" watch snake_dqn_basic --policy hamiltonian --episodes 2
 expect 2 "cannot be drawn: it has no picture()" "$hotloop" watch sfc_best --policy random
 expect 0 "episode 1: return" "$hotloop" watch cartpole_dqn --policy random --png cartpole.png
@@ -123,18 +112,18 @@ for option in --seed --set --model; do expect 0 "$option" "$hotloop" compare --h
 "$hotloop" train snake_dqn_flood --set run.episodes=300 --set evaluation.episodes=10 --seed 2 --out snake --quiet >out 2>&1
 expect 0 "| 8 | **snake_dqn_flood**, 2 runs | 10 |" "$hotloop" compare "$snake" snake/snake_dqn_flood-2 \
   --against random,astar --vary env.options.grid=8,12 --episodes 5 --csv compare.csv --markdown compare.md --figure compare.svg
-grep -qF "| 12 | astar | 5 |" <<<"$output" || { echo "FAILED: no script in $output"; failures=$((failures + 1)); }
-[ "$output" = "$(cat compare.md)" ] || { echo "FAILED: compare.md differs from the output"; failures=$((failures + 1)); }
+grep -qF "| 12 | astar | 5 |" <<<"$output" || fail "no script in $output"
+[ "$output" = "$(cat compare.md)" ] || fail "compare.md differs from the output"
 # 2 boards x (2 runs, pooled, 2 scripts) x (6 measures, return), and the heading.
-[ "$(wc -l <compare.csv)" -eq 71 ] || { echo "FAILED: compare.csv has $(wc -l <compare.csv) lines"; failures=$((failures + 1)); }
-[ "$(grep -c '<circle' compare.svg)" -eq 6 ] || { echo "FAILED: compare.svg"; failures=$((failures + 1)); }
+[ "$(wc -l <compare.csv)" -eq 71 ] || fail "compare.csv has $(wc -l <compare.csv) lines"
+[ "$(grep -c '<circle' compare.svg)" -eq 6 ] || fail "compare.svg"
 # Runs of one name are pooled only if nothing but the seed differs.
 for algorithm in ppo dqn; do
   "$hotloop" train cartpole --algo $algorithm "${small[@]}" --set evaluation.every=0 --out pool >out 2>&1
 done
 "$hotloop" train cartpole --algo dqn "${small[@]}" --set run.log_every=100 --seed 2 --out pool >out 2>&1
 expect 0 "| cartpole (ppo), seed 1 |" "$hotloop" compare pool/cartpole-{1,2,3} --model latest --episodes 2
-grep -qF "| **cartpole (dqn)**, 2 runs |" <<<"$output" || { echo "FAILED: pooled: $output"; failures=$((failures + 1)); }
+grep -qF "| **cartpole (dqn)**, 2 runs |" <<<"$output" || fail "pooled: $output"
 # The same starts as eval, and the same numbers.
 mean=$("$hotloop" eval "$snake" --episodes 5 --seed 7 --json | grep -o '"score":[0-9.]*' | head -n 1 | cut -d: -f2)
 expect 0 "\"score\":{\"mean\":$mean," "$hotloop" compare "$snake/model-best.safetensors" --episodes 5 --seed 7 --json
@@ -145,7 +134,7 @@ expect 2 "random is given twice" "$hotloop" compare "$snake" --against random,ra
 expect 2 "need commas: --against random,astar" "$hotloop" compare "$snake" --against random astar
 expect 2 "did you mean score?" "$hotloop" compare "$snake" --measure scor
 expect 2 "--vary env.options.gird=8: " "$hotloop" compare "$snake" --vary env.options.gird=8,12
-grep -q "did you mean grid?" <<<"$output" || { echo "FAILED: no grid in $output"; failures=$((failures + 1)); }
+grep -q "did you mean grid?" <<<"$output" || fail "no grid in $output"
 expect 2 "--vary env.options.grid=80: " "$hotloop" compare "$snake" --set env.options.max_steps=50 --vary env.options.grid=8,80
 expect 2 "--vary: with these options" "$hotloop" compare "$snake" --vary env.options.obs=flood,basic
 expect 2 "hotloop: env.options.grid: found 80" "$hotloop" compare "$snake" --set env.options.grid=80 --vary env.options.obs=flood
@@ -182,7 +171,7 @@ rows:
   - {title: "plain, basic", spec: snake_dqn_basic, set: [run.episodes=1000, evaluation.every=1000, evaluation.episodes=10]}
 YAML
 expect 0 "greedy score, median" "$hotloop" suite suite.yaml --quiet --figure suite.svg --csv suite.csv
-grep -q '"plain, basic",2,' suite.csv && grep -q polyline suite.svg || { echo "FAILED: no curves"; failures=$((failures + 1)); }
+grep -q '"plain, basic",2,' suite.csv && grep -q polyline suite.svg || fail "no curves"
 expect 2 "figure must end in .svg" "$hotloop" suite suite.yaml --figure suite.pdf
 # Games that are cut short do not continue in the next one.
 cut=(watch snake.yaml --policy direct --set evaluation.max_steps=4)
@@ -198,8 +187,8 @@ expect 2 "has no snapshots" "$hotloop" inspect "$graph" --picture graph.gif
 expect 0 "graphs/topology_tuned-2" "$hotloop" train topology_tuned --steps 3000 --set run.snapshot_every=10 --out graphs
 expect 0 "topology_tuned" "$hotloop" inspect graphs/topology_tuned-2 --picture graph.gif
 [ "$(find graphs/topology_tuned-2/snapshots -name '*.safetensors' | wc -l)" -ge 5 ] && grep -q GIF89a graph.gif ||
-  { echo "FAILED: no film"; failures=$((failures + 1)); }
-grep -q "</svg>" graph.svg || { echo "FAILED: no picture"; failures=$((failures + 1)); }
+  fail "no film"
+grep -q "</svg>" graph.svg || fail "no picture"
 printf '# inputs 4 hidden 1000000000 outputs 2\n0 4\n' > huge.edges
 expect 2 "at most 100000 neurons" "$hotloop" train topology_tuned --set net.graph.file=huge.edges
 expect 2 "expected one YAML document" "$hotloop" train topology_tuned --set net.graph.degree=,
@@ -220,12 +209,12 @@ small_forest="{tokens: {from: [graph, nodes, edges, parents], layers: [forest 8 
 expect 0 "greedy return" "$hotloop" train durotaxis --steps 4096 --set evaluation.every=0 --set evaluation.episodes=2 \
   --set env.max_steps=60 --set "net.branches=$small_forest" --quiet --out colony
 colony=colony/durotaxis-1
-grep -q '"ratio":' "$colony/episodes.jsonl" || { echo "FAILED: no episodes"; failures=$((failures + 1)); }
-grep -q "max_steps: 60" "$colony/spec.yaml" || { echo "FAILED: env.max_steps was lost"; failures=$((failures + 1)); }
+grep -q '"ratio":' "$colony/episodes.jsonl" || fail "no episodes"
+grep -q "max_steps: 60" "$colony/spec.yaml" || fail "env.max_steps was lost"
 expect 0 "24 charts" "$hotloop" plot "$colony" --out colony.svg
-grep -q ">gamma<" colony.svg && grep -q polyline colony.svg || { echo "FAILED: no charts"; failures=$((failures + 1)); }
+grep -q ">gamma<" colony.svg && grep -q polyline colony.svg || fail "no charts"
 expect 0 "3 charts" "$hotloop" plot "$colony" --out colony.svg --episodes --show return,ratio,gamma
-grep -q polygon colony.svg || { echo "FAILED: no band"; failures=$((failures + 1)); }
+grep -q polygon colony.svg || fail "no band"
 expect 2 "did you mean gamma?" "$hotloop" plot "$colony" --out colony.svg --show gama
 expect 2 "figure must end in .svg" "$hotloop" plot "$colony" --out colony.png
 expect 2 "not a run folder" "$hotloop" plot . --out colony.svg
@@ -234,7 +223,7 @@ expect 0 "2 charts" "$hotloop" plot "$snake" --out snake.svg --show score,loss
 for field in exponential random; do
   expect 0 "\"substrate\":\"$field\"" "$hotloop" eval "$colony" --set env.substrate=$field --episodes 2 --json
   long=$("$hotloop" eval "$colony" --set env.options.substrate=$field --episodes 2 --json)
-  [ "$output" = "$long" ] || { echo "FAILED: env.substrate is not env.options.substrate"; failures=$((failures + 1)); }
+  [ "$output" = "$long" ] || fail "env.substrate is not env.options.substrate"
 done
 expect 0 '"substrate":"exponential"' "$hotloop" eval durotaxis --policy fixed --set env.substrate=exponential --episodes 2 --json
 expect 0 "| exponential | fixed |" "$hotloop" compare "$colony" --against fixed --vary env.substrate=linear,exponential \
@@ -245,18 +234,18 @@ expect 2 "did you mean env.options.substrate?" "$hotloop" train durotaxis --set 
 expect 0 "episode 1: return" "$hotloop" watch "$colony" --gif colony.gif --png colony.png --scale 1 --set env.max_steps=20
 # 150 x 100 for the field, 10 for the bar, 5 x 8 for the actions: the sizes in both headers.
 [ "$(od -An -tu2 -j6 -N4 colony.gif | xargs)" = "150 150" ] && [ "$(od -An -tu1 -j16 -N8 colony.png | xargs)" = "0 0 0 150 0 0 0 150" ] ||
-  { echo "FAILED: no strips of actions"; failures=$((failures + 1)); }
+  fail "no strips of actions"
 
 # A run, its JSON, its evaluation, its files.
 expect 0 '"params_hash":"' "$hotloop" train "${small[@]}" --json cartpole_dqn
 json=$("$hotloop" train cartpole_dqn "${small[@]}" --json 2>/dev/null | tail -n 1)
 for key in spec seed env_steps updates episodes wall_seconds env_steps_per_second updates_per_second \
   eval_return_mean eval_return_std solved solved_env_steps solved_seconds params_hash run_dir; do
-  grep -q "\"$key\":" <<<"$json" || { echo "FAILED: no $key in $json"; failures=$((failures + 1)); }
+  grep -q "\"$key\":" <<<"$json" || fail "no $key in $json"
 done
 run=runs/cartpole_dqn-1
 for file in spec.yaml run.json metrics.jsonl result.json model-best.safetensors model-latest.safetensors; do
-  [ -s "$run/$file" ] || { echo "FAILED: no $run/$file"; failures=$((failures + 1)); }
+  [ -s "$run/$file" ] || fail "no $run/$file"
 done
 mean=$(grep -o '"eval_return_mean":[0-9.]*' "$run/result.json" | cut -d: -f2)
 expect 0 "\"return_mean\":$mean," "$hotloop" eval "$run" --model latest --json
@@ -282,13 +271,13 @@ expect 0 "eval_return_mean" "$hotloop" train cartpole_dqn "${small[@]}" --out "$
 expect 0 "| cartpole_dqn, seed 1 | 30 |" "$hotloop" compare "$run" --model latest --against random
 expect 2 "nothing to compare" "$hotloop" compare "$snake" "$run"
 lines=$("$hotloop" train cartpole_dqn "${small[@]}" --seeds 3 --json 2>/dev/null | grep -c '"seed":')
-[ "$lines" -eq 3 ] || { echo "FAILED: --seeds 3 printed $lines lines"; failures=$((failures + 1)); }
+[ "$lines" -eq 3 ] || fail "--seeds 3 printed $lines lines"
 # Several seeds at a time: one folder per seed, complete lines, the same bits.
 hashes() { grep -o '"seed":[0-9]*\|"params_hash":"[0-9a-f]*"\|-[0-9]*","cpu"' | paste -sd '  \n' | sort; }
 "$hotloop" train cartpole_dqn "${small[@]}" --seeds 5 --json --out turns 2>/dev/null | hashes >turns.txt
 "$hotloop" train cartpole_dqn "${small[@]}" --seeds 5 --jobs 3 --json --out once 2>/dev/null | hashes >once.txt
 [ "$(wc -l <once.txt)" -eq 5 ] && cmp -s turns.txt once.txt ||
-  { echo "FAILED: --jobs 3 is not the same: $(cat turns.txt once.txt)"; failures=$((failures + 1)); }
+  fail "--jobs 3 is not the same: $(cat turns.txt once.txt)"
 expect 0 "seed 4: " "$hotloop" train cartpole_dqn "${small[@]}" --seeds 4 --jobs 2 --out once
 expect 1 "standard output" bash -c "'$hotloop' train cartpole_dqn ${small[*]@Q} --seeds 2 --jobs 2 --json >/dev/full"
 expect 1 "hotloop: seed 2 failed: " "$hotloop" train cartpole_dqn "${small[@]}" --seeds 2 --jobs 2 --out once \
@@ -305,7 +294,7 @@ kill -s INT "$pid"
 wait "$pid"
 code=$?
 [ "$code" -eq 130 ] && grep -q "hotloop resume both/cartpole_dqn-1" out && grep -q "hotloop resume both/cartpole_dqn-2" out &&
-  grep -q "not started: seeds 3 to 4" out || { echo "FAILED: two at a time, stopped: exit $code, $(cat out)"; failures=$((failures + 1)); }
+  grep -q "not started: seeds 3 to 4" out || fail "two at a time, stopped: exit $code, $(cat out)"
 
 # Ctrl-C, SIGTERM and a closed terminal save and say how to resume. (Background jobs of a script ignore SIGINT.)
 for signal in INT TERM HUP; do
@@ -322,8 +311,7 @@ for signal in INT TERM HUP; do
   code=$?
   if [ "$code" -ne $((128 + $(kill -l "$signal"))) ] || ! grep -q "hotloop resume stopped$signal/cartpole_dqn-1" out ||
     ! grep -q "stopping as soon as everything is saved" out; then
-    echo "FAILED: SIG$signal gave exit $code and: $(cat out)"
-    failures=$((failures + 1))
+    fail "SIG$signal gave exit $code and: $(cat out)"
   fi
   steps=$("$hotloop" inspect stopped$signal/cartpole_dqn-1 --json | grep -o '"counters":{"env_steps":[0-9]*' | tail -n 1 | grep -o '[0-9]*$')
   expect 0 "env steps" "$hotloop" resume stopped$signal/cartpole_dqn-1 --steps $((steps + 1000)) --quiet
@@ -336,11 +324,10 @@ before=$(sha256sum "disk/cartpole_dqn-1/checkpoints/$good")
 output=$(ulimit -f 16; "$hotloop" resume disk/cartpole_dqn-1 --steps 9000 --quiet 2>&1)
 code=$?
 if [ "$code" -ne 1 ] || ! grep -q "File too large" <<<"$output"; then
-  echo "FAILED: a full disk gave exit $code and: $output"
-  failures=$((failures + 1))
+  fail "a full disk gave exit $code and: $output"
 fi
 [ "$before" = "$(sha256sum "disk/cartpole_dqn-1/checkpoints/$good")" ] ||
-  { echo "FAILED: the good checkpoint was damaged"; failures=$((failures + 1)); }
+  fail "the good checkpoint was damaged"
 expect 0 "env steps" "$hotloop" resume disk/cartpole_dqn-1 --steps 9000 --quiet
 
 # Damaged and foreign files.
@@ -355,5 +342,4 @@ rm cut/checkpoints/* && cp other/cartpole_dqn-1/checkpoints/*3000* cut/checkpoin
 expect 1 "another spec or network" "$hotloop" resume cut --steps 5000
 expect 1 "cannot create a run folder" "$hotloop" train cartpole_dqn "${small[@]}" --out "$run/spec.yaml"
 
-[ "$failures" -eq 0 ] && echo "all command-line checks passed"
-exit "$failures"
+finish "the command line"

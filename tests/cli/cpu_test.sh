@@ -5,9 +5,10 @@
 # did on other machines with the libraries of Debian 12: the first, with prioritised replay, on an AMD EPYC
 # with and without AVX-512; the second on an Intel with and without AVX-512, and on an AMD Zen 3.
 set -u
+here=$(cd -- "$(dirname -- "$0")" && pwd)
 hotloop=$1 work=$2 native=$3
 rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
-failures=0
+. "$here/expect.sh"
 # SPEC STEPS [SETTINGS]…
 compare() {
   spec=$1 steps=$2
@@ -19,12 +20,11 @@ compare() {
   if [ -s hash ] && cmp -s hash hashhsw; then
     echo "$spec: $(cat hash)"
   else
-    echo "FAILED: $spec: $(cat hash) for this CPU, $(cat hashhsw) without AVX-512"
-    failures=$((failures + 1))
+    fail "$spec: $(cat hash) for this CPU, $(cat hashhsw) without AVX-512"
   fi
 }
 # HASH SPEC STEPS [SETTINGS]…
-expect() {
+expect_hash() {
   expected=$1
   shift
   compare "$@"
@@ -33,17 +33,16 @@ expect() {
     return
   fi
   if ! grep -q "$expected" hash; then
-    echo "FAILED: $1: $(cat hash), on other CPUs $expected"
-    failures=$((failures + 1))
+    fail "$1: $(cat hash), on other CPUs $expected"
   fi
 }
 compare cartpole_dqn 8000 --set evaluation.stop_when_solved=false
 compare cartpole_dqn 4000 --set algo.batch=8 --set env.count=1
-expect 508aa153c777940f cartpole_rainbow 3000
-expect f3f3ffcc515345c9 cartpole_pqn 20000 --set evaluation.stop_when_solved=false
+expect_hash 508aa153c777940f cartpole_rainbow 3000
+expect_hash f3f3ffcc515345c9 cartpole_pqn 20000 --set evaluation.stop_when_solved=false
 compare acrobot_ppo 40000 --set evaluation.stop_when_solved=false
 compare snake_dqn_cnn 3000 --set env.count=16
 compare sfc_before 300 --set algo.batch=16
 compare durotaxis 2048
 compare topology_tuned 3000
-exit $((failures > 0))
+finish "CPUs"

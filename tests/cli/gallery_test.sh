@@ -1,15 +1,11 @@
 #!/bin/bash
 # gallery_test.sh HOTLOOP WORK SOURCE: every world of examples/ passes `check` and is learnt.
 set -u
+here=$(cd -- "$(dirname -- "$0")" && pwd)
 hotloop=$1 work=$2 source=$3
 rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
 export XDG_CACHE_HOME=$work/cache XDG_STATE_HOME=$work/state
-failures=0
-fail() {
-  echo "FAILED: $*"
-  failures=$((failures + 1))
-}
-
+. "$here/expect.sh"
 # name, minimum greedy return, settings
 while read -r name least settings; do
   file=$source/examples/$name.cpp
@@ -28,5 +24,4 @@ five_tricks 2.9 --steps 40000
 forager 4 --algo ppo --steps 150000
 GALLERY
 [ "$(ls "$source"/examples/*.cpp | wc -l)" -eq 5 ] || fail "a world of examples/ is not tested"
-[ "$failures" -eq 0 ] && echo "all examples are learnt"
-exit "$failures"
+finish "examples"

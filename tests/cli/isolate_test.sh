@@ -2,29 +2,11 @@
 # isolate_test.sh HOTLOOP WORK: environments that write beyond their rows, crash, end the process or never
 # return, after their trial: in this process, and in their own (--isolate).
 set -u
+here=$(cd -- "$(dirname -- "$0")" && pwd)
 hotloop=$1 work=$2
 rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
 export XDG_CACHE_HOME=$work/cache
-failures=0
-
-fail() {
-  echo "FAILED: $*"
-  failures=$((failures + 1))
-}
-
-# expect CODE TEXT COMMAND...: expects the exit code, and a text in the output.
-expect() {
-  local code=$1 text=$2
-  shift 2
-  output=$("$@" 2>&1)
-  local found=$?
-  if [ "$found" -ne "$code" ] || ! grep -qF -- "$text" <<<"$output"; then
-    fail "$(printf '%s\n  expected exit %s and "%s", found exit %s and:\n%s' "$*" "$code" "$text" "$found" "$output")"
-  fi
-}
-also() { grep -qF -- "$1" <<<"$output" || fail "no \"$1\" in: $output"; }
-not_also() { grep -qF -- "$1" <<<"$output" && fail "\"$1\" in: $output"; }
-hash_of() { grep -o '"params_hash":"[0-9a-f]*"' "$1"; }
+. "$here/expect.sh"
 
 # One world for all: $HOW says what it does wrong, from its 300th reset on.
 cat >world.cpp <<'CPP'
@@ -199,8 +181,4 @@ sed 's/int x = 0, goal = 9, steps = 0;/int x = 0, goal = 9, steps = 0; /; s/++st
 expect 1 "no memory" "$hotloop" train hungry.cpp --isolate --set env.memory_gb=0.5 --steps 8000 --quiet
 expect 0 "greedy return" "$hotloop" train hungry.cpp --isolate --set env.memory_gb=4 --steps 8000 --quiet
 
-if [ $failures -gt 0 ]; then
-  echo "$failures failures"
-  exit 1
-fi
-echo "passed"
+finish "isolated environments"

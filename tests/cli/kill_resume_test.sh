@@ -3,11 +3,12 @@
 # each time, and expects the parameters of the undisturbed run, to the bit. Checkpoints are written all
 # the time, so that many kills happen during a write.
 set -u
+here=$(cd -- "$(dirname -- "$0")" && pwd)
 hotloop=$1 work=$2 wanted=${3:-50}
 rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
 settings=(--steps 400000 --set run.checkpoint_seconds=0.01 --set evaluation.stop_when_solved=false
           --set evaluation.every=100000 --set replay.capacity=20000 --quiet --json)
-hash_of() { grep -o '"params_hash":"[0-9a-f]*"' "$1" | tail -n 1; }
+. "$here/expect.sh"
 
 RANDOM=${SEED:-1}
 kills=0 runs=0

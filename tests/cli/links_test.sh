@@ -2,10 +2,10 @@
 # links_test.sh HOTLOOP WORK: a run folder from somebody else holds links to files of the user's.
 # Whatever the command, they stay as they are, and the run continues or says what is wrong.
 set -u
+here=$(cd -- "$(dirname -- "$0")" && pwd)
 hotloop=$1 work=$2
 rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
-failures=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+. "$here/expect.sh"
 
 "$hotloop" train cartpole_dqn --steps 2000 --set evaluation.every=1000 --set evaluation.episodes=3 \
   --set run.episode_log=true --quiet --out made >out 2>&1 || { cat out; exit 1; }
@@ -67,5 +67,4 @@ prepare; ln -s victim out.svg
 "$hotloop" plot RUN --out out.svg >out 2>&1 || fail "plot: $(cat out)"
 [ "$(cat victim)" = precious ] && [ ! -L out.svg ] && grep -q "<svg" out.svg || fail "plot followed a link"
 
-[ "$failures" -eq 0 ] && echo "all fine"
-exit "$failures"
+finish "links"

@@ -2,31 +2,16 @@
 # trust_test.sh HOTLOOP WORK SOURCE: code that somebody else's folder brings along runs only if the user says so; the
 # cache of compiled environments cannot be planted.
 set -u
+here=$(cd -- "$(dirname -- "$0")" && pwd)
 hotloop=$1 work=$2 source=$3
 rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
 cc=$(command -v cc || command -v gcc) || { echo "no C compiler"; exit 1; }
+exec </dev/null  # no terminal to ask on
 umask 000  # the worst: nothing may depend on it
 unset XDG_STATE_HOME
 export XDG_CACHE_HOME=$work/cache RAN=$work/ran
 cache=$work/cache/hotloop/worlds
-failures=0
-
-fail() {
-  echo "FAILED: $*"
-  failures=$((failures + 1))
-}
-
-# expect CODE TEXT COMMAND...: expects the exit code, and a text in the output.
-expect() {
-  local code=$1 text=$2
-  shift 2
-  output=$("$@" 2>&1 </dev/null)
-  local found=$?
-  if [ "$found" -ne "$code" ] || ! grep -qF -- "$text" <<<"$output"; then
-    fail "$(printf '%s\n  expected exit %s and "%s", found exit %s and:\n%s' "$*" "$code" "$text" "$found" "$output")"
-  fi
-}
-also() { grep -qF -- "$1" <<<"$output" || fail "no \"$1\" in: $output"; }
+. "$here/expect.sh"
 # The plug-ins below leave a letter in $RAN when they are loaded.
 ran() { grep -q "$1" "$RAN" 2>/dev/null || fail "$1 did not run: $2"; rm -f "$RAN"; }
 not_run() { [ -e "$RAN" ] && fail "code ran ($(cat "$RAN")): $1"; rm -f "$RAN"; }
@@ -206,5 +191,4 @@ expect 2 "inner/maze.cpp: not run" "$hotloop" train inner/spec.yaml
 printf '#define FILE_NAME "outer.hpp"\n#include FILE_NAME\n' >hidden.cpp
 expect 1 "outer.hpp: No such file or directory" "$hotloop" check hidden.cpp
 
-[ "$failures" -eq 0 ] && echo "all checks of trust passed"
-exit "$failures"
+finish "trust"

@@ -2,27 +2,11 @@
 # world_test.sh HOTLOOP WORK SOURCE: worlds in files from the command line: written, checked, trained, moved,
 # and broken in every way that has its own message.
 set -u
+here=$(cd -- "$(dirname -- "$0")" && pwd)
 hotloop=$1 work=$2 source=$3
 rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
 export XDG_CACHE_HOME=$work/cache XDG_STATE_HOME=$work/state
-failures=0
-
-fail() {
-  echo "FAILED: $*"
-  failures=$((failures + 1))
-}
-
-# expect CODE TEXT COMMAND...: expects the exit code, and a text in the output.
-expect() {
-  local code=$1 text=$2
-  shift 2
-  output=$("$@" 2>&1)
-  local found=$?
-  if [ "$found" -ne "$code" ] || ! grep -qF -- "$text" <<<"$output"; then
-    fail "$(printf '%s\n  expected exit %s and "%s", found exit %s and:\n%s' "$*" "$code" "$text" "$found" "$output")"
-  fi
-}
-also() { grep -qF -- "$1" <<<"$output" || fail "no \"$1\" in: $output"; }
+. "$here/expect.sh"
 
 # world FILE RESET OBSERVE STEP [MEMBERS]: a corridor with parts replaced.
 world() {
@@ -96,7 +80,6 @@ mkdir elsewhere && mv runs/maze-1 elsewhere/ && mv maze.cpp maze.gone
 "$hotloop" resume elsewhere/maze-1 --steps 8000 --quiet --json >moved.json 2>err || fail "resume: $(cat err)"
 mv maze.gone maze.cpp
 "$hotloop" train maze.cpp --steps 8000 "${small[@]}" --out straight --json >straight.json 2>err || fail "$(cat err)"
-hash_of() { grep -o '"params_hash":"[0-9a-f]*"' "$1"; }
 [ -n "$(hash_of moved.json)" ] && [ "$(hash_of moved.json)" = "$(hash_of straight.json)" ] ||
   fail "resumed after a move $(hash_of moved.json), straight $(hash_of straight.json)"
 expect 0 "return" "$hotloop" eval elsewhere/maze-1 --model latest --episodes 5
@@ -286,5 +269,4 @@ if [ -n "$cc" ]; then
   expect 2 "cannot be loaded" "$hotloop" train text.so
 fi
 
-[ "$failures" -eq 0 ] && echo "all checks of worlds passed"
-exit "$failures"
+finish "worlds in files"

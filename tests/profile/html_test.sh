@@ -2,12 +2,12 @@
 # html_test.sh HOTLOOP WORK: the page of a profile in a browser: the script runs without an error,
 # the chart has a rectangle for each phase, and the picture is not empty.
 set -u
+here=$(cd -- "$(dirname -- "$0")" && pwd)
 hotloop=$1 work=$2
 rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
   { echo "FAILED: there is no Chromium; ./test installs it (tools/test_packages.txt)"; exit 1; }
-failures=0
-fail() { printf 'FAILED: %s\n' "$*"; failures=$((failures + 1)); }
+. "$here/../cli/expect.sh"
 
 # browse FILE OPTION...: opens a page; its console output goes to the file console.
 browse() {
@@ -45,4 +45,4 @@ sed 's/^zoom(cells\[0\]);$/zoom(missing);/' page.html >broken.html
 browse "$work/broken.html" --dump-dom >broken_dom.html
 complaints >/dev/null || fail "an error went unnoticed"
 grep -q 'data-ready="yes"' broken_dom.html && fail "a broken script looks ready"
-exit $((failures > 0))
+finish "the page of a profile"
