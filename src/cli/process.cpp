@@ -54,8 +54,10 @@ bool memory_is_short() {
   std::abort();
 }
 
-// Before all other initialisers of the program, which allocate.
-[[gnu::constructor(101)]] void install_on_terminate() { std::set_terminate(on_terminate); }
+// Before the initialisers of the program and of its libraries, which allocate.
+void install_on_terminate() { std::set_terminate(on_terminate); }
+[[gnu::section(".preinit_array"),
+  gnu::used]] void (*const kBeforeInitialisers)() = install_on_terminate;
 
 // A closed standard stream is replaced by one that cannot be read or written. Otherwise a file
 // opened later would get its number, and messages would be written into that file.
