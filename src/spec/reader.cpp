@@ -6,7 +6,6 @@
 //    replace earlier ones.
 // 2. Set each key from the value stored under its path, checking type and range.
 #include <fmt/format.h>
-#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -14,7 +13,6 @@
 #include <hotloop/error.hpp>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "algo/common/algorithm.hpp"
 #include "core/text.hpp"
@@ -24,67 +22,10 @@
 #include "spec/keys.hpp"
 #include "spec/spec.hpp"
 #include "spec/value_reader.hpp"
+#include "spec/yaml_text.hpp"
 
 namespace hotloop {
 namespace {
-
-// The parser takes up to a kilobyte per value, so the number of values is limited as well: each
-// needs one of these characters. A spec has a few hundred of them; only net.graph.edges, a single
-// value without them, can make it large.
-constexpr std::size_t kMaxSpecBytes = std::size_t{64} << 20;
-constexpr std::ptrdiff_t kMaxSpecMarks = 20'000;
-
-void check_size(std::string_view text, const std::string& where) {
-  if (text.size() > kMaxSpecBytes) {
-    fail_at(where, "", fmt::format("{} bytes; a spec has at most {}", text.size(), kMaxSpecBytes));
-  }
-  const auto marks = std::count_if(text.begin(), text.end(), [](char c) {
-    constexpr std::string_view kMarks = "\n\r:,[]{}-?&*";
-    return kMarks.find(c) != kMarks.npos;
-  });
-  if (marks > kMaxSpecMarks) {
-    fail_at(where, "",
-            fmt::format("too long for a spec: {} line breaks and punctuation marks; allowed: up "
-                        "to {}",
-                        marks, kMaxSpecMarks));
-  }
-}
-
-// Ignores what is in a document.
-struct IgnoreEvents final : YAML::EventHandler {
-  void OnDocumentStart(const YAML::Mark&) override {}
-  void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                const std::string&) override {}
-  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                       YAML::EmitterStyle::value) override {}
-  void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                  YAML::EmitterStyle::value) override {}
-  void OnMapEnd() override {}
-};
-
-// Not YAML::LoadAll: after a comma or a bracket that closes nothing it finds empty documents
-// forever.
-YAML::Node parse(std::string_view text, const std::string& where, bool lines) {
-  check_size(text, where);
-  const std::string copy(text);
-  try {
-    std::istringstream stream(copy);
-    YAML::Parser parser(stream);
-    IgnoreEvents ignore;
-    if (parser.HandleNextDocument(ignore) && parser.HandleNextDocument(ignore))
-      fail_at(where, "", "expected one YAML document, found several");
-    return YAML::Load(copy);
-  } catch (const YAML::ParserException& error) {
-    fail_at(lines ? fmt::format("{}:{}", where, error.mark.line + 1) : where, "",
-            "not valid YAML: " + error.msg);
-  } catch (const YAML::Exception& error) {
-    fail_at(where, "", "not valid YAML: " + error.msg);
-  }
-}
 
 // The algorithm named last, in the file or by an override; otherwise the default.
 const Algorithm& named_algorithm(const YAML::Node& root, const std::string& origin,
@@ -106,7 +47,7 @@ const Algorithm& named_algorithm(const YAML::Node& root, const std::string& orig
     const std::string path = given.substr(0, equals);
     if (equals == std::string::npos || (path != kPath && path != kGroup)) continue;
     const std::string where = "--set " + one_line(given);
-    const YAML::Node value = parse(given.substr(equals + 1), where, false);
+    const YAML::Node value = parse_yaml(given.substr(equals + 1), where, false);
     take(path == kPath ? value : name_in(value), where);
   }
   return *chosen;
@@ -162,7 +103,7 @@ class SpecReader {
                       "from: ..., to: ..., over: ...}}",
                       parent, found(entries_.at(parent).node), parent));
     }
-    store(parse(text.substr(equals + 1), where, false), path, where, false);
+    store(parse_yaml(text.substr(equals + 1), where, false), path, where, false);
   }
 
   TrainSpec read() {
@@ -405,7 +346,7 @@ class SpecReader {
 
 TrainSpec load_spec_text(std::string_view text, const std::string& origin,
                          std::span<const std::string> overrides) {
-  const YAML::Node root = parse(text, origin, true);
+  const YAML::Node root = parse_yaml(text, origin, true);
   SpecReader reader(origin, named_algorithm(root, origin, overrides));
   reader.add_file(root);
   for (const std::string& override_text : overrides) reader.add_override(override_text);

@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -14,6 +13,7 @@
 #include "core/text.hpp"
 #include "env/file/world_file.hpp"
 #include "env/registry.hpp"
+#include "spec/yaml_text.hpp"
 
 namespace hotloop {
 namespace {
@@ -31,7 +31,7 @@ std::vector<std::string> ready_made_names(const std::string& folder) {
 // Does not throw, because a list must not fail if one spec is broken.
 std::string about_of(const std::string& path) {
   try {
-    const YAML::Node about = YAML::Load(std::string(read_file(path).text()))["about"];
+    const YAML::Node about = parse_yaml(read_file(path).text(), path, true)["about"];
     return about && about.IsScalar() ? about.Scalar() : "";
   } catch (const std::exception&) {
     return "(cannot be read)";

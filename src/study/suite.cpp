@@ -18,6 +18,7 @@
 #include "env/file/world_file.hpp"
 #include "session/earlier_run.hpp"
 #include "session/session.hpp"
+#include "spec/yaml_text.hpp"
 #include "study/jobs.hpp"
 
 namespace hotloop {
@@ -144,7 +145,7 @@ Suite load_suite(const std::string& name_or_path) {
   try {
     constexpr std::array<std::string_view, 8> kKeys = {"about", "seeds", "figure", "spec",
                                                        "algo",  "set",   "bar",    "rows"};
-    const YAML::Node root = YAML::Load(std::string(read_file(path).text()));
+    const YAML::Node root = parse_yaml(read_file(path).text(), path, true);
     check_keys(root, kKeys, path);
     Suite suite;
     suite.name = fs::path(path).stem().string();

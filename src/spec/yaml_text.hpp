@@ -1,0 +1,14 @@
+// YAML from a file or the command line: its size is bounded before it is parsed.
+#pragma once
+
+#include <yaml-cpp/yaml.h>
+
+#include <string>
+#include <string_view>
+
+namespace hotloop {
+
+// Throws UsageError that begins with `where`, and with the line if `lines`.
+YAML::Node parse_yaml(std::string_view text, const std::string& where, bool lines);
+
+}  // namespace hotloop
