@@ -1,11 +1,9 @@
 // The benchmarks by name. Each returns its rows; `main` prints them as a table or as JSON.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include "core/json.hpp"
 
 namespace hotloop::bench {
-
-using Json = nlohmann::ordered_json;
 
 Json update_benchmark();     // complete DQN updates against their bare matrix products
 Json qloss_benchmark();      // every member of the Q-learning family against its slow twin

@@ -16,7 +16,7 @@ extern "C" void omp_set_num_threads(int threads);  // from the OpenMP runtime of
 
 namespace {
 
-using hotloop::bench::Json;
+using hotloop::Json;
 
 constexpr std::array<std::string_view, 11> kNames = {"update",    "qloss",    "dag",   "ppo",
                                                      "durotaxis", "env",      "snake", "seeds",

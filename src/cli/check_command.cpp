@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include <hotloop/error.hpp>
 
 #include "cli/command.hpp"
 #include "cli/output.hpp"
+#include "core/json.hpp"
 #include "core/text.hpp"
 #include "env/file/world_check.hpp"
 
@@ -21,8 +21,6 @@ struct CheckArguments {
   int steps = 200;
   bool json = false;
 };
-
-using Json = nlohmann::ordered_json;
 
 Json list_of(const std::vector<WorldFinding>& findings) {
   Json list = Json::array();

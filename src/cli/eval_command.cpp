@@ -2,10 +2,9 @@
 // environment options; or the return of a policy without a network.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "cli/command.hpp"
 #include "cli/output.hpp"
+#include "core/json.hpp"
 #include "core/statistics.hpp"
 #include "core/text.hpp"
 #include "draw/table_text.hpp"
@@ -25,8 +24,6 @@ struct EvalArguments {
   bool sample = false;  // sample actions from the policy instead of taking the best
   bool json = false;
 };
-
-using Json = nlohmann::ordered_json;
 
 // What is evaluated: its name for messages, its spec, and how.
 struct Subject {

@@ -10,6 +10,7 @@
 #include <hotloop/error.hpp>
 
 #include "core/file.hpp"
+#include "core/json.hpp"
 #include "draw/graph_picture.hpp"
 #include "draw/picture_file.hpp"
 #include "record/graph_report.hpp"
@@ -17,8 +18,6 @@
 
 namespace hotloop {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 const DagLayer* dag_of(const Model& model) { return graph_of(model.structure); }
 

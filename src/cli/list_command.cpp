@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include <hotloop/error.hpp>
 
 #include "algo/common/algorithm.hpp"
 #include "cli/command.hpp"
 #include "cli/output.hpp"
+#include "core/json.hpp"
 #include "core/text.hpp"
 #include "env/options.hpp"
 #include "env/registry.hpp"
@@ -109,7 +109,7 @@ int list_command(const std::string& what, bool json) {
     throw UsageError(fmt::format("list {}: unknown list; {}", what, suggestion(what, kLists)));
 
   if (json) {
-    nlohmann::ordered_json array = nlohmann::ordered_json::array();
+    Json array = Json::array();
     for (const auto& [name, about] : rows) array.push_back({{"name", name}, {"about", about}});
     print_result("{}\n", array.dump());
     return 0;

@@ -11,11 +11,11 @@
 
 #include <atomic>
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/json.hpp"
 #include "doctor/contest.hpp"
 #include "doctor/findings.hpp"
 #include "doctor/learning_check.hpp"
@@ -65,6 +65,6 @@ Diagnosis examine_spec(const SpecSource& source, const DoctorOptions& options);
 void rank(std::vector<Trial>& trials);
 
 std::string diagnosis_text(const Diagnosis& diagnosis);
-nlohmann::ordered_json diagnosis_json(const Diagnosis& diagnosis);
+Json diagnosis_json(const Diagnosis& diagnosis);
 
 }  // namespace hotloop

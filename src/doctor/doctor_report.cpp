@@ -1,18 +1,14 @@
 // A diagnosis as text and as JSON.
 #include <fmt/format.h>
 
-#include <cmath>
-#include <nlohmann/json.hpp>
-
 #include "algo/common/algorithm.hpp"
+#include "core/json.hpp"
 #include "core/text.hpp"
 #include "doctor/doctor.hpp"
 #include "train/progress.hpp"
 
 namespace hotloop {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string speed_text(const Speed& s) {
   return fmt::format("{:.2f} x [{:.2f}, {:.2f}]", s.ratio, s.low, s.high);
@@ -82,16 +78,14 @@ std::string indented(const std::string& text) {
   return result;
 }
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
 Json speed_json(const Speed& s) {
-  return {{"ratio", number(s.ratio)},
-          {"low", number(s.low)},
-          {"high", number(s.high)},
-          {"steps_per_second_before", number(s.steps_per_second_a)},
-          {"steps_per_second_after", number(s.steps_per_second_b)},
-          {"updates_per_second_before", number(s.updates_per_second_a)},
-          {"updates_per_second_after", number(s.updates_per_second_b)},
+  return {{"ratio", number_or_null(s.ratio)},
+          {"low", number_or_null(s.low)},
+          {"high", number_or_null(s.high)},
+          {"steps_per_second_before", number_or_null(s.steps_per_second_a)},
+          {"steps_per_second_after", number_or_null(s.steps_per_second_b)},
+          {"updates_per_second_before", number_or_null(s.updates_per_second_a)},
+          {"updates_per_second_after", number_or_null(s.updates_per_second_b)},
           {"turns", s.turns},
           {"same_parameters", s.same_parameters}};
 }
@@ -100,16 +94,16 @@ Json learning_json(const LearningEffect& e) {
   return {{"per_second", kEffectNames[static_cast<std::size_t>(e.per_second)]},
           {"per_update", kEffectNames[static_cast<std::size_t>(e.per_update)]},
           {"seeds", e.seeds},
-          {"seconds", number(e.seconds)},
-          {"difference", number(e.difference)},
-          {"low", number(e.low)},
-          {"high", number(e.high)},
-          {"difference_per_update", number(e.difference_per_update)},
-          {"return_untrained", number(e.return_start)},
-          {"return_before", number(e.return_before)},
-          {"return_after", number(e.return_after)},
-          {"updates_before", number(e.updates_before)},
-          {"updates_after", number(e.updates_after)}};
+          {"seconds", number_or_null(e.seconds)},
+          {"difference", number_or_null(e.difference)},
+          {"low", number_or_null(e.low)},
+          {"high", number_or_null(e.high)},
+          {"difference_per_update", number_or_null(e.difference_per_update)},
+          {"return_untrained", number_or_null(e.return_start)},
+          {"return_before", number_or_null(e.return_before)},
+          {"return_after", number_or_null(e.return_after)},
+          {"updates_before", number_or_null(e.updates_before)},
+          {"updates_after", number_or_null(e.updates_after)}};
 }
 
 }  // namespace
@@ -163,13 +157,13 @@ std::string diagnosis_text(const Diagnosis& d) {
   return text + "\n" + indented(yaml_patch(d.overrides));
 }
 
-nlohmann::ordered_json diagnosis_json(const Diagnosis& d) {
+Json diagnosis_json(const Diagnosis& d) {
   const Profile& p = d.profile;
   Json json = {{"spec", p.spec.name},
                {"cpu", p.cpu},
                {"threads", p.spec.run.threads},
-               {"env_steps_per_second", number(p.steps_per_second())},
-               {"updates_per_second", number(p.updates_per_second())},
+               {"env_steps_per_second", number_or_null(p.steps_per_second())},
+               {"updates_per_second", number_or_null(p.updates_per_second())},
                {"minutes", d.minutes},
                {"interrupted", d.interrupted},
                {"findings", Json::array()},

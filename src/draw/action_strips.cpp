@@ -6,20 +6,20 @@
 namespace hotloop {
 namespace {
 
-using Colour = std::array<std::uint8_t, 3>;
-constexpr Colour kGround = {24, 26, 30};
-constexpr Colour kLine = {70, 74, 82};
+using Rgb = std::array<std::uint8_t, 3>;
+constexpr Rgb kGround = {24, 26, 30};
+constexpr Rgb kLine = {70, 74, 82};
 // Colours of the first eight action components; after that they repeat.
-constexpr std::array<Colour, 8> kStripColours = {{{235, 110, 90},
-                                                  {90, 190, 240},
-                                                  {120, 215, 130},
-                                                  {240, 200, 60},
-                                                  {200, 140, 230},
-                                                  {240, 160, 190},
-                                                  {170, 200, 80},
-                                                  {210, 210, 210}}};
+constexpr std::array<Rgb, 8> kStripColours = {{{235, 110, 90},
+                                               {90, 190, 240},
+                                               {120, 215, 130},
+                                               {240, 200, 60},
+                                               {200, 140, 230},
+                                               {240, 160, 190},
+                                               {170, 200, 80},
+                                               {210, 210, 210}}};
 
-void dot(Picture& picture, int x, int y, const Colour& colour) {
+void dot(Picture& picture, int x, int y, const Rgb& colour) {
   const auto at = (static_cast<std::ptrdiff_t>(y) * picture.width + x) * 3;
   std::copy(colour.begin(), colour.end(), picture.rgb.begin() + at);
 }

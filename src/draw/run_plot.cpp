@@ -6,11 +6,11 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include <hotloop/error.hpp>
 
 #include "core/file.hpp"
+#include "core/json.hpp"
 #include "core/text.hpp"
 #include "record/learning_curve.hpp"
 #include "train/progress.hpp"
@@ -18,7 +18,6 @@
 namespace hotloop {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Names = std::vector<std::string>;
 using Column = std::vector<double>;
 

@@ -212,10 +212,10 @@ Graph from_json(std::string_view text, const std::string& path) {
   return JsonReader(text, path).read();
 }
 
-using Reader = Graph (*)(std::string_view text, const std::string& path);
+using ParseGraph = Graph (*)(std::string_view text, const std::string& path);
 
 // The reader of the format that the extension of the path gives.
-Reader reader_for(const std::string& path) {
+ParseGraph reader_for(const std::string& path) {
   const std::string ending = path.substr(std::min(path.rfind('.'), path.size()));
   if (ending == ".txt" || ending == ".edges") return from_edge_list;
   if (ending == ".json") return from_json;
@@ -224,7 +224,7 @@ Reader reader_for(const std::string& path) {
       "{}: the file extension gives the format; allowed: .txt, .edges, .json, .graphml", path));
 }
 
-void check_size(std::uintmax_t bytes, const std::string& path) {
+void check_bytes(std::uintmax_t bytes, const std::string& path) {
   if (bytes <= kMaxGraphFileBytes) return;
   throw UsageError(fmt::format("{}: {} bytes; a file with a graph has at most {}", path, bytes,
                                kMaxGraphFileBytes));
@@ -233,7 +233,7 @@ void check_size(std::uintmax_t bytes, const std::string& path) {
 }  // namespace
 
 std::string graph_file_text(std::string_view contents, const std::string& path) {
-  check_size(contents.size(), path);
+  check_bytes(contents.size(), path);
   return to_text(reader_for(path)(contents, path));
 }
 
@@ -244,7 +244,7 @@ std::string read_graph_file(const std::string& path) {
   if (std::filesystem::exists(status)) {
     if (!std::filesystem::is_regular_file(status))  // it may have no end
       throw UsageError(fmt::format("{}: not a regular file", path));
-    check_size(std::filesystem::file_size(path, error), path);
+    check_bytes(std::filesystem::file_size(path, error), path);
   }
   return graph_file_text(read_file(path).text(), path);
 }

@@ -1,9 +1,9 @@
 // Output formats of a profile: text, JSON, a trace, an HTML page.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "core/json.hpp"
 #include "profile/profile.hpp"
 
 namespace hotloop {
@@ -11,7 +11,7 @@ namespace hotloop {
 std::string profile_text(const Profile& profile);
 
 // Everything except the trace. "phases" is a tree: groups with "children", each with its times.
-nlohmann::ordered_json profile_json(const Profile& profile);
+Json profile_json(const Profile& profile);
 
 // profile.visits in the trace format that chrome://tracing and Perfetto open.
 std::string chrome_trace(const Profile& profile);

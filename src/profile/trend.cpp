@@ -23,7 +23,7 @@ constexpr int kMinWindows = 8;
 bool in_rounds(std::size_t phase) { return phase < static_cast<std::size_t>(Phase::evaluate); }
 
 // The difference between two samples.
-struct Window {
+struct TimeWindow {
   double env_steps = 0;  // since the start, at the middle of the window
   double steps = 0;
   double episodes = 0;
@@ -32,14 +32,14 @@ struct Window {
   PhaseSeconds phases{};   // us per step
 };
 
-std::vector<Window> windows_of(const std::vector<Sample>& samples) {
-  std::vector<Window> windows;
+std::vector<TimeWindow> windows_of(const std::vector<Sample>& samples) {
+  std::vector<TimeWindow> windows;
   std::size_t last = 0;
   for (std::size_t i = 1; i < samples.size(); ++i) {
     const Sample &a = samples[last], &b = samples[i];
-    Window w{.env_steps = 0.5 * static_cast<double>(a.env_steps + b.env_steps),
-             .steps = static_cast<double>(b.env_steps - a.env_steps),
-             .episodes = static_cast<double>(b.episodes - a.episodes)};
+    TimeWindow w{.env_steps = 0.5 * static_cast<double>(a.env_steps + b.env_steps),
+                 .steps = static_cast<double>(b.env_steps - a.env_steps),
+                 .episodes = static_cast<double>(b.episodes - a.episodes)};
     if (w.steps <= 0) continue;
     w.queue_share = (b.queue_seconds - a.queue_seconds) / (b.seconds - a.seconds);
     for (std::size_t p = 0; p < kPhaseCount && in_rounds(p); ++p) {
@@ -54,9 +54,9 @@ std::vector<Window> windows_of(const std::vector<Sample>& samples) {
 }
 
 template <class Get>
-Slope slope_of(const std::vector<Window>& windows, Get&& get) {
+Slope slope_of(const std::vector<TimeWindow>& windows, Get&& get) {
   std::vector<double> x, y;
-  for (const Window& w : windows) {
+  for (const TimeWindow& w : windows) {
     x.push_back(w.env_steps);
     y.push_back(get(w));
   }
@@ -79,23 +79,24 @@ double growth(const Slope& slope, double whole) {
 
 // Whether most of the change comes from other processes using more or less of the CPU. They make
 // everything take 1 / (1 - their share) times as long.
-bool is_machine_load(const std::vector<Window>& windows, const Trend& trend) {
-  const Slope queue = slope_of(windows, [](const Window& w) { return w.queue_share; });
+bool is_machine_load(const std::vector<TimeWindow>& windows, const Trend& trend) {
+  const Slope queue = slope_of(windows, [](const TimeWindow& w) { return w.queue_share; });
   const auto factor = [](double share) { return 1 / (1 - std::clamp(share, 0.0, 0.95)); };
   const double change = std::log(factor(queue.last) / factor(queue.first));
   return change / growth(trend.us_per_step, trend.us_per_step.first) > kMinShareOfChange;
 }
 
-Suspect examine(const std::vector<Window>& windows, const Trend& trend, std::string name,
+Suspect examine(const std::vector<TimeWindow>& windows, const Trend& trend, std::string name,
                 std::size_t first, std::size_t end) {
-  const auto time = [&](const Window& w) {
+  const auto time = [&](const TimeWindow& w) {
     return std::accumulate(w.phases.begin() + static_cast<std::ptrdiff_t>(first),
                            w.phases.begin() + static_cast<std::ptrdiff_t>(end), 0.0);
   };
   Suspect suspect{.name = std::move(name), .slope = slope_of(windows, time)};
   const Slope& whole = trend.us_per_step;
   suspect.part = (suspect.slope.last - suspect.slope.first) / (whole.last - whole.first);
-  const Slope rest = slope_of(windows, [&](const Window& w) { return w.us_per_step - time(w); });
+  const Slope rest =
+      slope_of(windows, [&](const TimeWindow& w) { return w.us_per_step - time(w); });
   const double sign = trend.slower ? 1 : -1;
   suspect.is_alone = sign * growth(suspect.slope, whole.first) >
                      kMinGrowthRatio * sign * growth(rest, whole.first);
@@ -104,7 +105,7 @@ Suspect examine(const std::vector<Window>& windows, const Trend& trend, std::str
 
 // The phase that makes up most of the change; if there is none, the group. If all change alike, the
 // phase that takes most of the time makes up most of the change without being its cause.
-void find_cause(const std::vector<Window>& windows, Trend& trend) {
+void find_cause(const std::vector<TimeWindow>& windows, Trend& trend) {
   std::vector<Suspect> phases, groups;
   for (std::size_t first = 0, next; first < kPhaseCount && in_rounds(first); first = next) {
     const std::string group(kPhases[first].group);
@@ -128,11 +129,11 @@ void find_cause(const std::vector<Window>& windows, Trend& trend) {
 }
 
 // Mean lengths over stretches with enough episodes each. Too few stretches give no result.
-void find_episode_trend(const std::vector<Window>& windows, Trend& trend) {
+void find_episode_trend(const std::vector<TimeWindow>& windows, Trend& trend) {
   constexpr double kEpisodes = 5;
   std::vector<double> x, y;
   double steps = 0, episodes = 0;
-  for (const Window& w : windows) {
+  for (const TimeWindow& w : windows) {
     steps += w.steps;
     episodes += w.episodes;
     if (episodes < kEpisodes) continue;
@@ -217,11 +218,11 @@ Slope robust_slope(const std::vector<double>& x, const std::vector<double>& y) {
 
 Trend find_trend(const std::vector<Sample>& samples) {
   Trend trend;
-  const std::vector<Window> windows = windows_of(samples);
+  const std::vector<TimeWindow> windows = windows_of(samples);
   trend.known = windows.size() >= kMinWindows;
   trend.text = "unknown: the profile is too short";
   if (!trend.known) return trend;
-  trend.us_per_step = slope_of(windows, [](const Window& w) { return w.us_per_step; });
+  trend.us_per_step = slope_of(windows, [](const TimeWindow& w) { return w.us_per_step; });
   const Slope& s = trend.us_per_step;
   trend.slower = s.z > kMinZ && s.last > (1 + kMinChange) * s.first;
   trend.faster = s.z < -kMinZ && s.first > (1 + kMinChange) * s.last;

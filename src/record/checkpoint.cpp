@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr std::size_t kDigits = 16;  // of the env steps in a file's name
-constexpr const char* kFormat = "hotloop-checkpoint-8";
+constexpr const char* kCheckpointFormat = "hotloop-checkpoint-8";
 
 Json to_state(const Trainer& trainer, const RunRecord& record) {
   Json state = Json::object();
@@ -128,9 +128,10 @@ std::string save_checkpoint(const std::string& run_dir, Trainer& trainer, const 
   const Json state = to_state(trainer, record);
   std::string path = fmt::format("{}/checkpoints/{:0{}}.safetensors", run_dir,
                                  trainer.counters().env_steps, kDigits);
-  write_safetensors(
-      path, tensors,
-      {{"format", kFormat}, {"spec", to_yaml(portable(trainer.spec()))}, {"state", state.dump()}});
+  write_safetensors(path, tensors,
+                    {{"format", kCheckpointFormat},
+                     {"spec", to_yaml(portable(trainer.spec()))},
+                     {"state", state.dump()}});
   // Later checkpoints exist if the run was resumed from an earlier one. They are obsolete.
   const std::vector<std::string> all = list_checkpoints(run_dir);
   const auto here = std::find(all.begin(), all.end(), path);
@@ -149,9 +150,9 @@ void load_checkpoint(const std::string& path, Trainer& trainer, RunRecord& recor
 
 void load_checkpoint(const Safetensors& file, const std::string& path, Trainer& trainer,
                      RunRecord& record, std::span<float> best) {
-  if (file.metadata("format") != kFormat) {
+  if (file.metadata("format") != kCheckpointFormat) {
     throw RunError(fmt::format("{}: format '{}', this version reads '{}'", path,
-                               printable(file.metadata("format")), kFormat));
+                               printable(file.metadata("format")), kCheckpointFormat));
   }
   const TrainSpec saved_spec = load_spec_text(file.metadata("spec"), path);
   if (identity(saved_spec) != identity(trainer.spec())) {

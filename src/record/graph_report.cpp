@@ -1,8 +1,6 @@
 #include "record/graph_report.hpp"
 
-#include <cmath>
-#include <nlohmann/json.hpp>
-
+#include "core/json.hpp"
 #include "graph/graph_metrics.hpp"
 
 namespace hotloop {
@@ -18,11 +16,7 @@ const DagLayer* graph_of(const Structure& structure) {
   return nullptr;
 }
 
-nlohmann::ordered_json describe_graph(const Graph& graph) {
-  using Json = nlohmann::ordered_json;
-  const auto number = [](double value) {
-    return std::isfinite(value) ? Json(value) : Json(nullptr);
-  };
+Json describe_graph(const Graph& graph) {
   const GraphMetrics m = graph_metrics(graph);
   Json described = {{"inputs", graph.inputs},
                     {"hidden", graph.hidden()},
@@ -33,12 +27,12 @@ nlohmann::ordered_json describe_graph(const Graph& graph) {
                       {"hidden_edges", m.hidden_edges},
                       {"depth", m.depth},
                       {"widths", m.widths},
-                      {"clustering", number(m.clustering)},
-                      {"path_length", number(m.path_length)},
-                      {"sigma", number(m.sigma)},
-                      {"omega", number(m.omega)},
+                      {"clustering", number_or_null(m.clustering)},
+                      {"path_length", number_or_null(m.path_length)},
+                      {"sigma", number_or_null(m.sigma)},
+                      {"omega", number_or_null(m.omega)},
                       {"communities", m.communities},
-                      {"modularity", number(m.modularity)}}}};
+                      {"modularity", number_or_null(m.modularity)}}}};
   if (const std::string from = estimated_from(m); !from.empty())
     described["metrics"]["estimated_from"] = from;
   if (graph.edges() > kMaxListedEdges) return described;

@@ -1,8 +1,7 @@
 // Describes a network that is a graph of neurons.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "core/json.hpp"
 #include "net/structure.hpp"
 
 namespace hotloop {
@@ -12,6 +11,6 @@ const DagLayer* graph_of(const Structure& structure);
 
 // Size, depth and measures (graph_metrics.hpp), the topological order, and every edge. Graphs with
 // more than 200,000 edges are described without order and edges.
-nlohmann::ordered_json describe_graph(const Graph& graph);
+Json describe_graph(const Graph& graph);
 
 }  // namespace hotloop

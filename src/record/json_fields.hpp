@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <string>
@@ -14,7 +13,7 @@
 
 namespace hotloop {
 
-inline Json to_field(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+inline Json to_field(double value) { return number_or_null(value); }
 template <std::size_t kCount>
 Json to_field(const std::array<double, kCount>& values) {
   Json list = Json::array();

@@ -3,13 +3,12 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
-namespace hotloop {
+#include "core/json.hpp"
 
-using Json = nlohmann::ordered_json;
+namespace hotloop {
 
 // Bounds on a JSON text. A parser needs memory for each value and each level, and an object of n
 // members costs n^2 comparisons.

@@ -5,18 +5,16 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include <hotloop/error.hpp>
 
 #include "core/file.hpp"
+#include "core/json.hpp"
 #include "core/statistics.hpp"
 #include "train/progress.hpp"
 
 namespace hotloop {
 namespace {
-
-using Json = nlohmann::json;
 
 double x_of(const CurvePoint& point, CurveAxis axis) {
   return axis == CurveAxis::seconds ? point.seconds : static_cast<double>(point.updates);

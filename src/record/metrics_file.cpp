@@ -1,13 +1,11 @@
 #include "record/metrics_file.hpp"
+#include "core/json.hpp"
 
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
 namespace hotloop {
 namespace {
-
-using Json = nlohmann::json;
 
 // None if the line is not a row of metrics.
 std::optional<RowMark> mark_of(std::string_view line) {

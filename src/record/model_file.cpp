@@ -21,7 +21,7 @@
 namespace hotloop {
 namespace {
 
-constexpr const char* kFormat = "hotloop-model-2";
+constexpr const char* kModelFormat = "hotloop-model-2";
 
 template <class T>
 constexpr T kLargest = std::numeric_limits<T>::max();
@@ -79,7 +79,7 @@ void save_model(const std::string& path, const Model& model) {
   }
   write_safetensors(
       path, views,
-      {{"format", kFormat},
+      {{"format", kModelFormat},
        {"spec", to_yaml(portable(model.spec))},
        {"env", model.env_facts},
        {"structure", model.structure.describe()},
@@ -90,9 +90,9 @@ void save_model(const std::string& path, const Model& model) {
 
 Model load_model(const std::string& path) {
   const Safetensors file(path);
-  if (file.metadata("format") != kFormat) {
+  if (file.metadata("format") != kModelFormat) {
     throw RunError(fmt::format("{}: format '{}', expected a model ('{}')", path,
-                               printable(file.metadata("format")), kFormat));
+                               printable(file.metadata("format")), kModelFormat));
   }
   Model model;
   model.spec = load_spec_text(file.metadata("spec"), path, {});

@@ -5,19 +5,17 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include <hotloop/error.hpp>
 
+#include "core/json.hpp"
 #include "core/text.hpp"
 #include "draw/chart.hpp"
 #include "draw/table_text.hpp"
 
 namespace hotloop {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int kReturn = -1;             // stands for the return in lists of measure indices
 constexpr std::size_t kTableWidth = 5;  // measures per table
@@ -124,8 +122,6 @@ std::string policy_text(const ComparedRow& row) {
   if (row.who.seed) return fmt::format("{}, seed {}{}", row.who.policy, *row.who.seed, row.note);
   return row.who.policy;
 }
-
-Json number_or_null(double value) { return std::isnan(value) ? Json() : Json(value); }
 
 }  // namespace
 

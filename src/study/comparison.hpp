@@ -7,11 +7,11 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/json.hpp"
 #include "core/statistics.hpp"
 #include "evaluate/evaluation.hpp"
 
@@ -63,7 +63,7 @@ int find_measure(const std::string& name, const EnvSpec& env);
 std::string comparison_markdown(const Comparison& comparison, std::optional<int> measure);
 // Long format: value, policy, run, seed, measure, mean, low, high, count.
 std::string comparison_csv(const Comparison& comparison);
-nlohmann::ordered_json comparison_json(const Comparison& comparison);
+Json comparison_json(const Comparison& comparison);
 // An SVG of one measure against the option's values, a point with its interval for each policy.
 std::string comparison_figure(const Comparison& comparison, int measure);
 

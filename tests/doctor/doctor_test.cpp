@@ -11,7 +11,7 @@
 namespace hotloop {
 namespace {
 
-constexpr char kSpec[] = R"(
+constexpr char kGoodSpec[] = R"(
 env: {name: cartpole, count: 4}
 algo: {name: dqn, learning_starts: 100, batch: 32, train_every: 8, updates_per_step: 0.25}
 replay: {capacity: 2000}
@@ -24,7 +24,7 @@ SpecSource source_of(std::vector<std::string> own) {
   return [own](const std::vector<std::string>& more) {
     std::vector<std::string> overrides = own;
     overrides.insert(overrides.end(), more.begin(), more.end());
-    return load_spec_text(kSpec, "doctor.yaml", overrides);
+    return load_spec_text(kGoodSpec, "doctor.yaml", overrides);
   };
 }
 

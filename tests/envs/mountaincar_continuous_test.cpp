@@ -9,7 +9,7 @@ namespace hotloop {
 namespace {
 
 // Actions far beyond the bounds, and one in four exactly at a bound.
-float draw_action(Rng& rng) {
+float draw_force(Rng& rng) {
   const std::uint32_t which = rng.below(8);
   if (which < 2) return which == 0 ? -1.0f : 1.0f;
   return static_cast<float>(rng.uniform(-2, 2));
@@ -39,7 +39,7 @@ TEST(MountainCarContinuous, EqualsTheReference) {
     bool over = false;
     for (int t = 0; t < 300 && !over; ++t) {
       const float rocked = fast.velocity >= 0 ? 0.9f : -0.9f;
-      const float action = episode % 2 == 0 ? rocked : draw_action(rng);
+      const float action = episode % 2 == 0 ? rocked : draw_force(rng);
       const Step step = take_step(fast, action);
       over = step.terminated;
       ASSERT_EQ(slow.step(action), over) << "episode " << episode;
@@ -53,7 +53,7 @@ TEST(MountainCarContinuous, EqualsTheReference) {
 }
 
 TEST(MountainCarContinuous, BatchEqualsOneByOne) {
-  expect_batch_equals_one_by_one<MountainCarContinuous>(400, draw_action);
+  expect_batch_equals_one_by_one<MountainCarContinuous>(400, draw_force);
 }
 
 TEST(MountainCarContinuous, EffortUsesTheUnclippedAction) {

@@ -14,7 +14,7 @@ namespace hotloop {
 namespace {
 
 // Also beyond the bounds on both sides.
-float draw_action(Rng& rng) { return static_cast<float>(rng.uniform(-3, 3)); }
+float draw_torque(Rng& rng) { return static_cast<float>(rng.uniform(-3, 3)); }
 
 TEST(Pendulum, FollowsGymnasium) {
   const GoldenReplay replay{.state_tolerance = 1e-14};
@@ -34,7 +34,7 @@ TEST(Pendulum, FollowsTheReference) {
     fast.reset(rng);
     reference::Pendulum slow{fast.angle, fast.speed};
     for (int t = 0; t < 200; ++t) {
-      const float action = episode % 4 == 0 ? 2.0f : draw_action(rng);
+      const float action = episode % 4 == 0 ? 2.0f : draw_torque(rng);
       const double reward = fast.advance(action);
       ASSERT_NEAR(reward, slow.step(action), 1e-13) << "episode " << episode << ", step " << t;
       ASSERT_NEAR(fast.angle, slow.angle, 1e-13);
@@ -44,7 +44,7 @@ TEST(Pendulum, FollowsTheReference) {
   }
 }
 
-TEST(Pendulum, BatchEqualsOneByOne) { expect_batch_equals_one_by_one<Pendulum>(400, draw_action); }
+TEST(Pendulum, BatchEqualsOneByOne) { expect_batch_equals_one_by_one<Pendulum>(400, draw_torque); }
 
 TEST(Pendulum, StartsAnywhereAndSlowly) {
   double widest = 0, fastest = 0, angles = 0;

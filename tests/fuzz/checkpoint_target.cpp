@@ -63,14 +63,14 @@ const std::vector<Base>& bases() {
 }
 
 // Any of these in the place of any field.
-Forgery::Json odd_value(fuzz::Input& input) {
+Json odd_value(fuzz::Input& input) {
   switch (input.next<std::uint8_t>() % 14) {
     case 0:
       return nullptr;
     case 1:
-      return Forgery::Json::array();
+      return Json::array();
     case 2:
-      return Forgery::Json::object();
+      return Json::object();
     case 3:
       return -1;
     case 4:
@@ -97,12 +97,12 @@ Forgery::Json odd_value(fuzz::Input& input) {
 }
 
 void change_state(Forgery& forgery, fuzz::Input& input) {
-  Forgery::Json flat = forgery.state().flatten();
+  Json flat = forgery.state().flatten();
   auto field = flat.begin();
   std::advance(field, input.below(flat.size()));
   // The field itself, or the object around it.
-  Forgery::Json state = forgery.state();
-  Forgery::Json::json_pointer place(field.key());
+  Json state = forgery.state();
+  Json::json_pointer place(field.key());
   for (int up = input.next<std::uint8_t>() % 4; up > 2 && !place.empty(); --up) place.pop_back();
   if (!place.empty()) state[place] = odd_value(input);
   forgery.set_state(state);

@@ -26,19 +26,19 @@ TEST(StagedSteps, ReturnWhatWasPushed) {
                             .action_size = action_size,
                             .masks = discrete,
                             .max_steps = 3};
-    constexpr int kSteps = 5;
-    StagedSteps staged(kSteps, shape.lanes, shape.obs, shape.masks ? shape.actions : 0,
+    constexpr int kStaged = 5;
+    StagedSteps staged(kStaged, shape.lanes, shape.obs, shape.masks ? shape.actions : 0,
                        action_size);
     RandomPlay play(shape, lane++);
     for (int round = 0; round < 3; ++round) {
       std::vector<RandomPlay> given;
       staged.clear();
-      for (int t = 0; t < kSteps; ++t) {
+      for (int t = 0; t < kStaged; ++t) {
         staged.add(play.step());
         given.push_back(play);
       }
-      ASSERT_EQ(staged.size(), kSteps);
-      for (int t = 0; t < kSteps; ++t) {
+      ASSERT_EQ(staged.size(), kStaged);
+      for (int t = 0; t < kStaged; ++t) {
         const Transitions step = staged[t];
         expect_equal(step.actions, given[t].actions);
         expect_equal(step.continuous_actions, given[t].continuous_actions);

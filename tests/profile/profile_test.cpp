@@ -7,14 +7,12 @@
 #include <chrono>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "core/json.hpp"
 #include "profile/report.hpp"
 
 namespace hotloop {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 const Profile& profile() {
   static const Profile taken =

@@ -54,10 +54,10 @@ class ForgedCheckpoint : public testing::Test {
 
   // With one field of the state replaced.
   std::string refusal_with(const Forgery& good, const std::string& pointer,
-                           const Forgery::Json& value) const {
+                           const Json& value) const {
     Forgery forgery = good;
-    Forgery::Json state = forgery.state();
-    state[Forgery::Json::json_pointer(pointer)] = value;
+    Json state = forgery.state();
+    state[Json::json_pointer(pointer)] = value;
     forgery.set_state(state);
     return refusal(forgery);
   }
@@ -106,7 +106,7 @@ TEST_F(ForgedCheckpoint, CountersThatNoRunCanHave) {
   const Forgery good = make(replay_spec());
   for (const char* name : {"env_steps", "updates", "episodes", "train_events", "batches"}) {
     const std::string place = std::string("/counters/") + name;
-    const std::int64_t is = good.state()[Forgery::Json::json_pointer(place)];
+    const std::int64_t is = good.state()[Json::json_pointer(place)];
     for (const std::int64_t wrong :
          {std::int64_t{-1}, is + 1, std::int64_t{1} << 50, INT64_MAX, INT64_MIN}) {
       EXPECT_NE(refusal_with(good, place, wrong), "") << name << " " << wrong;
@@ -123,30 +123,29 @@ TEST_F(ForgedCheckpoint, CountersThatNoRunCanHave) {
 // Every field of the state with every kind of value: ours is the only error.
 TEST_F(ForgedCheckpoint, FieldsOfAnotherType) {
   const Forgery good = make(rollout_spec("pqn"), 3);
-  EXPECT_EQ(refusal_with(good, "/counters/updates", Forgery::Json::array()),
+  EXPECT_EQ(refusal_with(good, "/counters/updates", Json::array()),
             "FILE: field counters.updates: expected an integer from 0 to 9007199254740992, found a "
             "list of 0");
-  EXPECT_EQ(refusal_with(good, "/record/greedy_measures", Forgery::Json::array()),
+  EXPECT_EQ(refusal_with(good, "/record/greedy_measures", Json::array()),
             "FILE: field record.greedy_measures: expected a list of 24, found a list of 0");
   EXPECT_EQ(refusal_with(good, "/record/warnings", {1}),
             "FILE: field record.warnings[0]: expected text, found 1");
-  const Forgery::Json flat = good.state().flatten();
+  const Json flat = good.state().flatten();
   std::vector<std::string> places = {"/counters", "/window", "/window/sums",
                                      "/rewards",  "/record", "/record/group_seconds"};
   for (const auto& [place, value] : flat.items()) places.push_back(place);
   for (const std::string& place : places) {
-    for (const Forgery::Json& wrong : {Forgery::Json::array(), Forgery::Json::object()}) {
-      const bool is_same = good.state()[Forgery::Json::json_pointer(place)] == wrong;
+    for (const Json& wrong : {Json::array(), Json::object()}) {
+      const bool is_same = good.state()[Json::json_pointer(place)] == wrong;
       const std::string refused = refusal_with(good, place, wrong);
       EXPECT_TRUE(is_same || refused.starts_with("FILE: field ")) << place << " " << refused;
     }
-    for (const Forgery::Json& odd :
-         {Forgery::Json(nullptr), Forgery::Json("x"), Forgery::Json(true), Forgery::Json(-0.5)}) {
+    for (const Json& odd : {Json(nullptr), Json("x"), Json(true), Json(-0.5)}) {
       refusal_with(good, place, odd);
     }
   }
   Forgery missing = good;
-  Forgery::Json state = missing.state();
+  Json state = missing.state();
   state.erase("record");
   missing.set_state(state);
   EXPECT_EQ(refusal(missing), "FILE: field record: missing");

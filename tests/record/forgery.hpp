@@ -7,11 +7,11 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 #include "core/file.hpp"
+#include "core/json.hpp"
 
 namespace hotloop {
 
@@ -35,8 +35,6 @@ inline std::string sealed(std::string text) {
 
 class Forgery {
  public:
-  using Json = nlohmann::ordered_json;
-
   explicit Forgery(std::string_view text) {  // of a good file
     std::uint64_t length = 0;
     std::memcpy(&length, text.data(), 8);
@@ -64,8 +62,7 @@ class Forgery {
   }
 
   std::string text() const {
-    const std::string head =
-        header.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    const std::string head = header.dump(-1, ' ', false, Json::error_handler_t::replace);
     const std::uint64_t length = head.size();
     std::string all(8, '\0');
     std::memcpy(all.data(), &length, 8);

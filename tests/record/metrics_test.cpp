@@ -5,16 +5,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/json.hpp"
 #include "tests/train/variants.hpp"
 
 namespace hotloop {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 class MetricsTest : public testing::Test {
  protected:

@@ -195,7 +195,7 @@ TEST_F(ForgedModel, MetadataThatIsNoNumberIsRefused) {
 
 // Facts are used if the environment is not here. Each field in turn has another type.
 TEST_F(ForgedModel, FactsOfAnotherTypeAreRefused) {
-  const auto refusal_of = [](const nlohmann::ordered_json& facts) -> std::string {
+  const auto refusal_of = [](const Json& facts) -> std::string {
     try {
       remember_env("from_a_stranger", facts.dump(), "FILE");
     } catch (const RunError& error) {
@@ -203,19 +203,17 @@ TEST_F(ForgedModel, FactsOfAnotherTypeAreRefused) {
     }
     return "";
   };
-  const auto good = nlohmann::ordered_json::parse(Forgery::of(path_).metadata("env"));
+  const auto good = Json::parse(Forgery::of(path_).metadata("env"));
   for (const auto& [name, value] : good.items()) {
-    for (const nlohmann::ordered_json& wrong :
-         {nlohmann::ordered_json("x"), nlohmann::ordered_json::object(), nlohmann::ordered_json(-1),
-          nlohmann::ordered_json({1, 2})}) {
-      nlohmann::ordered_json facts = good;
+    for (const Json& wrong : {Json("x"), Json::object(), Json(-1), Json({1, 2})}) {
+      Json facts = good;
       facts[name] = wrong;
       const bool is_number = name == "solved_return" && wrong == -1;
       if (is_number) continue;
       EXPECT_TRUE(refusal_of(facts).starts_with("FILE: field env." + name)) << facts.dump();
     }
   }
-  nlohmann::ordered_json huge = good;
+  Json huge = good;
   huge["obs"] = 1'000'000'000;
   EXPECT_EQ(refusal_of(huge),
             "FILE: field env.obs: expected an integer from 1 to 16777216, found 1000000000");

@@ -8,13 +8,13 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include <hotloop/error.hpp>
 
 #include "core/file.hpp"
+#include "core/json.hpp"
 #include "record/checkpoint.hpp"
 #include "record/model_file.hpp"
 #include "record/safetensors.hpp"
@@ -25,7 +25,6 @@ namespace hotloop {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 class SessionTest : public testing::Test {
  protected:

@@ -6,11 +6,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include <hotloop/error.hpp>
 
+#include "core/json.hpp"
 #include "core/stopwatch.hpp"
 #include "env/check/battery.hpp"
 #include "env/check/battery_play.hpp"
@@ -23,8 +23,6 @@
 
 namespace hotloop {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Seconds per step of one world.
 double step_seconds(const EnvEntry& entry, std::uint64_t seed) {

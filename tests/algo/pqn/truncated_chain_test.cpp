@@ -17,8 +17,8 @@ namespace hotloop {
 namespace {
 
 constexpr int kStates = 6, kCut = 5, kLanesUsed = 16, kSteps = 8, kUpdates = 4'000;
-constexpr double kGamma = 0.9, kEpsilon = 0.5;
-constexpr Exploration kPolicy{.kind = Explore::epsilon_greedy, .epsilon = kEpsilon};
+constexpr double kChainGamma = 0.9, kChainEpsilon = 0.5;
+constexpr Exploration kPolicy{.kind = Explore::epsilon_greedy, .epsilon = kChainEpsilon};
 
 using Table = std::array<std::array<double, 2>, kStates>;
 
@@ -40,7 +40,7 @@ Table exact_values() {
       for (int a = 0; a < 2; ++a) {
         const auto [to, reward] = move(s, a);
         const double next = reference::expected_q({old[to][0], old[to][1]}, nullptr, kPolicy);
-        q[s][a] = reward + kGamma * next;
+        q[s][a] = reward + kChainGamma * next;
       }
     }
   }
@@ -53,13 +53,13 @@ Table learnt_values(std::uint64_t seed) {
   AgentSpec spec;
   use_algorithm(spec, find_algorithm("sarsa"));
   spec.envs = kLanesUsed;
-  spec.learn.gamma = kGamma;
+  spec.learn.gamma = kChainGamma;
   spec.learn.batch = kLanesUsed * kSteps;
   spec.net.hidden = {};
   spec.optimiser = {.kind = OptimiserKind::sgd, .learning_rate = linear(1, 0.1, kUpdates / 2)};
   spec.optimiser.learning_rate.count = Count::updates;
   pqn(spec).loss = Loss::mse;
-  pqn(spec).explore.epsilon = constant(kEpsilon);
+  pqn(spec).explore.epsilon = constant(kChainEpsilon);
   rollout(spec) = {.n_steps = kSteps, .n_epochs = 1, .lambda = 0};
   const WorldFacts world{.spec = {.name = "chain", .obs = kStates, .actions = 2, .max_steps = kCut},
                          .steps_between_truncations = kCut};

@@ -43,7 +43,9 @@ TEST(DurotaxisPlay, ContinuesFromSavedBytes) {
     played.reset(episode);
     for (int t = 1; t <= 60; ++t) {
       played.array.save_row(0, bytes.data());
-      if (t % 7 == 1) ASSERT_TRUE(restored.array.restore_row(0, bytes.data()));
+      if (t % 7 == 1) {
+        ASSERT_TRUE(restored.array.restore_row(0, bytes.data()));
+      }
       std::fill(again.begin(), again.end(), std::byte{0xAB});
       restored.array.save_row(0, again.data());
       ASSERT_EQ(std::memcmp(bytes.data(), again.data(), bytes.size()), 0) << t;

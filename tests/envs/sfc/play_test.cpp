@@ -44,7 +44,9 @@ TEST(SfcPlay, ContinuesFromSavedBytes) {
     int max_active = 0;
     for (int t = 1; t <= 3000; ++t) {
       played.array.save_row(0, bytes.data());
-      if (t % 7 == 0) ASSERT_TRUE(restored.array.restore_row(0, bytes.data()));
+      if (t % 7 == 0) {
+        ASSERT_TRUE(restored.array.restore_row(0, bytes.data()));
+      }
       if (t < 7) continue;
       restored.steps = played.steps;
       std::fill(again.begin(), again.end(), std::byte{0xAB});

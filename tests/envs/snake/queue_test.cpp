@@ -9,14 +9,14 @@
 namespace hotloop {
 namespace {
 
-constexpr int kRows = 11;  // not a multiple of the boards in a register
+constexpr int kBoards = 11;  // not a multiple of the boards in a register
 
 // Boards play a shortest path to the food, with some random moves. Observations, rewards and ends
 // are equal in every step; after a death they are compared before the board is reset.
 void expect_equal_play(EnvOptions options, int vector_steps) {
   const SnakeRules rules = snake_rules_of(options);
   options.emplace_back("flood_fill", "queue");
-  SnakeArray bits(kRows, rules), queue(kRows, snake_rules_of(options));
+  SnakeArray bits(kBoards, rules), queue(kBoards, snake_rules_of(options));
   ASSERT_FALSE(bits.rules().queue_fill);
   ASSERT_TRUE(queue.rules().queue_fill);
   std::string where;
@@ -30,28 +30,28 @@ void expect_equal_play(EnvOptions options, int vector_steps) {
       array->reset(row, rng);
     }
   };
-  for (int row = 0; row < kRows; ++row) reset(row, 0);
+  for (int row = 0; row < kBoards; ++row) reset(row, 0);
   const auto width = static_cast<std::size_t>(bits.spec().obs);
-  std::vector<std::int32_t> actions(kRows);
-  std::vector<float> obs(kRows * width), queue_obs(obs), rewards(kRows), queue_rewards(kRows);
-  std::vector<std::uint8_t> ends(kRows), queue_ends(kRows);
+  std::vector<std::int32_t> actions(kBoards);
+  std::vector<float> obs(kBoards * width), queue_obs(obs), rewards(kBoards), queue_rewards(kBoards);
+  std::vector<std::uint8_t> ends(kBoards), queue_ends(kBoards);
   int longest = 0;
   for (int t = 1; t <= vector_steps; ++t) {
-    bits.play(astar, 0, kRows, 3, Purpose::exploration, t, actions);
-    for (int row = 0; row < kRows; ++row) {
+    bits.play(astar, 0, kBoards, 3, Purpose::exploration, t, actions);
+    for (int row = 0; row < kBoards; ++row) {
       Rng rng(4, Purpose::exploration, row, t);
       if (rng.below(16) == 0) actions[row] = static_cast<int>(rng.below(bits.spec().actions));
     }
-    bits.step(0, kRows, actions, 3, Purpose::test, t, rewards, ends);
-    queue.step(0, kRows, actions, 3, Purpose::test, t, queue_rewards, queue_ends);
-    bits.observe(0, kRows, obs);
-    const int split = t % kRows;  // so that registers are partly filled
+    bits.step(0, kBoards, actions, 3, Purpose::test, t, rewards, ends);
+    queue.step(0, kBoards, actions, 3, Purpose::test, t, queue_rewards, queue_ends);
+    bits.observe(0, kBoards, obs);
+    const int split = t % kBoards;  // so that registers are partly filled
     queue.observe(0, split, queue_obs);
-    queue.observe(split, kRows, queue_obs);
+    queue.observe(split, kBoards, queue_obs);
     ASSERT_EQ(obs, queue_obs) << where << "step " << t;
     ASSERT_EQ(rewards, queue_rewards) << where << "step " << t;
     ASSERT_EQ(ends, queue_ends) << where << "step " << t;
-    for (int row = 0; row < kRows; ++row) {
+    for (int row = 0; row < kBoards; ++row) {
       longest = std::max(longest, bits.length(row));
       if (ends[row]) reset(row, t);
     }
