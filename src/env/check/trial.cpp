@@ -87,7 +87,7 @@ int watch(pid_t child, Shared& memory, double seconds, const std::atomic<bool>& 
 TrialResult run_trial(const std::function<std::string()>& body, double seconds) {
   void* memory =
       mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) throw RunError("cannot share memory with another process");
+  if (memory == MAP_FAILED) throw std::bad_alloc();
   auto* child_shared = new (memory) Shared;
   std::fflush(nullptr);                           // buffered output must not be written twice
   std::optional<StopSignal> stop(std::in_place);  // the child sets a flag that nobody reads

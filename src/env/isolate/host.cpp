@@ -122,7 +122,10 @@ Host::Piece Host::share(std::size_t bytes) {
                     static_cast<off_t>(size_));
     if (at != MAP_FAILED) piece.at = static_cast<std::byte*>(at);
   }
-  if (piece.at == nullptr) throw RunError("cannot share memory with another process");
+  if (piece.at == nullptr) {
+    if (errno == ENOMEM) throw std::bad_alloc();
+    throw RunError("cannot share memory with another process");
+  }
   size_ += rounded;
   return piece;
 }
