@@ -189,19 +189,19 @@ std::string yaml_patch(const std::vector<std::string>& overrides) {
   // A tree of keys: "env.options.obs=flood" is env -> options -> obs. A later value replaces an
   // earlier one.
   struct Node {
-    std::string value;
-    std::vector<std::pair<std::string, Node>> children;
+    std::string key, value;
+    std::vector<Node> children;
     Node& child(const std::string& name) {
-      for (auto& [key, node] : children) {
-        if (key == name) return node;
+      for (Node& node : children) {
+        if (node.key == name) return node;
       }
-      return children.emplace_back(name, Node{}).second;
+      return children.emplace_back(Node{name, "", {}});
     }
     std::string text() const {
       if (children.empty()) return value;
       std::string inside;
-      for (const auto& [key, node] : children) {
-        inside += fmt::format("{}{}: {}", inside.empty() ? "" : ", ", key, node.text());
+      for (const Node& node : children) {
+        inside += fmt::format("{}{}: {}", inside.empty() ? "" : ", ", node.key, node.text());
       }
       return "{" + inside + "}";
     }
@@ -217,7 +217,7 @@ std::string yaml_patch(const std::vector<std::string>& overrides) {
     node->value = text.substr(equals + 1);
   }
   std::string yaml;
-  for (const auto& [key, node] : root.children) yaml += fmt::format("{}: {}\n", key, node.text());
+  for (const Node& node : root.children) yaml += fmt::format("{}: {}\n", node.key, node.text());
   return yaml;
 }
 
