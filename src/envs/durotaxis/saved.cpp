@@ -19,17 +19,18 @@ struct SavedCell {
   std::int32_t marked;
 };
 
-constexpr std::int32_t kMaxCounter = 1 << 30;  // one more cannot overflow
+constexpr std::int32_t kMaxCounter = 1 << 30;  // what a step adds cannot overflow
 
 template <class T>
 bool is_within(T value, T low, T high) {
   return value >= low && value <= high;  // false for NaN
 }
 
-bool is_finite(const DurotaxisReward& r) {
+bool is_reward(const DurotaxisReward& r) {
   const double all[] = {r.total,    r.graph,     r.spawn, r.deletion, r.efficiency, r.edge,
                         r.centroid, r.milestone, r.node,  r.survival, r.recovery,   r.termination};
-  return std::all_of(std::begin(all), std::end(all), [](double v) { return std::isfinite(v); });
+  return is_within(r.cells, 0, kMaxCounter) &&
+         std::all_of(std::begin(all), std::end(all), [](double v) { return std::isfinite(v); });
 }
 
 bool is_field(const DurotaxisField& field, const DurotaxisRules& rules) {
@@ -51,7 +52,7 @@ bool is_state(const DurotaxisState& s, const DurotaxisRules& rules) {
   for (const std::int32_t counter : {s.steps, s.falls, s.calm, s.recoveries}) {
     if (!is_within(counter, 0, kMaxCounter)) return false;
   }
-  return is_field(s.field, rules) && is_finite(s.latest) && is_finite(s.sums) &&
+  return is_field(s.field, rules) && is_reward(s.latest) && is_reward(s.sums) &&
          is_within(s.count, 0, rules.capacity()) && is_within(s.spawned, 0, s.count) &&
          is_within(s.milestones, 0, 4) && byte_of(s.succeeded) <= 1;
 }
