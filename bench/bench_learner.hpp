@@ -36,8 +36,6 @@ struct BenchLearner {
   BenchLearner(const Shape& shape, const DqnOptions& options, NetOptions net,
                std::int64_t capacity);
 
-  const DqnOptions& options() const { return options_of<DqnOptions>(spec); }
-
   Batch draw() {
     replay.sample(1, spec.learn.batch, 1, updates++, 0.5);
     return replay.batch(0);
@@ -46,7 +44,7 @@ struct BenchLearner {
   void update() {
     const Batch batch = draw();
     dqn.update({&batch, 1}, 1e-4, updates, team);
-    if (options().replay.prioritised) replay.set_priorities(0, dqn.errors());
+    if (replay.shape().prioritised) replay.set_priorities(0, dqn.errors());
   }
 };
 
