@@ -325,7 +325,9 @@ def end_with_children(name, source, program, *command):
         _, err = child.communicate()
         expect(child.returncode == 128 + number, name, number, child.returncode, err)
         expect(time.time() - began < 10, name, "took", time.time() - began)
-        expect(not commands_of(child.pid), name, "left", commands_of(child.pid))
+        # A program that was killed is seen until the kernel has freed its memory.
+        left = lambda: commands_of(child.pid)
+        expect(wait_for(lambda: not left(), 2), name, "left", left())
         expect(not temporaries("cache") and not temporaries("."), name, "left", temporaries("cache"))
 
 
