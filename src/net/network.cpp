@@ -197,7 +197,7 @@ void load(const Rows& rows, int width, int batch, int at, Workspace& workspace,
 }
 
 void forward_loaded(const Plan& plan, std::span<const float> parameters, int batch,
-                   Workspace& workspace) {
+                    Workspace& workspace) {
   if (is_single(batch, workspace)) return forward_one(plan, parameters, workspace);
   for (int block = 0; block < block_count(batch); ++block)
     forward_block(plan, parameters, batch, block, workspace);

@@ -24,33 +24,32 @@ class SacAlgorithm final : public ContinuousAlgorithm {
     auto& o = options_of<SacOptions>(spec);
     const auto learnt = [&o] { return std::isnan(o.ent_coef); };
     constexpr std::string_view kFixed = "algo.ent_coef is fixed";
-    Keys keys = shared_keys(spec);
-    append(keys,
-           {Key{"algo.ent_coef",
-                &o.ent_coef,
-                {0, 1e6, true},
-                "the temperature, weight of the entropy; `auto` = learnt (Haarnoja et al. 2018b)"}
-                .or_unset("auto"),
-            Key{"algo.ent_coef_init",
-                &o.ent_coef_init,
-                {0, 1e6, true},
-                "initial value of a learnt temperature"}
-                .only_if(learnt, kFixed),
-            Key{"algo.target_entropy",
-                &o.target_entropy,
-                {-1e6, 1e6},
-                "entropy that a learnt temperature aims at, of actions in [-1, 1]; `auto` = minus "
-                "the number of their dimensions"}
-                .or_unset("auto")
-                .only_if(learnt, kFixed),
-            Key{"algo.ent_coef_learning_rate",
-                &o.ent_coef_learning_rate,
-                {0, 10},
-                "learning rate of the temperature"}
-                .by_default("`optimiser.learning_rate`",
-                            [&] { o.ent_coef_learning_rate = spec.optimiser.learning_rate; })
-                .only_if(learnt, kFixed)});
-    return keys;
+    return keys_with(
+        {Key{"algo.ent_coef",
+             &o.ent_coef,
+             {0, 1e6, true},
+             "the temperature, weight of the entropy; `auto` = learnt (Haarnoja et al. 2018b)"}
+             .or_unset("auto"),
+         Key{"algo.ent_coef_init",
+             &o.ent_coef_init,
+             {0, 1e6, true},
+             "initial value of a learnt temperature"}
+             .only_if(learnt, kFixed),
+         Key{"algo.target_entropy",
+             &o.target_entropy,
+             {-1e6, 1e6},
+             "entropy that a learnt temperature aims at, of actions in [-1, 1]; `auto` = minus "
+             "the number of their dimensions"}
+             .or_unset("auto")
+             .only_if(learnt, kFixed),
+         Key{"algo.ent_coef_learning_rate",
+             &o.ent_coef_learning_rate,
+             {0, 10},
+             "learning rate of the temperature"}
+             .by_default("`optimiser.learning_rate`",
+                         [&] { o.ent_coef_learning_rate = spec.optimiser.learning_rate; })
+             .only_if(learnt, kFixed)},
+        spec);
   }
 
   void check(const AgentSpec& spec, Violations& violations) const override {

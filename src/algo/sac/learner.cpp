@@ -19,8 +19,8 @@ void SacLearner::explore(const float* outputs, int env, std::uint64_t vector_ste
                          float* a) {
   Rng rng(seed_, Purpose::exploration, static_cast<std::uint32_t>(env), vector_step);
   for (int i = 0; i < range_.size; ++i) {
-    const float log_std = std::clamp(outputs[(range_.size + i) * kLanes], kMinSquashedLogStd,
-                                     kMaxSquashedLogStd);
+    const float log_std =
+        std::clamp(outputs[(range_.size + i) * kLanes], kMinSquashedLogStd, kMaxSquashedLogStd);
     a[i] = std::tanh(outputs[i * kLanes] + std::exp(log_std) * static_cast<float>(rng.normal()));
   }
 }
@@ -28,12 +28,12 @@ void SacLearner::explore(const float* outputs, int env, std::uint64_t vector_ste
 void SacLearner::update(const Batch& batch, Training& training) {
   const Counters& c = training.counters;
   sac_.set_reward_factor(reward_factor());
-  const SacReport report = sac_.update(
-      batch,
-      {.actor = learning_rate(c),
-       .critics = critic_learning_rate(c),
-       .temperature = options_.ent_coef_learning_rate.at(c.progress())},
-      static_cast<std::uint64_t>(c.updates), training.team);
+  const SacReport report =
+      sac_.update(batch,
+                  {.actor = learning_rate(c),
+                   .critics = critic_learning_rate(c),
+                   .temperature = options_.ent_coef_learning_rate.at(c.progress())},
+                  static_cast<std::uint64_t>(c.updates), training.team);
   check_actor(report.actor_loss, report.actor_gradient_norm, c);
   record(report, kSacColumns, training);
 }

@@ -25,8 +25,8 @@ OptimiserOptions plain(const OptimiserOptions& of_networks) {
 
 }  // namespace
 
-Sac::Sac(const Structure& actor, const Structure& critic, const AgentSpec& spec,
-         std::uint64_t seed, const InputScale* scale)
+Sac::Sac(const Structure& actor, const Structure& critic, const AgentSpec& spec, std::uint64_t seed,
+         const InputScale* scale)
     : options_(options_of<SacOptions>(spec)),
       actions_(actor.outputs / 2),
       seed_(seed),

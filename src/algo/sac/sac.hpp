@@ -67,8 +67,8 @@ class Sac {
   struct Shard : BatchShard {
     CriticShard* critics;  // of the same rows
     Workspace actor;
-    std::span<float> spread;           // [blocks][A][kLanes] std times noise
-    std::span<float> log_probability;  // [blocks][kLanes]
+    std::span<float> spread;                                // [blocks][A][kLanes] std times noise
+    std::span<float> log_probability;                       // [blocks][kLanes]
     double loss = 0, log_probabilities = 0, saturated = 0;  // sums over the rows
   };
 
@@ -89,7 +89,7 @@ class Sac {
   Optimiser temperature_optimiser_;
   float reward_factor_ = 1;
   std::vector<Shard> shards_;
-  SacReport report_;         // keeps what is reported of the actor between its updates
+  SacReport report_;  // keeps what is reported of the actor between its updates
 };
 
 }  // namespace hotloop

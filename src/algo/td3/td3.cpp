@@ -23,8 +23,8 @@ void squash_lanes(const float* outputs, int count, int width, float* a) {
 
 }  // namespace
 
-Td3::Td3(const Structure& actor, const Structure& critic, const AgentSpec& spec,
-         std::uint64_t seed, const InputScale* scale)
+Td3::Td3(const Structure& actor, const Structure& critic, const AgentSpec& spec, std::uint64_t seed,
+         const InputScale* scale)
     : options_(options_of<Td3Options>(spec)),
       actions_(actor.outputs),
       seed_(seed),

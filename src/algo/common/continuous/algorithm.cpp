@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "algo/common/continuous/action_range.hpp"
 #include "algo/common/continuous/learner.hpp"
@@ -69,7 +70,7 @@ void ContinuousAlgorithm::set_shared_defaults(AgentSpec& spec) {
   spec.optimiser.learning_rate = constant(3e-4);
 }
 
-Keys ContinuousAlgorithm::shared_keys(AgentSpec& spec) const {
+Keys ContinuousAlgorithm::keys_with(Keys own, AgentSpec& spec) const {
   ContinuousOptions& o = shared(spec);
   Keys keys = {
       {"algo.gamma", &spec.learn.gamma, kShare, "discount factor"},
@@ -95,6 +96,7 @@ Keys ContinuousAlgorithm::shared_keys(AgentSpec& spec) const {
                  &o.policy_delay,
                  {1, 10'000},
                  "updates of the critics for each update of the actor"}});
+  append(keys, std::move(own));
   append(keys, normalise_keys(spec.learn));
   append(keys, replay_keys(o.replay));
   return keys;
@@ -112,13 +114,13 @@ void ContinuousAlgorithm::check(const AgentSpec& spec, Violations& violations) c
   const CriticOptions& c = o.critics;
   check_replay(o.replay, o.n_step, spec, violations);
   if (c.in_target > c.count) {
-    violations.blame("algo.target_critics", fmt::format("{} is more than algo.critics ({})",
-                                                        c.in_target, c.count));
+    violations.blame("algo.target_critics",
+                     fmt::format("{} is more than algo.critics ({})", c.in_target, c.count));
   }
   if (c.quantiles > 0 && c.dropped >= c.quantiles) {
-    violations.blame("algo.dropped_quantiles",
-                     fmt::format("{} would leave none of algo.quantiles ({})", c.dropped,
-                                 c.quantiles));
+    violations.blame(
+        "algo.dropped_quantiles",
+        fmt::format("{} would leave none of algo.quantiles ({})", c.dropped, c.quantiles));
   }
   violations.blame_if(c.layer_norm && spec.net.layer_norm, "algo.critic_layer_norm",
                       "net.layer_norm already normalises the critics; leave one of them out");
@@ -194,20 +196,19 @@ LearningWork ContinuousAlgorithm::work(const AgentSpec& spec, const WorldFacts& 
   const auto of_actor = work_of(actor), of_critic = work_of(critic);
   const int asked = o.critics.actor_value == ActorValue::first ? 1 : o.critics.count;
   // The actor's gradient goes back through the critics to their inputs: about another forward pass.
-  const double actor_pass =
-      of_actor.forward + of_actor.backward + asked * 2 * of_critic.forward;
-  return {.acting = actor,
-          .shard = BatchShard::kRows,
-          .min_rows_per_thread = BatchShard::kRows,
-          .bytes_per_transition =
-              Replay::bytes_per_transition(continuous_replay_shape(o, spec, world)),
-          .drawn_per_update = 1.0 * spec.learn.batch,
-          .row_flop = {{Phase::learn_target,
-                        of_actor.forward + o.critics.in_target * of_critic.forward},
-                       {Phase::learn_forward, of_critic.forward},
-                       {Phase::learn_backward, of_critic.backward},
-                       {Phase::learn_actor, actor_pass}},
-          .parameters = parameters(actor) / o.policy_delay + o.critics.count * parameters(critic)};
+  const double actor_pass = of_actor.forward + of_actor.backward + asked * 2 * of_critic.forward;
+  return {
+      .acting = actor,
+      .shard = BatchShard::kRows,
+      .min_rows_per_thread = BatchShard::kRows,
+      .bytes_per_transition = Replay::bytes_per_transition(continuous_replay_shape(o, spec, world)),
+      .drawn_per_update = 1.0 * spec.learn.batch,
+      .row_flop = {{Phase::learn_target,
+                    of_actor.forward + o.critics.in_target * of_critic.forward},
+                   {Phase::learn_forward, of_critic.forward},
+                   {Phase::learn_backward, of_critic.backward},
+                   {Phase::learn_actor, actor_pass}},
+      .parameters = parameters(actor) / o.policy_delay + o.critics.count * parameters(critic)};
 }
 
 std::vector<Proposal> ContinuousAlgorithm::remedies(const AgentSpec& spec,
@@ -218,9 +219,7 @@ std::vector<Proposal> ContinuousAlgorithm::remedies(const AgentSpec& spec,
     all.push_back({"half the updates of the actor", {"algo.policy_delay=2"}, {"learn/actor"}});
   }
   if (o.critics.count > 2) {
-    all.push_back({"two critics",
-                   {"algo.critics=2", "algo.target_critics=2"},
-                   {"learn"}});
+    all.push_back({"two critics", {"algo.critics=2", "algo.target_critics=2"}, {"learn"}});
   }
   return all;
 }

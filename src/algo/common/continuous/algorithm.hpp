@@ -37,7 +37,8 @@ class ContinuousAlgorithm : public Algorithm {
   virtual bool has_std() const = 0;  // the actor's outputs are means and log stds
 
   static void set_shared_defaults(AgentSpec& spec);
-  Keys shared_keys(AgentSpec& spec) const;
+  // The shared keys with those of the algorithm among them.
+  Keys keys_with(Keys own, AgentSpec& spec) const;
 };
 
 }  // namespace hotloop

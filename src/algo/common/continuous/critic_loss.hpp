@@ -8,15 +8,15 @@
 namespace hotloop {
 
 struct CriticLossBlock {
-  int width = 0;                   // lanes in use, a multiple of kLaneStep
-  int outputs = 1;                 // M
-  int targets = 1;                 // numbers in a target
-  bool quantiles = false;          // or the mean
-  const float* output = nullptr;   // [M][kLanes]
-  const float* target = nullptr;   // [targets][kLanes]
-  const float* share = nullptr;    // [kLanes] weight in the mean over the batch; 0 beyond its rows
-  float* gradient = nullptr;       // [M][kLanes], overwritten
-  float* error = nullptr;          // [kLanes] added to: |y - q|, or the loss of the quantiles
+  int width = 0;                  // lanes in use, a multiple of kLaneStep
+  int outputs = 1;                // M
+  int targets = 1;                // numbers in a target
+  bool quantiles = false;         // or the mean
+  const float* output = nullptr;  // [M][kLanes]
+  const float* target = nullptr;  // [targets][kLanes]
+  const float* share = nullptr;   // [kLanes] weight in the mean over the batch; 0 beyond its rows
+  float* gradient = nullptr;      // [M][kLanes], overwritten
+  float* error = nullptr;         // [kLanes] added to: |y - q|, or the loss of the quantiles
 };
 
 struct CriticSums {

@@ -18,9 +18,9 @@ using Array = Eigen::Array<float, kWidth, 1>;
 // Independent streams of initial values: the same critic of neighbouring seeds must differ, and so
 // must neighbouring critics of one seed.
 std::uint64_t seed_of(std::uint64_t seed, int critic) {
-  const auto words = philox({static_cast<std::uint32_t>(critic), 0, 0, 0},
-                            {static_cast<std::uint32_t>(seed),
-                             static_cast<std::uint32_t>(seed >> 32)});
+  const auto words =
+      philox({static_cast<std::uint32_t>(critic), 0, 0, 0},
+             {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)});
   return std::uint64_t{words[0]} << 32 | words[1];
 }
 
@@ -172,15 +172,16 @@ void Critics::compute_gradients(const Batch& batch, CriticShard& shard) const {
     mark(Phase::learn_loss);
     shard.sums_[k] = {};
     for (int block = 0; block < block_count(shard.rows); ++block) {
-      const CriticSums sums = critic_loss({.width = block_width(shard.rows, block),
-                                           .outputs = options_.outputs(),
-                                           .targets = options_.targets(),
-                                           .quantiles = options_.quantiles > 0,
-                                           .output = at.outputs(block),
-                                           .target = shard.lanes(shard.pool_, shard.pool_size_, block),
-                                           .share = shard.share(block),
-                                           .gradient = at.output_gradient(block),
-                                           .error = shard.lanes(shard.error_, 1, block)});
+      const CriticSums sums =
+          critic_loss({.width = block_width(shard.rows, block),
+                       .outputs = options_.outputs(),
+                       .targets = options_.targets(),
+                       .quantiles = options_.quantiles > 0,
+                       .output = at.outputs(block),
+                       .target = shard.lanes(shard.pool_, shard.pool_size_, block),
+                       .share = shard.share(block),
+                       .gradient = at.output_gradient(block),
+                       .error = shard.lanes(shard.error_, 1, block)});
       shard.sums_[k].loss += sums.loss;
       shard.sums_[k].q += sums.q;
     }
@@ -291,8 +292,7 @@ std::size_t Critics::bytes_needed(const Structure& structure, const CriticOption
                                   int batch) {
   constexpr std::size_t kCopies = 4;  // online, target, two moments
   const std::size_t parameters = structure.storage * sizeof(float);
-  const auto shards =
-      static_cast<std::size_t>((batch + BatchShard::kRows - 1) / BatchShard::kRows);
+  const auto shards = static_cast<std::size_t>((batch + BatchShard::kRows - 1) / BatchShard::kRows);
   const int rows = std::min(BatchShard::kRows, batch);
   return options.count *
          (kCopies * parameters +

@@ -85,9 +85,10 @@ void ContinuousLearner::act_block(int block, std::span<const float> obs, std::ui
     }
     for (int i = 0; i < range_.size; ++i) {
       if (std::isfinite(a[i])) continue;
-      throw RunError(fmt::format(
-          "non-finite action[{}] ({}) from network actor for env {} at vector step {} (env step {})",
-          i, a[i], env, vector_step, progress.env_steps));
+      throw RunError(
+          fmt::format("non-finite action[{}] ({}) from network actor for env {} at vector step {} "
+                      "(env step {})",
+                      i, a[i], env, vector_step, progress.env_steps));
     }
     range_.to_env(a.data(), 1, &actions.continuous[static_cast<std::size_t>(env) * range_.size]);
   }
@@ -136,7 +137,8 @@ void ContinuousLearner::check_actor(double loss, double gradient_norm, const Cou
 
 std::vector<NamedNetwork> ContinuousLearner::networks() {
   std::vector<NamedNetwork> all = {{"actor", &actor()}};
-  for (int k = 0; k < critics().count(); ++k) all.push_back({Critics::name(k), &critics().network(k)});
+  for (int k = 0; k < critics().count(); ++k)
+    all.push_back({Critics::name(k), &critics().network(k)});
   return all;
 }
 
@@ -178,7 +180,7 @@ void ContinuousLearner::visit(const ArrayVisitor& visitor) {
 void ContinuousLearner::restored(const Counters& c) {
   replay_.restored(c.env_steps);
   const std::int64_t learnt = std::max<std::int64_t>(0, c.train_events - spec_.learn.pipelined);
-  if (c.updates != updates_due(spec_.learn, learnt) || c.updates != c.batches) {
+  if (c.updates < updates_due(spec_.learn, learnt) || c.updates != c.batches) {
     throw RunError(
         fmt::format("{} updates on {} batches do not fit {} rounds of learning: {} updates are due",
                     c.updates, c.batches, c.train_events, updates_due(spec_.learn, learnt)));

@@ -69,10 +69,10 @@ class ContinuousLearner : public LearnerBase {
   ContinuousOptions options_;
   int group_;  // draws gathered in one pass
   Replay replay_;
-  Workspace acting_;                      // [N]
-  std::span<float> pushed_;               // [N, A] actions of a vector step in [-1, 1]
-  std::span<float> frozen_;               // the actor's parameters; empty = use online()
-  CriticShard probe_;                     // for signs()
+  Workspace acting_;         // [N]
+  std::span<float> pushed_;  // [N, A] actions of a vector step in [-1, 1]
+  std::span<float> frozen_;  // the actor's parameters; empty = use online()
+  CriticShard probe_;        // for signs()
 };
 
 }  // namespace hotloop
