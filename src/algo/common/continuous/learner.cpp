@@ -193,7 +193,7 @@ void ContinuousLearner::visit(const ArrayVisitor& visitor) {
   visit_own(visitor);
   if (!frozen_.empty()) visitor("frozen", frozen_, Limits::finite());
   episodes_.visit([&](const std::string& name, auto array, const Limits& limits) {
-    visitor("episodes." + name, array, limits);
+    visitor("probe." + name, array, limits);
   });
   replay_.visit([&](const std::string& name, auto array, const Limits& limits) {
     visitor("replay." + name, array, limits);
