@@ -116,8 +116,7 @@ TrainingTrace<T> forward_training(const Structure& net, std::span<const T> p, co
   return trace;
 }
 
-// dx_i = scale r / sigma (dy_i - mean of dy - n_i mean of dy n), written as the sum over all rows j of
-// dy_j times dn_j / dx_i = ([i = j] - (1 + n_i n_j) / N) / sigma, without looking at sums.
+// Row by row: dn_j / dx_i = ([i = j] - (1 + n_i n_j) / N) / sigma.
 template <class T>
 Table<T> backward_batch_norm(const BatchNormLayer& layer, std::span<const T> p,
                              const BatchNormPass<T>& pass, const Table<T>& x, const Table<T>& dy,
@@ -129,7 +128,6 @@ Table<T> backward_batch_norm(const BatchNormLayer& layer, std::span<const T> p,
       const T n_j = pass.n(f, x[j][f]);
       gradient[layer.scale + f] += dy[j][f] * (pass.r[f] * n_j + pass.d[f]);
       gradient[layer.shift + f] += dy[j][f];
-      // sigma contains epsilon, so the mean of n^2 is not 1; the derivative holds all the same.
       for (std::size_t i = 0; i < rows; ++i) {
         const T slope = (T(i == j) - (1 + pass.n(f, x[i][f]) * n_j) / T(rows)) / pass.sigma[f];
         dx[i][f] += dy[j][f] * p[layer.scale + f] * pass.r[f] * slope;

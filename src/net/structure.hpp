@@ -147,9 +147,9 @@ Structure only_outputs(const Structure& structure, int first, int count);
 // row, and stride 0.
 struct TensorInfo {
   // layer<i>.weight .bias .weight_sigma .bias_sigma .scale .shift; of batch norm also .mean
-  // .variance .passes; in streams .value.weight
-  // .advantage.weight and so on; in attention .hidden.weight .score.weight and so on; of constants
-  // .value; in forests .graph_in.weight .round0.query.weight and so on
+  // .variance .passes; in streams .value.weight .advantage.weight and so on; in attention
+  // .hidden.weight .score.weight and so on; of constants .value; in forests .graph_in.weight
+  // .round0.query.weight and so on
   std::string name;
   std::size_t offset = 0;
   int rows = 0;
@@ -160,7 +160,8 @@ struct TensorInfo {
   std::size_t size() const { return static_cast<std::size_t>(rows) * columns; }
 };
 
-// All tensors of a network, in the order of its layers, statistics included; i is the index in the list of layers.
+// All tensors of a network, statistics included, in the order of its layers; i is the index in the
+// list of layers.
 std::vector<TensorInfo> tensors(const Structure& structure);
 
 // Fills `parameters` (structure.storage floats) from the stream of (seed, initialisation).

@@ -164,8 +164,8 @@ TEST_P(TrainingPassTest, EqualsItsSlowTwin) {
   }
 }
 
-// Of a whole batch, through the statistics of the batch. The masks are the same for all, and r and d
-// are constants.
+// Of a whole batch, through its statistics. The masks are the same for all, and r and d are
+// constants.
 TEST_P(TrainingPassTest, SlowTwinEqualsFiniteDifferences) {
   Rng rng(61, Purpose::test, static_cast<std::uint32_t>(GetParam()), 0);
   double size = 0;

@@ -1,7 +1,8 @@
 // Batch renormalisation (Ioffe 2017) as in CrossQ (Bhatt et al. 2024), per feature:
 //
-//   training     n = (x - mean_B) / sigma_B,  y = scale (r n + d) + shift
-//                r = clip(sigma_B / sigma_run, 1/3, 3),  d = clip((mean_B - mean_run) / sigma_run, -5, 5)
+//   training     n = (x - mean_B) / sigma_B,  y = scale (r n + d) + shift,
+//                r = clip(sigma_B / sigma_run, 1/3, 3),
+//                d = clip((mean_B - mean_run) / sigma_run, -5, 5)
 //   evaluation   y = scale (x - mean_run) / sigma_run + shift
 //
 // B is the whole batch; CrossQ's holds s and s'. sigma = sqrt(variance + 1e-3), the variances are
@@ -16,9 +17,9 @@
 //
 // This follows github.com/adityab/CrossQ (sbx/sac/policies.py; its momentum of 0.99 is our 0.01)
 // with one difference, of the order of epsilon / variance: there x is divided by
-// sqrt(variance / r^2 + 1e-3), and d is multiplied by sqrt(variance) / r. Here, as in Ioffe's paper,
-// training and evaluation agree where nothing is clipped. The version of sb3-contrib has the same
-// formulas as CrossQ's, but unbiased variances, and its warm-up is one pass longer.
+// sqrt(variance / r^2 + 1e-3), and d is multiplied by sqrt(variance) / r. Here, as in Ioffe's
+// paper, training and evaluation agree where nothing is clipped. The version of sb3-contrib has
+// the same formulas as CrossQ's, but unbiased variances, and its warm-up is one pass longer.
 #pragma once
 
 #include "net/layers/layer.hpp"

@@ -83,8 +83,8 @@ TEST(BatchNorm, WorkedNumbersAfterTheWarmUp) {
   EXPECT_EQ(gradient[layer.shift], 1);
 }
 
-// Feature 0: sigma_B / sigma_run = 10 becomes 3, and d = (0 - 99) / sigma_run becomes -5. Feature 1:
-// sigma_B / sigma_run = 1/10 becomes 1/3, d = 7 becomes 5.
+// Feature 0: sigma_B / sigma_run = 10 becomes 3, and d = (0 - 99) / sigma_run becomes -5.
+// Feature 1: sigma_B / sigma_run = 1/10 becomes 1/3, d = 7 becomes 5.
 TEST(BatchNorm, CorrectionsAreClipped) {
   OnlyNorm norm(2);
   const BatchNormLayer& layer = norm.layer();
