@@ -116,6 +116,19 @@ void add_lanes(const float* from, int features, int width, float* to) {
   });
 }
 
+// Rows of one block to lanes [width][kLanes].
+void load_block(const Rows& rows, int width, int batch, int block, float* lanes,
+                const InputScale* scale) {
+  const int row = block * kLanes;
+  const int count = std::min(kLanes, batch - row);
+  if (rows.places == nullptr) {
+    rows_to_lanes(rows.data + static_cast<std::size_t>(row) * width, width, count, width, lanes);
+  } else {
+    gather_to_lanes(rows.data, rows.places + row, count, width, lanes);
+  }
+  if (scale != nullptr) scale_lanes(*scale, width, block_width(batch, block), lanes);
+}
+
 // Runs all layers forward on one block whose inputs are in place.
 void forward_block(const Plan& plan, std::span<const float> parameters, int batch, int block,
                    Workspace& workspace) {
@@ -171,22 +184,20 @@ void forward(const Plan& plan, std::span<const float> parameters, const Rows& ro
     return;
   }
   for (int block = first; block < last; ++block) {
-    const int row = block * kLanes;
-    const int count = std::min(kLanes, batch - row);
-    float* inputs = workspace.lanes(0, block);
-    if (rows.places == nullptr) {
-      rows_to_lanes(rows.data + static_cast<std::size_t>(row) * net.inputs, net.inputs, count,
-                    net.inputs, inputs);
-    } else {
-      gather_to_lanes(rows.data, rows.places + row, count, net.inputs, inputs);
-    }
-    if (scale != nullptr) scale_lanes(*scale, net.inputs, block_width(batch, block), inputs);
+    load_block(rows, net.inputs, batch, block, workspace.lanes(0, block), scale);
     forward_block(plan, parameters, batch, block, workspace);
   }
 }
 
-void forward_again(const Plan& plan, std::span<const float> parameters, int batch,
-                   Workspace& workspace) {
+void load(const Rows& rows, int width, int batch, int at, Workspace& workspace,
+          const InputScale* scale) {
+  assert(!is_single(batch, workspace));
+  for (int block = 0; block < block_count(batch); ++block)
+    load_block(rows, width, batch, block, workspace.lanes(at, block), scale);
+}
+
+void forward_loaded(const Plan& plan, std::span<const float> parameters, int batch,
+                    Workspace& workspace) {
   if (is_single(batch, workspace)) return forward_one(plan, parameters, workspace);
   for (int block = 0; block < block_count(batch); ++block)
     forward_block(plan, parameters, batch, block, workspace);

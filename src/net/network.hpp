@@ -123,9 +123,14 @@ inline void forward(const Plan& plan, std::span<const float> parameters, const R
                     int batch, Workspace& workspace, const InputScale* scale = nullptr) {
   forward(plan, parameters, rows, batch, 0, block_count(batch), workspace, scale);
 }
-// The whole last batch again with other parameters: the workspace still has its rows.
-void forward_again(const Plan& plan, std::span<const float> parameters, int batch,
-                   Workspace& workspace);
+// Loads rows [batch, width] as the input features from `at` on, scaled first if `scale` is not
+// null: for inputs that come from several arrays, and are then complete. Not for a single sample in
+// a workspace for inference.
+void load(const Rows& rows, int width, int batch, int at, Workspace& workspace,
+          const InputScale* scale = nullptr);
+// Y = net(X) for the inputs that the workspace holds: loaded, or those of the last batch.
+void forward_loaded(const Plan& plan, std::span<const float> parameters, int batch,
+                    Workspace& workspace);
 
 // Gradient of the loss with respect to all parameters, given workspace.output_gradient(block),
 // after the forward pass of the same batch. Overwrites `gradient` (whose padding stays zero) with

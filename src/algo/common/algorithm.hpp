@@ -17,6 +17,7 @@
 
 #include "algo/common/agent_spec.hpp"
 #include "algo/common/key.hpp"
+#include "core/phase_clock.hpp"
 #include "env/world_facts.hpp"
 #include "net/structure.hpp"
 
@@ -53,6 +54,13 @@ struct LearningWork {
   double target_passes = 1;          // forward passes per visit of phase learn/target
   double bytes_per_transition = 0;   // in replay or rollout
   double drawn_per_update = 0;       // transitions
+  // Operations per row in a visit to a phase, where they do not follow from the acting network.
+  struct RowFlop {
+    Phase phase;
+    double flop;
+  };
+  std::vector<RowFlop> row_flop = {};
+  double parameters = 0;  // floats of all trained networks; 0 = those of the acting network
 };
 
 // A change that the doctor may try.

@@ -37,6 +37,14 @@ void add_gradients(const Shards& shards, float share, std::span<float> sum, Thre
   });
 }
 
+// target <- weight * online + (1 - weight) * target
+inline void blend(std::span<const float> online, float weight, std::span<float> target,
+                  ThreadTeam& team) {
+  share_parameters(target.size(), team, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) target[i] += weight * (online[i] - target[i]);
+  });
+}
+
 class LearntNetwork {
  public:
   // `scale` normalises observations; null = no normalisation.
