@@ -117,6 +117,8 @@ class Algorithm {
                                                  const WorldFacts& world) const = 0;
   virtual MemoryNeed memory_need(const AgentSpec& spec, const WorldFacts& world) const = 0;
   virtual std::string describe_memory(const AgentSpec& spec, const WorldFacts& world) const = 0;
+  // The transitions that its replay holds; 0 = it has no replay, and takes no demonstrations.
+  virtual std::int64_t replay_capacity(const AgentSpec& /*spec*/) const { return 0; }
   // The error message if memory_need() exceeds `available` bytes.
   virtual std::string too_large(const AgentSpec& spec, const WorldFacts& world,
                                 double available) const = 0;

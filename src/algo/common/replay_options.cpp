@@ -10,7 +10,7 @@
 
 namespace hotloop {
 
-Keys replay_keys(ReplayOptions& r) {
+Keys replay_keys(ReplayOptions& r, AgentSpec& spec) {
   const auto prioritised = [&r] { return r.prioritised; };
   constexpr std::string_view kUniform = "replay.prioritised is false";
   return {
@@ -40,6 +40,17 @@ Keys replay_keys(ReplayOptions& r) {
       Key{"replay.beta", &r.beta, kShare,
           "importance weight = (size * probability) ^ -beta, divided by the largest in the batch"}
           .only_if(prioritised, kUniform),
+      {"replay.demonstrations",
+       &spec.learn.demonstrations,
+       {},
+       "file of transitions that are in the replay before training (`hotloop eval --record`): see "
+       "[algorithms](algorithms.md#demonstrations)"},
+      Key{"replay.demonstrations_hash",
+          &spec.learn.demonstrations_hash,
+          {},
+          "hash of their content; the resolved spec has it, and a file with another is refused"}
+          .only_if([&spec] { return !spec.learn.demonstrations.empty(); },
+                   "there are no replay.demonstrations"),
   };
 }
 
@@ -148,6 +159,7 @@ ReplayShape replay_shape(const ReplayOptions& r, int n_step, bool truncation_end
           .action_size = world.spec.action_size,
           .masks = world.masks,
           .max_steps = truncation_ends ? 0 : world.steps_between_truncations,
+          .demonstrations = !spec.learn.demonstrations.empty(),
           .capacity = r.capacity,
           .steps = n_step,
           .gamma = spec.learn.gamma,

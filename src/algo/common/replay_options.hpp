@@ -21,7 +21,7 @@ struct ReplayOptions {
   Schedule beta = linear(0.4, 1, 100'000);  // exponent of the importance weights
 };
 
-Keys replay_keys(ReplayOptions& options);
+Keys replay_keys(ReplayOptions& options, AgentSpec& spec);
 // The keys that decide when to learn: algo.learning_starts, updates_per_step, train_every,
 // train_offset, pipelined.
 Keys replay_learning_keys(AgentSpec& spec);

@@ -141,7 +141,7 @@ class DqnAlgorithm final : public Algorithm {
           "common"}});
     add(exploration_keys(o.explore, spec));
     add(normalise_keys(spec.learn));
-    add(replay_keys(o.replay));
+    add(replay_keys(o.replay, spec));
     return keys;
   }
 
@@ -223,6 +223,9 @@ class DqnAlgorithm final : public Algorithm {
   }
   std::string describe_memory(const AgentSpec& spec, const WorldFacts& world) const override {
     return describe_replay(dqn_replay_shape(spec, world));
+  }
+  std::int64_t replay_capacity(const AgentSpec& spec) const override {
+    return own(spec).replay.capacity;
   }
   std::string too_large(const AgentSpec& spec, const WorldFacts& world,
                         double available) const override {
