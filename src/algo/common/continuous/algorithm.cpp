@@ -98,7 +98,7 @@ Keys ContinuousAlgorithm::keys_with(Keys own, AgentSpec& spec) const {
                  "updates of the critics for each update of the actor"}});
   append(keys, std::move(own));
   append(keys, normalise_keys(spec.learn));
-  append(keys, replay_keys(o.replay));
+  append(keys, replay_keys(o.replay, spec));
   return keys;
 }
 
