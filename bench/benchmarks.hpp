@@ -9,6 +9,7 @@ Json update_benchmark();     // complete DQN updates against their bare matrix p
 Json qloss_benchmark();      // every member of the Q-learning family against its slow twin
 Json dag_benchmark();        // graphs of neurons against their slow twin
 Json ppo_benchmark();        // PPO, collecting and learning
+Json sac_benchmark();        // complete updates of SAC and its kin against their bare products
 Json durotaxis_benchmark();  // growing colonies, and learning from their graphs
 Json env_benchmark();        // environment steps with random actions
 Json snake_benchmark();      // Snake-RL's loop with one thing changed at a time

@@ -151,7 +151,7 @@ std::string UpdateProduct::name() const {
   return fmt::format("{} {}x{} b{}", kNames[kind], in, out, batch);
 }
 
-std::vector<UpdateProduct> update_products(const Structure& net, int batch) {
+std::vector<UpdateProduct> update_products(const Structure& net, int batch, const Passes& passes) {
   std::vector<UpdateProduct> products;
   const auto add_product = [&](const UpdateProduct& product) {
     const auto same = std::find_if(products.begin(), products.end(), [&](const UpdateProduct& p) {
@@ -165,9 +165,11 @@ std::vector<UpdateProduct> update_products(const Structure& net, int batch) {
   };
   const auto add = [&](const DenseLayer& dense, bool input_gradient) {
     const int rows = batch * dense.rows;  // all rows of a batch at once, as with a library
-    add_product({UpdateProduct::kForward, rows, dense.in, dense.out, 2});
-    add_product({UpdateProduct::kWeightGradient, rows, dense.in, dense.out, 1});
-    if (input_gradient) add_product({UpdateProduct::kInputGradient, rows, dense.in, dense.out, 1});
+    add_product({UpdateProduct::kForward, rows, dense.in, dense.out, passes.forward});
+    add_product(
+        {UpdateProduct::kWeightGradient, rows, dense.in, dense.out, passes.weight_gradient});
+    const double times = input_gradient ? passes.input_gradient : passes.to_inputs;
+    if (times > 0) add_product({UpdateProduct::kInputGradient, rows, dense.in, dense.out, times});
   };
   for (std::size_t i = 0; i < net.layers.size(); ++i) {
     if (const auto* dense = std::get_if<DenseLayer>(&net.layers[i]))

@@ -14,14 +14,23 @@ namespace hotloop::bench {
 struct UpdateProduct {
   enum Kind { kForward, kWeightGradient, kInputGradient } kind;
   int batch, in, out;
-  int times;  // per update: two forwards of each layer, one gradient of each kind
+  double times;  // per update
 
   double flop() const { return 2.0 * batch * in * out; }
   std::string name() const;
 };
 
-// All products of one update. Layers that read the observation need no input gradient.
-std::vector<UpdateProduct> update_products(const Structure& net, int batch);
+// How often each layer of a network is computed in an update.
+struct Passes {
+  double forward = 2;  // as in DQN: the target network's and the online network's
+  double weight_gradient = 1;
+  double input_gradient = 1;  // of layers that do not read the observation
+  double to_inputs = 0;       // of layers that do
+};
+
+// All products of one update.
+std::vector<UpdateProduct> update_products(const Structure& net, int batch,
+                                           const Passes& passes = {});
 
 struct Contender {
   std::string library;

@@ -1,4 +1,4 @@
-// hotloop bench [update|qloss|dag|ppo|durotaxis|env|snake|seeds|kernels|products|clock]... [--json]
+// hotloop bench [update|qloss|dag|ppo|sac|durotaxis|env|snake|seeds|kernels|products|clock]... [--json]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,9 +18,9 @@ namespace {
 
 using hotloop::Json;
 
-constexpr std::array<std::string_view, 11> kNames = {"update",    "qloss",    "dag",   "ppo",
-                                                     "durotaxis", "env",      "snake", "seeds",
-                                                     "kernels",   "products", "clock"};
+constexpr std::array<std::string_view, 12> kNames = {"update", "qloss",     "dag",      "ppo",
+                                                     "sac",    "durotaxis", "env",      "snake",
+                                                     "seeds",  "kernels",   "products", "clock"};
 
 std::string cell(const Json& value) {
   if (value.is_null()) return "-";
@@ -51,6 +51,7 @@ Json run(std::string_view name) {
   if (name == "qloss") return hotloop::bench::qloss_benchmark();
   if (name == "dag") return hotloop::bench::dag_benchmark();
   if (name == "ppo") return hotloop::bench::ppo_benchmark();
+  if (name == "sac") return hotloop::bench::sac_benchmark();
   if (name == "durotaxis") return hotloop::bench::durotaxis_benchmark();
   if (name == "env") return hotloop::bench::env_benchmark();
   if (name == "snake") return hotloop::bench::snake_benchmark();

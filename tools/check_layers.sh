@@ -24,6 +24,7 @@ memory:       core
 algo/common:  core env graph net memory
 algo/*:       @algo/common
 algo/sarsa:   @algo/common algo/pqn
+algo/ddpg:    @algo/common algo/td3
 spec:         @algo/common env/file
 train:        @spec
 evaluate:     @train

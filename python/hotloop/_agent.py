@@ -189,6 +189,25 @@ class Agent:
         trust: whether the environment's code may run without a question if it was not made here
         (docs/trust.md). Loading a model and ``act`` never run it.
         """
+        return self._play("", episodes, seed, deterministic, env, trust)
+
+    def record(
+        self,
+        path: Union[str, "os.PathLike[str]"],
+        episodes: int = 100,
+        seed: Optional[int] = None,
+        deterministic: bool = True,
+        *,
+        env: Any = None,
+        trust: bool = False,
+    ) -> Evaluation:
+        """The same, and writes the transitions of the episodes to a file, for
+        ``hotloop.train(..., demonstrations=path)``."""
+        return self._play(os.fspath(path), episodes, seed, deterministic, env, trust)
+
+    def _play(
+        self, record: str, episodes: int, seed: Optional[int], deterministic: bool, env: Any, trust: bool
+    ) -> Evaluation:
         from ._source import ensure_registered, stand_in
 
         plays = self._plays if env is None else stand_in(self.env, env)
@@ -197,7 +216,7 @@ class Agent:
         try:
             with _hotloop.TrustAll(trust):
                 returns, lengths, finished, measures = self._agent.evaluate(
-                    episodes, seed, not deterministic, plays
+                    episodes, seed, not deterministic, plays, record
                 )
         finally:
             if env is not None:

@@ -86,6 +86,19 @@ class Run:
         """Plays episodes with the best model: see ``Agent.evaluate``."""
         return self.agent.evaluate(episodes, seed, deterministic, env=env, trust=trust)
 
+    def record(
+        self,
+        path: Union[str, "os.PathLike[str]"],
+        episodes: int = 100,
+        seed: Optional[int] = None,
+        deterministic: bool = True,
+        *,
+        env: Any = None,
+        trust: bool = False,
+    ) -> Evaluation:
+        """Plays episodes with the best model and writes their transitions: see ``Agent.record``."""
+        return self.agent.record(path, episodes, seed, deterministic, env=env, trust=trust)
+
     def plot(
         self,
         path: Union[str, "os.PathLike[str]", None] = None,

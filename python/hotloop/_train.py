@@ -7,6 +7,7 @@ import os
 from typing import Any, Callable, Optional, Union
 
 from . import _hotloop
+from ._demonstrations import Demonstrations, with_demonstrations
 from ._errors import Interrupted, UsageError
 from ._isolate import timeout_of
 from ._overrides import override_list, plain
@@ -33,6 +34,7 @@ def train(
     eval_env: Optional[EnvLike] = None,
     steps: Optional[int] = None,
     seed: Optional[int] = 0,
+    demonstrations: Optional[Demonstrations] = None,
     callback: Optional[Callback] = None,
     progress: bool = True,
     out: Union[str, "os.PathLike[str]", None] = None,
@@ -50,6 +52,8 @@ def train(
         evaluated over 20 episodes unless ``evaluation={"episodes": ...}`` says otherwise.
     eval_env: makes the environments for evaluation, if ``env`` is a vector environment that cannot be copied.
     steps, seed: of the run; ``seed=None`` uses the spec's seed.
+    demonstrations: transitions that are in the replay memory before training: a file that ``Run.record``
+        wrote, or a Minari data set or its id.
     callback: called with each row of the metrics, a dict; returning False saves and stops the run.
     progress: whether to show a line of progress on standard error.
     out: the folder in which the run folder is created; default: ``runs``.
@@ -64,7 +68,7 @@ def train(
     parent = os.path.abspath("runs" if out is None else out)  # an environment may change the working folder
     asked = request(spec, env, eval_env, overrides, steps=steps, seed=seed, isolate=isolate)
     hooks = _Hooks(callback, progress)
-    with _hotloop.TrustAll(trust):
+    with _hotloop.TrustAll(trust), with_demonstrations(demonstrations, asked):
         result, stopped = hooks.drive(
             lambda: _hotloop.train(asked, parent, hooks.progress, hooks.warning, hooks.row, on_main_thread())
         )

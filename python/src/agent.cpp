@@ -20,7 +20,9 @@
 
 #include "algo/common/algorithm.hpp"
 #include "arrays.hpp"
+#include "core/file.hpp"
 #include "record/saved_model.hpp"
+#include "record/transitions/transition_file.hpp"
 
 namespace hotloop::python {
 namespace {
@@ -126,7 +128,8 @@ class Agent {
   std::tuple<std::vector<double>, std::vector<std::int64_t>, std::vector<bool>,
              std::vector<std::pair<std::string, double>>>
   evaluate(int episodes, std::optional<std::uint64_t> seed, bool sample,
-           const std::string& stand_in) const {
+           const std::string& stand_in, const std::string& record) const {
+    check_folder_of(record);
     if (episodes < 1) throw UsageError(fmt::format("episodes is {}; allowed: 1 or more", episodes));
     const nb::gil_scoped_release unlocked;
     SavedModel player = saved_;  // a copy: other threads may play elsewhere with this agent
@@ -135,8 +138,10 @@ class Agent {
     EvaluationOptions options = spec.evaluation;
     options.episodes = episodes;
     ThreadTeam team(spec.run.threads);
-    const Evaluation result =
-        evaluate_model(player, options, seed.value_or(spec.run.seed), team, sample);
+    TransitionFile file{.env = recorded_name(spec.env), .transitions = {}};
+    const Evaluation result = evaluate_model(player, options, seed.value_or(spec.run.seed), team,
+                                             sample, record.empty() ? nullptr : &file.transitions);
+    if (!record.empty()) save_transitions(record, file);
     std::vector<std::int64_t> lengths;
     std::vector<bool> finished;
     for (const PlayedEpisode& episode : result.episodes) {
@@ -234,7 +239,8 @@ void bind_agent(nb::module_& m) {
       .def_prop_ro("inputs", &Agent::inputs)
       .def("act", &Agent::act, "obs"_a, "mask"_a.none(), "seed"_a.none())
       .def("preferences", &Agent::preferences, "obs"_a, "mask"_a.none())
-      .def("evaluate", &Agent::evaluate, "episodes"_a, "seed"_a.none(), "sample"_a, "stand_in"_a);
+      .def("evaluate", &Agent::evaluate, "episodes"_a, "seed"_a.none(), "sample"_a, "stand_in"_a,
+           "record"_a);
 }
 
 }  // namespace hotloop::python

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -10,9 +11,12 @@
 
 #include <hotloop/error.hpp>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
 #include "env/file/trust.hpp"
 #include "record/env_facts.hpp"
+#include "record/transitions/transition_file.hpp"
+#include "session/demonstrations.hpp"
 #include "session/session.hpp"
 #include "train/feasible.hpp"
 
@@ -26,6 +30,66 @@ struct TrustBlock {
   bool is_on;
   std::optional<TrustAll> all;
 };
+
+std::pair<std::string, std::string> env_of(const SpecRequest& request) {
+  const nb::gil_scoped_release unlocked;
+  const TrainSpec spec = read_spec(request);
+  return {spec.env, env_facts(*make_worlds(spec.world(), 1))};
+}
+
+template <class T>
+std::vector<T> vector_of(const AnyArray& array, const char* name) {
+  if (array.dtype() != nb::dtype<T>()) {
+    throw UsageError(fmt::format("demonstrations: {} are of type {}", name, type_text(array)));
+  }
+  const std::span<const T> values = values_of<T>(array);
+  return {values.begin(), values.end()};
+}
+
+// The arrays are those of Demonstrations. Their sizes are checked here, their values by
+// save_transitions() and check_transitions().
+void write_transitions(const std::string& path, const SpecRequest& request, const AnyArray& obs,
+                       const AnyArray& actions, const AnyArray& rewards, const AnyArray& terminated,
+                       const AnyArray& truncated, const AnyArray& final_obs) {
+  const WorldFacts world = [&] {
+    const nb::gil_scoped_release unlocked;
+    return world_facts(read_spec(request).world());
+  }();
+  if (world.masks) {
+    throw UsageError(fmt::format(
+        "demonstrations: {} has action masks, and a data set has none; record them with hotloop",
+        world.spec.name));
+  }
+  TransitionFile file{.env = recorded_name(read_spec(request).env), .transitions = {}};
+  Demonstrations& t = file.transitions;
+  t.kind = transition_kind(world.spec, false);
+  t.obs = vector_of<float>(obs, "observations");
+  if (t.kind.action_size > 0) {
+    t.continuous_actions = vector_of<float>(actions, "actions");
+  } else {
+    t.actions = vector_of<std::int32_t>(actions, "actions");
+  }
+  t.rewards = vector_of<float>(rewards, "rewards");
+  t.terminated = vector_of<std::uint8_t>(terminated, "terminations");
+  t.truncated = vector_of<std::uint8_t>(truncated, "truncations");
+  t.final_obs = vector_of<float>(final_obs, "final observations");
+  const auto check = [&](const auto& values, std::int64_t size, const char* name) {
+    if (std::ssize(values) == size) return;
+    throw UsageError(fmt::format("demonstrations: {} {}; expected {}", values.size(), name, size));
+  };
+  check(t.obs, t.size() * t.kind.obs, "observed numbers");
+  check(t.actions, t.kind.action_size > 0 ? 0 : t.size(), "actions");
+  check(t.continuous_actions, t.size() * t.kind.action_size, "action values");
+  check(t.terminated, t.size(), "terminations");
+  check(t.truncated, t.size(), "truncations");
+  check(t.final_obs, t.episodes() * t.kind.obs, "final numbers");
+  try {
+    check_transitions(t, "demonstrations");
+    save_transitions(path, file);
+  } catch (const RunError& error) {
+    throw UsageError(error.what());
+  }
+}
 
 }  // namespace
 
@@ -51,6 +115,7 @@ TrainSpec feasible_spec(const SpecRequest& request) {
   const nb::gil_scoped_release unlocked;
   TrainSpec spec = read_spec(request);
   check_feasible(spec);
+  read_demonstrations(spec);
   return spec;
 }
 
@@ -64,7 +129,15 @@ void bind_spec(nb::module_& m) {
             new (self)
                 SpecRequest{std::move(spec), std::move(text), std::move(env), std::move(overrides)};
           },
-          "spec"_a, "text"_a.none(), "env"_a.none(), "overrides"_a);
+          "spec"_a, "text"_a.none(), "env"_a.none(), "overrides"_a)
+      .def(
+          "add",
+          [](SpecRequest& self, std::string text) { self.overrides.push_back(std::move(text)); },
+          "override"_a);
+  m.def("env_of", &env_of, "request"_a, "The environment of a spec, and its facts as JSON.");
+  m.def("write_transitions", &write_transitions, "path"_a, "request"_a, "obs"_a, "actions"_a,
+        "rewards"_a, "terminated"_a, "truncated"_a, "final_obs"_a,
+        "Writes transitions of the environment of a spec.");
   m.def(
       "resolve", [](const SpecRequest& request) { return to_yaml(read_spec(request)); },
       "request"_a, "A spec as YAML with every key.");

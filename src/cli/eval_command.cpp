@@ -4,12 +4,14 @@
 
 #include "cli/command.hpp"
 #include "cli/output.hpp"
+#include "core/file.hpp"
 #include "core/json.hpp"
 #include "core/statistics.hpp"
 #include "core/text.hpp"
 #include "draw/table_text.hpp"
 #include "evaluate/evaluation.hpp"
 #include "record/saved_model.hpp"
+#include "record/transitions/transition_file.hpp"
 
 namespace hotloop {
 namespace {
@@ -22,6 +24,7 @@ struct EvalArguments {
   std::optional<int> episodes;
   std::optional<std::uint64_t> seed;
   bool sample = false;  // sample actions from the policy instead of taking the best
+  std::string record;   // file for the transitions; empty = none
   bool json = false;
 };
 
@@ -68,6 +71,21 @@ void report(const Subject& subject, const Evaluation& e, bool json) {
   }
 }
 
+// Plays, reports, and writes the transitions if the user asked for them.
+template <class Play>
+int play_and_report(const Subject& subject, const EvalArguments& arguments, Play&& play) {
+  check_folder_of(arguments.record);
+  ThreadTeam team(subject.spec.run.threads);
+  TransitionFile file{.env = recorded_name(subject.spec.env), .transitions = {}};
+  const Evaluation evaluation = play(team, arguments.record.empty() ? nullptr : &file.transitions);
+  if (!arguments.record.empty()) save_transitions(arguments.record, file);
+  report(subject, evaluation, arguments.json);
+  if (!arguments.record.empty() && !arguments.json) {
+    print_result("  recorded {} transitions: {}\n", file.transitions.size(), arguments.record);
+  }
+  return 0;
+}
+
 Subject subject_of(std::string name, const TrainSpec& spec, const EvalArguments& arguments) {
   Subject subject{std::move(name), spec, spec.evaluation, arguments.seed.value_or(spec.run.seed)};
   subject.options.episodes = arguments.episodes.value_or(subject.options.episodes);
@@ -78,22 +96,19 @@ int evaluate_policy(const EvalArguments& arguments) {
   trust_named(arguments.run);
   const TrainSpec spec = load_policy_spec(arguments.run, arguments.overrides);
   const Subject subject = subject_of(arguments.policy, spec, arguments);
-  ThreadTeam team(spec.run.threads);
-  report(subject,
-         evaluate_script(script_number(arguments.policy, spec.world()), spec.world(),
-                         subject.options, subject.seed, team),
-         arguments.json);
-  return 0;
+  const int script = script_number(arguments.policy, spec.world());
+  return play_and_report(subject, arguments, [&](ThreadTeam& team, Demonstrations* record) {
+    return evaluate_script(script, spec.world(), subject.options, subject.seed, team, record);
+  });
 }
 
 int eval_command(const EvalArguments& arguments) {
   if (!arguments.policy.empty()) return evaluate_policy(arguments);
   const SavedModel saved = load_saved_model(arguments.run, arguments.model, arguments.overrides);
   const Subject subject = subject_of(saved.path, saved.model.spec, arguments);
-  ThreadTeam team(subject.spec.run.threads);
-  report(subject, evaluate_model(saved, subject.options, subject.seed, team, arguments.sample),
-         arguments.json);
-  return 0;
+  return play_and_report(subject, arguments, [&](ThreadTeam& team, Demonstrations* record) {
+    return evaluate_model(saved, subject.options, subject.seed, team, arguments.sample, record);
+  });
 }
 
 const Command kAddEval(
@@ -109,6 +124,9 @@ const Command kAddEval(
        app.add_flag(
            "--sample", eval.sample,
            "sample actions from the policy, as in training, instead of taking the best (ppo)");
+       app.add_option("--record", eval.record,
+                      "write the transitions of the episodes to this file, for "
+                      "replay.demonstrations");
        app.add_flag("--json", eval.json, "print one JSON object");
        app.callback([&code] { code = eval_command(eval); });
      }});

@@ -16,6 +16,7 @@
 #include "core/system.hpp"
 #include "core/text.hpp"
 #include "env/isolate/isolated_worlds.hpp"
+#include "session/demonstrations.hpp"
 #include "session/session.hpp"
 #include "study/jobs.hpp"
 #include "train/feasible.hpp"
@@ -216,8 +217,9 @@ int train_command(const TrainArguments& arguments) {
   if (arguments.steps) overrides.push_back(fmt::format("run.steps={}", *arguments.steps));
   trust_named(arguments.spec);
   for (const std::string& text : overrides) trust_named(text);
-  const TrainSpec spec = load_spec_or_world(arguments.spec, arguments.algorithm, overrides);
+  TrainSpec spec = load_spec_or_world(arguments.spec, arguments.algorithm, overrides);
   check_feasible(spec);  // before the run folder is made
+  read_demonstrations(spec);
   const double threshold = solved_threshold(spec);
   const Tally tally = arguments.jobs > 1 ? train_at_once(spec, arguments, threshold)
                                          : train_in_turn(spec, arguments, threshold);

@@ -46,6 +46,7 @@ enum class Phase : std::uint8_t {
   learn_backward,
   learn_clip,
   learn_optimiser,
+  learn_actor,  // actor-critics with a replay memory: the whole pass of the actor
   learn_sync,
   wait,  // for the other threads
   evaluate,
@@ -58,16 +59,16 @@ enum class Phase : std::uint8_t {
 struct PhaseName {
   std::string_view group, part;  // part is empty if the group has only one phase
 };
-inline constexpr std::array<PhaseName, 26> kPhases = {{
+inline constexpr std::array<PhaseName, 27> kPhases = {{
     {"act", "noise"},       {"act", "forward"},    {"act", "choose"},
     {"env", "step"},        {"env", "observe"},    {"env", "reset"},
     {"env", "check"},       {"python", ""},        {"memory", "push"},
     {"memory", "draw"},     {"memory", "gather"},  {"learn", "returns"},
     {"learn", "noise"},     {"learn", "target"},   {"learn", "forward"},
     {"learn", "loss"},      {"learn", "backward"}, {"learn", "clip"},
-    {"learn", "optimiser"}, {"learn", "sync"},     {"wait", ""},
-    {"evaluate", ""},       {"log", ""},           {"checkpoint", ""},
-    {"start", ""},          {"unaccounted", ""},
+    {"learn", "optimiser"}, {"learn", "actor"},    {"learn", "sync"},
+    {"wait", ""},           {"evaluate", ""},      {"log", ""},
+    {"checkpoint", ""},     {"start", ""},         {"unaccounted", ""},
 }};
 inline constexpr std::size_t kPhaseCount = kPhases.size();
 static_assert(kPhaseCount == static_cast<std::size_t>(Phase::other) + 1);

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <optional>
 
 #include "algo/common/algorithm.hpp"
 #include "core/stopwatch.hpp"
 #include "evaluate/evaluation.hpp"
+#include "session/demonstrations.hpp"
 #include "train/trainer.hpp"
 
 namespace hotloop {
@@ -77,7 +79,8 @@ ShortRun train_shortly(const TrainSpec& spec, std::uint64_t seed, double seconds
                        const std::atomic<bool>* stop) {
   TrainSpec seeded = spec;
   seeded.run.seed = seed;
-  Trainer trainer(seeded);
+  const std::optional<TransitionFile> file = read_demonstrations(seeded);
+  Trainer trainer(seeded, file ? &file->transitions : nullptr);
   EvaluationOptions options = spec.evaluation;
   options.episodes = std::min(options.episodes, kMaxEpisodes);
   // All seeds and specs are evaluated on the same starts.

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include <hotloop/error.hpp>
 
 #include "core/text.hpp"
+#include "evaluate/recorder.hpp"
 #include "train/progress.hpp"
 
 namespace hotloop {
@@ -49,16 +51,21 @@ std::vector<double> measures_of(const Evaluation& evaluation, int measure) {
 }
 
 Evaluation play_episodes(BatchEnv& env, std::int64_t max_steps, ThreadTeam& team,
-                         const std::function<void(Actions& actions)>& choose) {
+                         const std::function<void(Actions& actions)>& choose,
+                         Demonstrations* record) {
   const int episodes = env.count();
   std::vector<PlayedEpisode> played(episodes);
   Actions actions(env.spec(), episodes);
   env.reset();
+  std::optional<EpisodeRecorder> recorder;
+  if (record != nullptr) recorder.emplace(env);
   std::int64_t steps = 0;
   int left = episodes;
   for (std::int64_t t = 0; left > 0 && t < max_steps; ++t) {
     choose(actions);
+    if (recorder) recorder->before_step(actions);
     env.step(actions, team);
+    if (recorder) recorder->after_step();
     const Episode* ended = env.finished().data();  // of the rows that ended, in row order
     for (int row = 0; row < episodes; ++row) {
       const bool ends = (env.terminated()[row] | env.truncated()[row]) != 0;
@@ -74,6 +81,7 @@ Evaluation play_episodes(BatchEnv& env, std::int64_t max_steps, ThreadTeam& team
       --left;
     }
   }
+  if (recorder) *record = recorder->finish();
   Evaluation result;
   for (int row = 0; row < episodes; ++row) {
     PlayedEpisode& p = played[row];
@@ -145,12 +153,13 @@ Evaluator::Evaluator(const EnvChoice& env, const EvaluationOptions& options, std
       policy_(structure, std::move(head), options.episodes) {}
 
 Evaluation Evaluator::run(std::span<const float> parameters, const InputScale* scale,
-                          ThreadTeam& team, bool sample) {
-  return play_episodes(env_, max_steps_, team, [&](Actions& actions) {
+                          ThreadTeam& team, bool sample, Demonstrations* record) {
+  const auto choose = [&](Actions& actions) {
     const Draws draws{env_.seed(), env_.steps()};
     policy_.choose(parameters, scale, env_.obs(), env_.mask(), team, actions,
                    sample ? &draws : nullptr);
-  });
+  };
+  return play_episodes(env_, max_steps_, team, choose, record);
 }
 
 int script_number(const std::string& script, const EnvChoice& env) {
@@ -177,11 +186,12 @@ void choose_by_script(int script, const BatchEnv& env, Actions& actions) {
 }
 
 Evaluation evaluate_script(int script, const EnvChoice& choice, const EvaluationOptions& options,
-                           std::uint64_t seed, ThreadTeam& team) {
+                           std::uint64_t seed, ThreadTeam& team, Demonstrations* record) {
   BatchEnv env(make_worlds(choice, options.episodes), options.episodes, seed,
                Purpose::evaluation_world);
-  return play_episodes(env, options.max_steps, team,
-                       [&](Actions& actions) { choose_by_script(script, env, actions); });
+  return play_episodes(
+      env, options.max_steps, team,
+      [&](Actions& actions) { choose_by_script(script, env, actions); }, record);
 }
 
 }  // namespace hotloop

@@ -17,6 +17,7 @@
 #include "core/arena.hpp"
 #include "core/thread_team.hpp"
 #include "env/batch_env.hpp"
+#include "memory/demonstrations.hpp"
 #include "net/network.hpp"
 #include "spec/spec.hpp"
 
@@ -43,9 +44,11 @@ std::vector<double> returns_of(const Evaluation& evaluation);
 std::vector<double> measures_of(const Evaluation& evaluation, int measure);
 
 // Plays one episode in every row, after a reset; `choose` sets the actions for the current state of
-// env. Episodes longer than `max_steps` are cut and count with their return so far.
+// env. Episodes longer than `max_steps` are cut and count with their return so far. Their
+// transitions are stored in `record`, unless it is null.
 Evaluation play_episodes(BatchEnv& env, std::int64_t max_steps, ThreadTeam& team,
-                         const std::function<void(Actions& actions)>& choose);
+                         const std::function<void(Actions& actions)>& choose,
+                         Demonstrations* record = nullptr);
 
 // The greedy actions of a network for a batch of observations: the action with the largest value or
 // probability, or the mean of a Gaussian. A stochastic policy can also sample, as in training.
@@ -83,7 +86,7 @@ class Evaluator {
 
   // `sample`: sample from the policy, as in training.
   Evaluation run(std::span<const float> parameters, const InputScale* scale, ThreadTeam& team,
-                 bool sample = false);
+                 bool sample = false, Demonstrations* record = nullptr);
   const EnvSpec& spec() const { return env_.spec(); }
 
  private:
@@ -98,6 +101,6 @@ int script_number(const std::string& script, const EnvChoice& env);
 void choose_by_script(int script, const BatchEnv& env, Actions& actions);
 
 Evaluation evaluate_script(int script, const EnvChoice& env, const EvaluationOptions& options,
-                           std::uint64_t seed, ThreadTeam& team);
+                           std::uint64_t seed, ThreadTeam& team, Demonstrations* record = nullptr);
 
 }  // namespace hotloop

@@ -1,7 +1,12 @@
 #include "memory/replay.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
+#include <limits>
+
+#include <hotloop/error.hpp>
 
 #include "core/cpu/vec.hpp"
 
@@ -9,8 +14,8 @@ namespace hotloop {
 namespace {
 
 std::int64_t slots_of(const ReplayShape& s) { return s.capacity / s.lanes; }
-std::int64_t final_slots_of(const ReplayShape& s) {
-  return s.max_steps > 0 ? slots_of(s) / s.max_steps + 2 : 0;
+std::int64_t final_slots_of(const ReplayShape& s, int max_steps) {
+  return max_steps > 0 ? slots_of(s) / max_steps + 2 : 0;
 }
 std::size_t obs_bytes(const ReplayShape& s) {
   return s.obs * sizeof(float) + (s.masks ? static_cast<std::size_t>(s.actions) : 0);
@@ -25,8 +30,9 @@ double Replay::bytes_per_transition(const ReplayShape& s) {
 std::size_t Replay::bytes_needed(const ReplayShape& s, std::int64_t draws) {
   const std::size_t continuous = s.action_size * sizeof(float);
   const std::size_t outcome = sizeof(std::uint64_t) + continuous;
+  const int gap = s.demonstrations ? 1 : s.max_steps;  // of demonstrations it is not known yet
   const std::size_t stored =
-      (slots_of(s) + 1) * (outcome + obs_bytes(s)) + final_slots_of(s) * obs_bytes(s);
+      (slots_of(s) + 1) * (outcome + obs_bytes(s)) + final_slots_of(s, gap) * obs_bytes(s);
   std::size_t gathered = 2 * obs_bytes(s) + sizeof(std::int32_t) + continuous + 2 * sizeof(float) +
                          sizeof(std::int64_t);
   std::size_t tree = 0;
@@ -41,7 +47,7 @@ Replay::Replay(const ReplayShape& shape, std::int64_t draws)
     : shape_(shape),
       slots_(slots_of(shape)),
       ring_(slots_ + 1),
-      final_slots_(final_slots_of(shape)) {
+      max_gap_(shape.max_steps > 0 ? shape.max_steps : std::numeric_limits<int>::max()) {
   assert(slots_ > 0 && shape.steps > 0);
   assert((shape.actions > 0) != (shape.action_size > 0));
   const std::size_t n = shape.lanes;
@@ -51,8 +57,7 @@ Replay::Replay(const ReplayShape& shape, std::int64_t draws)
   mask_ = arena_.take<std::uint8_t>(ring_ * n * a);
   outcomes_ = arena_.take<std::uint64_t>(ring_ * n);
   continuous_actions_ = arena_.take<float>(ring_ * n * shape.action_size);
-  final_obs_ = arena_.take<float>(final_slots_ * n * d);
-  final_mask_ = arena_.take<std::uint8_t>(final_slots_ * n * a);
+  take_final_slots();
   places_ = arena_.take<std::int64_t>(draws);
   batch_obs_ = arena_.take<float>(draws * d);
   batch_next_obs_ = arena_.take<float>(draws * d);
@@ -71,6 +76,33 @@ Replay::Replay(const ReplayShape& shape, std::int64_t draws)
   const std::int64_t padded = (draws + kVec - 1) / kVec * kVec;
   priorities_ = arena_.take<float>(padded);
   batch_weights_ = arena_.take<float>(padded);
+}
+
+// The slots for final observations that shape_.max_steps requires.
+void Replay::take_final_slots() {
+  const std::int64_t slots = final_slots_of(shape_, shape_.max_steps);
+  if (slots == final_slots_) return;
+  const std::size_t rows = slots * shape_.lanes;
+  final_arena_ = Arena();  // free the old ones first
+  final_obs_ = final_arena_.take<float>(rows * shape_.obs);
+  final_mask_ = final_arena_.take<std::uint8_t>(shape_.masks ? rows * shape_.actions : 0);
+  final_slots_ = slots;
+}
+
+Limits Replay::gap_limits() const {
+  return Limits::integers(max_gap_ == std::numeric_limits<int>::max() ? 0 : 1, max_gap_);
+}
+
+void Replay::expect_demonstrations(std::int64_t steps, std::int64_t gap) {
+  assert(shape_.demonstrations && gap > 0);
+  if (steps > slots_) {
+    throw UsageError(fmt::format(
+        "replay.capacity: {} transitions; the demonstrations need {} steps of {} environments = {}",
+        capacity(), steps, shape_.lanes, steps * shape_.lanes));
+  }
+  demonstrated_ = steps;
+  shape_.max_steps = static_cast<int>(std::min<std::int64_t>(gap, max_gap_));
+  take_final_slots();
 }
 
 void Replay::copy_obs(std::int64_t slot, std::span<const float> obs,

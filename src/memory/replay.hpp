@@ -13,6 +13,9 @@
 // (step / max_steps) mod K, with K = slots / max_steps + 2, belongs to no other stored transition
 // of the lane.
 //
+// The first vector steps may be demonstrations (demonstrations.hpp): they are stored like any other,
+// but are no env steps, and their truncations may be closer to each other.
+//
 // n-step returns (Sutton 1988) need no storage: gathering a drawn transition walks along its lane.
 // The window ends after n steps, at the end of the episode, or at the head.
 //
@@ -45,15 +48,16 @@ static_assert(kMaxReplayCapacity < std::int64_t{1} << 32);
 
 struct ReplayShape {
   int lanes = 1;
-  int obs = 0;                // floats per observation
-  int actions = 0;            // number of discrete actions
-  int action_size = 0;        // floats per continuous action; 0 = actions are discrete
-  bool masks = false;         // whether action masks are stored
-  int max_steps = 0;          // minimum steps between two truncations; 0 = no truncations
-  std::int64_t capacity = 0;  // transitions; rounded down to whole vector steps
-  int steps = 1;              // n of n-step returns
-  double gamma = 0.99;        // discount, within the window and of the bootstrap
-  bool newest = false;        // whether the newest vector step is in every batch
+  int obs = 0;                  // floats per observation
+  int actions = 0;              // number of discrete actions
+  int action_size = 0;          // floats per continuous action; 0 = actions are discrete
+  bool masks = false;           // whether action masks are stored
+  int max_steps = 0;            // minimum steps between two truncations; 0 = no truncations
+  bool demonstrations = false;  // whether it may begin with demonstrations
+  std::int64_t capacity = 0;    // transitions; rounded down to whole vector steps
+  int steps = 1;                // n of n-step returns
+  double gamma = 0.99;          // discount, within the window and of the bootstrap
+  bool newest = false;          // whether the newest vector step is in every batch
   bool prioritised = false;
   double alpha = 0.6;  // 0 = all equal, 1 = in proportion to the error
   double priority_epsilon = 1e-4;
@@ -67,6 +71,9 @@ class Replay {
   static double bytes_per_transition(const ReplayShape& shape);
   static std::size_t bytes_needed(const ReplayShape& shape, std::int64_t draws);
 
+  // The first `steps` vector steps to be pushed are demonstrations, with truncations at least `gap`
+  // steps apart. To be called before begin(), if shape().demonstrations.
+  void expect_demonstrations(std::int64_t steps, std::int64_t gap);
   // The observations that the first push starts from.
   void begin(std::span<const float> obs, std::span<const std::uint8_t> mask);
   void push(const Transitions& step);
@@ -100,6 +107,11 @@ class Replay {
     v("pushed", std::span<std::int64_t>(&pushed_, 1), Limits::count());
     const std::int64_t slots = pushed_ < slots_ ? pushed_ + 1 : ring_;
     v("terminals", std::span<std::int64_t>(&terminals_, 1), Limits::count());
+    if (shape_.demonstrations) {
+      v("demonstrated", std::span<std::int64_t>(&demonstrated_, 1), Limits::integers(0, slots_));
+      v("truncation_gap", std::span<std::int32_t>(&shape_.max_steps, 1), gap_limits());
+      take_final_slots();
+    }
     v("obs", obs_.first(obs_.size() / ring_ * slots), Limits::finite());
     v("mask", mask_.first(mask_.size() / ring_ * slots), Limits::flags());
     v("outcomes", outcomes_.first(outcomes_.size() / ring_ * slots), Limits::any());
@@ -116,7 +128,7 @@ class Replay {
     v("largest_priority", std::span<float>(&largest_priority_, 1), Limits::integers(1, limit));
   }
   // After restoring: checks what limits cannot say and computes what is not visited. `env_steps` is
-  // the number of transitions ever pushed. Throws RunError.
+  // the number of transitions ever pushed, without demonstrations. Throws RunError.
   void restored(std::int64_t env_steps);
 
  private:
@@ -146,6 +158,8 @@ class Replay {
     return (pushed_ - stored_slots()) % ring_ * shape_.lanes;
   }
 
+  Limits gap_limits() const;
+  void take_final_slots();
   void check_transitions() const;
   void check_priorities() const;
   void copy_obs(std::int64_t slot, std::span<const float> obs, std::span<const std::uint8_t> mask);
@@ -166,13 +180,15 @@ class Replay {
   ReplayShape shape_;
   std::int64_t slots_;                           // capacity in vector steps
   std::int64_t ring_;                            // slots_ and the head
-  std::int64_t final_slots_;                     // slots for final observations
+  std::int64_t final_slots_ = 0;                 // slots for final observations
+  int max_gap_;                                  // the largest allowed shape_.max_steps
+  std::int64_t demonstrated_ = 0;                // vector steps of demonstrations, the first ones
   std::int64_t pushed_ = 0;                      // vector steps ever pushed
   std::int64_t terminals_ = 0;                   // stored transitions that terminated
   float largest_priority_ = PriorityTree::kOne;  // given so far, in units of the tree
   int batch_size_ = 0;
   std::int64_t sampled_at_ = 0;  // `pushed_` at the last sample
-  Arena arena_;
+  Arena arena_, final_arena_;
   PriorityTree tree_;                    // [ring, N] leaves, if prioritised
   std::span<float> obs_;                 // [ring, N, D]
   std::span<std::uint8_t> mask_;         // [ring, N, A]

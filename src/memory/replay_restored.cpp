@@ -12,10 +12,12 @@
 namespace hotloop {
 
 void Replay::restored(std::int64_t env_steps) {
-  // `pushed` has a limit, so the product cannot overflow.
-  if (env_steps % shape_.lanes != 0 || env_steps / shape_.lanes != pushed_) {
-    throw RunError(fmt::format("replay: {} vector steps of {} environments are not {} env steps",
-                               pushed_, shape_.lanes, env_steps));
+  if (env_steps % shape_.lanes != 0 || env_steps / shape_.lanes != pushed_ - demonstrated_) {
+    throw RunError(fmt::format(
+        "replay: {} vector steps of {} environments{} are not {} env steps", pushed_, shape_.lanes,
+        demonstrated_ > 0 ? fmt::format(", {} of them demonstrated,", demonstrated_)
+                          : std::string(),
+        env_steps));
   }
   check_transitions();
   if (!shape_.prioritised) return;

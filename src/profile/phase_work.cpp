@@ -42,7 +42,9 @@ PhaseWork work_in_phase(Phase phase, const TrainSpec& spec, const LearningWork& 
                         const Structure& network, const PhaseCounts& counts) {
   PhaseWork work{.flop = kNone, .bytes = kNone};
   const double rows = counts.calls * rows_per_visit(phase, spec, learning);
-  const double parameters = sizeof(float) * static_cast<double>(network.storage);
+  const double parameters =
+      sizeof(float) *
+      (learning.parameters > 0 ? learning.parameters : static_cast<double>(network.storage));
   const double drawn = counts.updates * learning.drawn_per_update;
   switch (phase) {
     case Phase::act_forward:
@@ -72,6 +74,9 @@ PhaseWork work_in_phase(Phase phase, const TrainSpec& spec, const LearningWork& 
       break;
     default:
       break;
+  }
+  for (const LearningWork::RowFlop& row : learning.row_flop) {
+    if (row.phase == phase) work.flop = rows * row.flop;
   }
   return work;
 }

@@ -84,7 +84,8 @@ void check_world_fits(const SavedModel& saved) {
 }
 
 Evaluation evaluate_model(const SavedModel& saved, const EvaluationOptions& options,
-                          std::uint64_t seed, ThreadTeam& team, bool sample) {
+                          std::uint64_t seed, ThreadTeam& team, bool sample,
+                          Demonstrations* record) {
   const Model& model = saved.model;
   check_world_fits(saved);
   if (sample && !saved.head->is_policy()) {
@@ -95,7 +96,8 @@ Evaluation evaluate_model(const SavedModel& saved, const EvaluationOptions& opti
   const EnvChoice world = model.spec.world();
   const InputScale scale = saved.scale();
   Evaluator evaluator(world, options, seed, model.structure, saved.head);
-  return evaluator.run(model.parameters, saved.is_scaled() ? &scale : nullptr, team, sample);
+  return evaluator.run(model.parameters, saved.is_scaled() ? &scale : nullptr, team, sample,
+                       record);
 }
 
 TrainSpec load_policy_spec(const std::string& run, std::span<const std::string> overrides) {

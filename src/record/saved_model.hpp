@@ -31,7 +31,8 @@ void check_world_fits(const SavedModel& saved);
 
 // Plays greedily, or with `sample` draws actions from the policy; throws UsageError if it has none.
 Evaluation evaluate_model(const SavedModel& saved, const EvaluationOptions& options,
-                          std::uint64_t seed, ThreadTeam& team, bool sample = false);
+                          std::uint64_t seed, ThreadTeam& team, bool sample = false,
+                          Demonstrations* record = nullptr);
 
 // The spec for a policy without a network. `run` is a run folder (models are not needed), a model
 // file, the name of a ready-made spec, or a YAML file. Overrides may change any key; for a model

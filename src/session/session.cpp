@@ -18,6 +18,7 @@
 #include "record/graph_report.hpp"
 #include "record/json_fields.hpp"
 #include "record/model_file.hpp"
+#include "session/demonstrations.hpp"
 #include "session/result.hpp"
 #include "train/feasible.hpp"
 
@@ -50,14 +51,15 @@ void check_own_checkpoint(const std::string& path, const std::string& run_dir) {
 
 }  // namespace
 
-Session::Session(const TrainSpec& spec, std::string run_dir, const SessionHooks& hooks)
+Session::Session(const TrainSpec& spec, std::string run_dir, const SessionHooks& hooks,
+                 const Demonstrations* demonstrations)
     : start_(Clock::now()),
       last_save_(start_),
       last_progress_(start_),
       run_dir_(std::move(run_dir)),
       hooks_(hooks),
       lock_(run_dir_ + "/.lock", run_dir_),
-      trainer_(spec),
+      trainer_(spec, demonstrations),
       evaluator_(spec.world(), spec.evaluation, spec.run.seed, trainer_.network().structure(),
                  spec.algorithm->head(spec, trainer_.world())),
       rule_(spec.evaluation, evaluator_.spec()),
@@ -411,7 +413,11 @@ RunOrigin run_origin(const std::string& run_dir) {
 
 TrainResult start_run(const TrainSpec& spec, const std::string& run_dir,
                       const SessionHooks& hooks) {
-  Session session(spec, run_dir, hooks);
+  TrainSpec own = spec;
+  std::optional<TransitionFile> file = read_demonstrations(own);
+  Session session(own, run_dir, hooks, file ? &file->transitions : nullptr);
+  if (file) save_transitions(run_dir + "/" + kDemonstrationsFile, *file);
+  file.reset();
   session.start();
   return session.run();
 }

@@ -4,6 +4,7 @@
 // The run folder:
 //   spec.yaml                    the fully resolved spec
 //   NAME.cpp                     the environment, if it comes from a file
+//   demonstrations.safetensors   see transition_file.hpp, if replay.demonstrations is set
 //   run.json                     version, CPU, seed
 //   graph.json                   edges and measures, if the network is a graph
 //   metrics.jsonl                see metrics.hpp
@@ -53,7 +54,9 @@ struct SessionHooks {
 // One run in its folder, driven round by round.
 class Session {
  public:
-  Session(const TrainSpec& spec, std::string run_dir, const SessionHooks& hooks);
+  // A run that starts from demonstrations needs them only to begin.
+  Session(const TrainSpec& spec, std::string run_dir, const SessionHooks& hooks,
+          const Demonstrations* demonstrations = nullptr);
 
   void start();                              // from the beginning; writes a first checkpoint
   void load(const std::string& checkpoint);  // continues from a checkpoint,

@@ -4,6 +4,7 @@
 
 #include "env/file/trust.hpp"
 #include "record/json_fields.hpp"
+#include "session/demonstrations.hpp"
 #include "session/result.hpp"
 #include "session/session.hpp"
 #include "train/feasible.hpp"
@@ -30,8 +31,9 @@ TrainResult train(const std::string& spec, const std::vector<std::string>& overr
                   const std::string& out, bool trust) {
   const TrustAll all(trust);
   trust_named(spec);
-  const TrainSpec loaded = load_spec(spec, overrides);
+  TrainSpec loaded = load_spec(spec, overrides);
   check_feasible(loaded);
+  read_demonstrations(loaded);  // before the run folder is made
   return start_run(loaded, make_run_folder(out, loaded.name), {});
 }
 

@@ -351,8 +351,12 @@ TrainSpec load_spec_text(std::string_view text, const std::string& origin,
   reader.add_file(root);
   for (const std::string& override_text : overrides) reader.add_override(override_text);
   TrainSpec spec = reader.read();
+  const std::string folder = std::filesystem::path(origin).parent_path().string();
+  if (std::string& file = spec.learn.demonstrations; !file.empty()) {
+    file = find_world_file(file, folder);
+  }
   if (is_world_file(spec.env)) {
-    spec.env = find_world_file(spec.env, std::filesystem::path(origin).parent_path().string());
+    spec.env = find_world_file(spec.env, folder);
     env_registry().forget(spec.env);  // the file may have changed
   }
   return spec;

@@ -100,7 +100,9 @@ std::string full_override(const std::string& text, std::string_view env);
 // Whether an override, "env.isolate=true", only says in which process an environment runs.
 bool is_isolation_key(std::string_view override_text);
 
-// The same spec for a run folder, where the file of the environment is beside spec.yaml.
+// The same spec for a run folder, where the file of the environment, and that of demonstrations, are
+// beside spec.yaml.
+inline constexpr const char* kDemonstrationsFile = "demonstrations.safetensors";
 TrainSpec portable(TrainSpec spec);
 
 // All keys with their values. Reading it back gives the same spec, bit for bit.

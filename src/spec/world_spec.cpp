@@ -27,6 +27,7 @@ const Algorithm& read_algorithm(const std::string& name) {
 
 TrainSpec portable(TrainSpec spec) {
   if (is_world_file(spec.env)) spec.env = fs::path(spec.env).filename().string();
+  if (!spec.learn.demonstrations.empty()) spec.learn.demonstrations = kDemonstrationsFile;
   return spec;
 }
 

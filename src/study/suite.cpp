@@ -16,6 +16,7 @@
 #include "core/system.hpp"
 #include "core/text.hpp"
 #include "env/file/world_file.hpp"
+#include "session/demonstrations.hpp"
 #include "session/earlier_run.hpp"
 #include "session/session.hpp"
 #include "spec/yaml_text.hpp"
@@ -82,6 +83,7 @@ SuiteRow read_row(const YAML::Node& node, const YAML::Node& suite, const std::st
     row.spec = load_spec_or_world(resolve_path(path, text_of("spec")), algo ? text_of("algo") : "",
                                   overrides);
     check_feasible(row.spec);
+    read_demonstrations(row.spec);
   } catch (const UsageError& error) {
     throw UsageError(fmt::format("{}: {}", place, error.what()));
   }

@@ -44,7 +44,7 @@ struct Trainer::Pipeline {
 
 Trainer::~Trainer() = default;
 
-Trainer::Trainer(const TrainSpec& spec)
+Trainer::Trainer(const TrainSpec& spec, const Demonstrations* demonstrations)
     : spec_(spec),
       world_(check_feasible(spec)),
       total_steps_(whole_vector_steps(spec.run.steps, spec.envs)),
@@ -57,11 +57,17 @@ Trainer::Trainer(const TrainSpec& spec)
   }
   check_finite(env_.obs(), 0, "observation");
   check_masks(env_.mask(), 0);
-  learner_->begin(env_.obs(), env_.mask());
+  begin(demonstrations);
   if (spec.learn.pipelined) {
     pipeline_ = std::make_unique<Pipeline>(spec_, env_.spec(), !env_.mask().empty());
     learner_->freeze_policy(counters_);
   }
+}
+
+void Trainer::begin(const Demonstrations* demonstrations) {
+  if (demonstrations == nullptr) return learner_->begin(env_.obs(), env_.mask());
+  learner_->begin_after(*demonstrations, env_.obs(), env_.mask());
+  for (const double reward : demonstrations->rewards) rewards_.add(reward);
 }
 
 void Trainer::restored() {
@@ -160,10 +166,7 @@ void Trainer::collect(ThreadTeam& team) {
 
   counters_.env_steps += spec_.envs;
   counters_.episodes += static_cast<std::int64_t>(env_.finished().size());
-  for (const double reward : env_.rewards()) {
-    rewards_.lowest = std::min(rewards_.lowest, reward);
-    rewards_.highest = std::max(rewards_.highest, reward);
-  }
+  for (const double reward : env_.rewards()) rewards_.add(reward);
   for (const Episode& episode : env_.finished()) {
     window_.returns += episode.total_return;
     episodes_.add(episode);

@@ -30,6 +30,10 @@ namespace hotloop {
 // The range of 0 and all rewards so far.
 struct RewardRange {
   double lowest = 0, highest = 0;
+  void add(double reward) {
+    lowest = std::min(lowest, reward);
+    highest = std::max(highest, reward);
+  }
   double largest() const { return std::max(-lowest, highest); }
 };
 
@@ -40,7 +44,9 @@ struct FinishedEpisode {
 
 class Trainer {
  public:
-  explicit Trainer(const TrainSpec& spec);
+  // `demonstrations` of the spec's environment are in the replay when training begins. A run that
+  // continues from a checkpoint has them there already, and needs none.
+  explicit Trainer(const TrainSpec& spec, const Demonstrations* demonstrations = nullptr);
   ~Trainer();
 
   // Throws RunError naming the first non-finite observation, reward, loss or gradient.
@@ -79,6 +85,7 @@ class Trainer {
   void restored();
 
  private:
+  void begin(const Demonstrations* demonstrations);
   void check_counters() const;
   void collect(ThreadTeam& team);
   void collect_while_learning(std::int64_t until);

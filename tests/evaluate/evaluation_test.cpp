@@ -48,6 +48,66 @@ TEST(Evaluation, EpisodesCutAtMaxStepsAreNotFinished) {
   }
 }
 
+// The recorded actions are played again, one row at a time.
+void expect_played(const EnvChoice& choice, int episodes, std::int64_t max_steps) {
+  EvaluationOptions options;
+  options.episodes = episodes;
+  options.max_steps = max_steps;
+  ThreadTeam team(1);
+  Demonstrations d;
+  const Evaluation e = evaluate_script(0, choice, options, 5, team, &d);
+  ASSERT_EQ(d.episodes(), episodes);
+  BatchEnv env(make_worlds(choice, episodes), episodes, 5, Purpose::evaluation_world);
+  const auto width = static_cast<std::size_t>(env.spec().obs);
+  const auto actions = static_cast<std::size_t>(env.spec().actions);
+  const auto expect_row = [&](const auto& rows, std::size_t at, const auto& wanted, std::size_t row,
+                              std::size_t size) {
+    ASSERT_TRUE(std::equal(rows.begin() + at * size, rows.begin() + (at + 1) * size,
+                           wanted.begin() + row * size))
+        << "transition " << at;
+  };
+  std::size_t at = 0;
+  for (int row = 0; row < episodes; ++row) {
+    env.reset();
+    Actions played(env.spec(), episodes);
+    double total = 0;
+    for (std::int64_t t = 0; t < e.episodes[row].length; ++t, ++at) {
+      expect_row(d.obs, at, env.obs(), row, width);
+      if (env.has_mask()) expect_row(d.mask, at, env.mask(), row, actions);
+      for (int other = 0; actions > 0 && other < episodes; ++other) {
+        played.discrete[other] = 0;
+        while (env.has_mask() && env.mask()[other * actions + played.discrete[other]] == 0) {
+          ++played.discrete[other];
+        }
+      }
+      if (actions > 0) {
+        played.discrete[row] = d.actions[at];
+      } else {
+        played.continuous[row] = d.continuous_actions[at];
+      }
+      env.step(played, team);
+      ASSERT_EQ(d.rewards[at], env.rewards()[row]);
+      ASSERT_EQ(d.terminated[at], env.terminated()[row]);
+      const bool cut = t + 1 == e.episodes[row].length && !e.episodes[row].finished;
+      ASSERT_EQ(d.truncated[at], cut ? 1 : env.truncated()[row]);
+      total += static_cast<double>(env.rewards()[row]);
+    }
+    EXPECT_TRUE(d.ends_episode(static_cast<std::int64_t>(at) - 1));
+    EXPECT_EQ(total, e.episodes[row].total_return);
+    expect_row(d.final_obs, row, e.episodes[row].finished ? env.final_obs() : env.obs(), row,
+               width);
+  }
+  EXPECT_EQ(static_cast<std::int64_t>(at), d.size());
+}
+
+TEST(Evaluation, RecordsTheTransitionsOfItsEpisodes) {
+  expect_played({"cartpole"}, 5, 1'000);
+  expect_played({"cartpole"}, 3, 12);        // some end, some are cut
+  expect_played({"mountaincar"}, 2, 1'000);  // truncated by the environment
+  expect_played({"pendulum"}, 2, 1'000);
+  expect_played({"sfc", {{"mask", "on"}, {"max_steps", "40"}}}, 3, 1'000);
+}
+
 TEST(Evaluation, MeasuresAreMeansOverEpisodes) {
   const EnvChoice snake{"snake", {}};
   const Evaluation e = play_randomly(snake, 50, 10'000, 1);

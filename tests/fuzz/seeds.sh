@@ -1,5 +1,6 @@
 #!/bin/sh
-# seeds.sh HOTLOOP: writes the first inputs of the target safetensors, from a real and very short run.
+# seeds.sh HOTLOOP: writes the first inputs of the targets safetensors and transitions, from a real and very
+# short run, and from scripts.
 set -e
 here=$(dirname -- "$(readlink -f -- "$0")")
 work=$(mktemp -d)
@@ -9,3 +10,8 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$here/corpus/safetensors"
 cp "$work"/*/model-latest.safetensors "$here/corpus/safetensors/model"
 cp "$(ls "$work"/*/checkpoints/*.safetensors | tail -n 1)" "$here/corpus/safetensors/checkpoint"
+mkdir -p "$here/corpus/transitions"
+short="--policy random --episodes 2 --set evaluation.max_steps=6"
+"$1" eval cartpole_dqn $short --record "$here/corpus/transitions/discrete"
+"$1" eval pendulum_ppo $short --record "$here/corpus/transitions/continuous"
+"$1" eval sfc_best $short --set env.mask=on --record "$here/corpus/transitions/masked"

@@ -177,7 +177,7 @@ TEST(Network, ForwardAgainEqualsForwardOfTheSameRows) {
     for (float& value : others) value *= 0.75f;
     Workspace again(net, batch, Use::inference), fresh(net, batch, Use::inference);
     forward(plan, random.parameters, rows.data(), batch, again, used);
-    forward_again(plan, others, batch, again);
+    forward_loaded(plan, others, batch, again);
     forward(plan, others, rows.data(), batch, fresh, used);
     for (int row = 0; row < batch; ++row) {
       for (int o = 0; o < net.outputs; ++o) {

@@ -192,9 +192,9 @@ TEST(AlgorithmKeys, RefusalsSayWhy) {
     return text.starts_with(start) ? text.substr(start.size()) : text;
   };
   EXPECT_EQ(refused("ppo", "replay.capacity=5000"),
-            "replay: belongs to algo.name: dqn; algo.name is ppo here");
+            "replay: belongs to algo.name: ddpg, dqn, sac, td3; algo.name is ppo here");
   EXPECT_EQ(refused("ppo", "algo.target.every=5"),
-            "algo.target: belongs to algo.name: dqn; algo.name is ppo here");
+            "algo.target: belongs to algo.name: ddpg, dqn, sac, td3; algo.name is ppo here");
   EXPECT_EQ(refused("ppo", "algo.epsilon.to=0.1"),
             "algo.epsilon: belongs to algo.name: dqn, pqn, sarsa; algo.name is ppo here");
   EXPECT_EQ(refused("dqn", "algo.n_epochs=8"),
@@ -213,7 +213,7 @@ TEST(AlgorithmKeys, RefusalsSayWhy) {
   EXPECT_EQ(second_line("algo: {n_epochs: 8}"),
             "2: algo.n_epochs: belongs to algo.name: ppo, pqn, sarsa; algo.name is dqn here");
   EXPECT_EQ(second_line("algo: {name: ppo, batch: 64}\nreplay:\n  capacity: 5000"),
-            "3: replay: belongs to algo.name: dqn; algo.name is ppo here");
+            "3: replay: belongs to algo.name: ddpg, dqn, sac, td3; algo.name is ppo here");
 }
 
 // However the algorithm is named, the last one counts, with its defaults and its keys.
@@ -244,7 +244,7 @@ TEST(AlgorithmKeys, TheReferenceNamesTheirAlgorithms) {
       << table;
   for (const char* row :
        {"| `algo.name` | all | word | `dqn` |", "| `env.count` | all | integer | `1` |",
-        "| `algo.target.tau` | dqn | number | `1` |",
+        "| `algo.target.tau` | ddpg, dqn, sac, td3 | number | `0.005`, dqn `1` |",
         "| `algo.n_steps` | ppo, pqn, sarsa | integer | `32`, ppo `128` |",
         "| `algo.lambda` | pqn, sarsa | number |", "| `algo.gae_lambda` | ppo | number | `0.95` |",
         "| `net.activation` | all | word | `relu`, ppo `tanh` |",

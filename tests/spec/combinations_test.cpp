@@ -53,8 +53,11 @@ TEST(Spec, RolloutLearnersDeriveTheirRatios) {
         "algo.target.every=10", "algo.learning_starts=5", "replay.prioritised=true",
         "replay.newest=true", "algo.train_offset=8", "algo.updates_per_step=1",
         "algo.train_every=8"}) {
-    EXPECT_NE(refused(override).find("belongs to algo.name: dqn"), std::string::npos)
-        << override << ": " << refused(override);
+    // Some of them also belong to other algorithms with a replay memory.
+    const std::string found = refused(override);
+    EXPECT_TRUE(found.find("belongs to algo.name: dqn; ") != std::string::npos ||
+                found.find("belongs to algo.name: ddpg, dqn, sac, td3; ") != std::string::npos)
+        << override << ": " << found;
   }
 }
 
@@ -100,9 +103,9 @@ TEST(Spec, PpoAndTheOthersRefuseEachOthersKeys) {
   }
   for (const char* override :
        {"algo.clip_range=0.3", "algo.clip_range_vf=0.1", "algo.vf_coef=1", "algo.part_weights=[1]",
-        "algo.ent_coef=0.1", "algo.entropy_floor=1", "algo.target_kl=0.1",
-        "algo.normalise.advantages=none", "algo.squash=clip", "algo.std=network",
-        "algo.log_std_init=1", "net.separate=true", "net.value_from=h"}) {
+        "algo.entropy_floor=1", "algo.target_kl=0.1", "algo.normalise.advantages=none",
+        "algo.squash=clip", "algo.std=network", "algo.log_std_init=1", "net.separate=true",
+        "net.value_from=h"}) {
     const std::string found = with("dqn", override);
     EXPECT_NE(found.find("belongs to algo.name: ppo; algo.name is dqn here"), std::string::npos)
         << override << ": " << found;

@@ -89,8 +89,8 @@ TEST(Spec, WritesOneReadableLinePerKey) {
 TEST(Spec, UnknownKeysNameTheNearest) {
   EXPECT_EQ(second_line("algo: {batchsize: 5}"),
             "2: algo.batchsize: unknown key; did you mean algo.batch? (allowed: name, gamma, loss, "
-            "batch, learning_starts, updates_per_step, train_every, train_offset, accumulate, "
-            "pipelined, repeats, double, n_step, head, atoms, v_min, v_max, target, munchausen, "
+            "batch, learning_starts, updates_per_step, train_every, train_offset, pipelined, "
+            "accumulate, repeats, double, n_step, head, atoms, v_min, v_max, target, munchausen, "
             "munchausen_temperature, munchausen_clip, truncation_ends, explore, epsilon, "
             "explore_steps, temperature, normalise)");
   EXPECT_EQ(second_line("algo: {name: pqn, batchsize: 5}"),

@@ -7,6 +7,8 @@
 #include "algo/dqn/options.hpp"
 #include "algo/ppo/options.hpp"
 #include "algo/pqn/options.hpp"
+#include "algo/sac/options.hpp"
+#include "algo/td3/options.hpp"
 #include "spec/spec.hpp"
 
 namespace hotloop {
@@ -18,6 +20,9 @@ inline PqnOptions& pqn(AgentSpec& spec) { return options_of<PqnOptions>(spec); }
 inline const PqnOptions& pqn(const AgentSpec& spec) { return options_of<PqnOptions>(spec); }
 inline PpoOptions& ppo(AgentSpec& spec) { return options_of<PpoOptions>(spec); }
 inline const PpoOptions& ppo(const AgentSpec& spec) { return options_of<PpoOptions>(spec); }
+
+inline SacOptions& sac(AgentSpec& spec) { return options_of<SacOptions>(spec); }
+inline Td3Options& td3(AgentSpec& spec) { return options_of<Td3Options>(spec); }
 
 // The rollout options of algorithms that have them.
 inline RolloutOptions& rollout(AgentSpec& spec) {

@@ -39,6 +39,20 @@ inline void become_rollout_learner(TrainSpec& s, std::string_view algorithm) {
   s.algorithm->derive(s);
 }
 
+// On pendulum, with the rounds and network of small_spec().
+inline ContinuousOptions& become_continuous(TrainSpec& s, std::string_view algorithm) {
+  const LearningOptions learn = s.learn;
+  const NetOptions net = s.net;
+  use_algorithm(s, find_algorithm(algorithm));
+  s.env = "pendulum";
+  s.learn = learn;
+  s.net = net;
+  ContinuousOptions& shared = algorithm == "sac" ? static_cast<ContinuousOptions&>(sac(s)) : td3(s);
+  shared.replay.capacity = 1000;
+  shared.random_steps = 100;
+  return shared;
+}
+
 inline std::vector<Variant> variants() {
   return {
       {"target", [](TrainSpec&) {}},
@@ -199,6 +213,42 @@ inline std::vector<Variant> variants() {
        [](TrainSpec& s) {
          become_rollout_learner(s, "sarsa");
          rollout(s).lambda = 0.5;
+       }},
+      {"sac", [](TrainSpec& s) { become_continuous(s, "sac"); }},
+      {"sac_redq",
+       [](TrainSpec& s) {
+         become_continuous(s, "sac").critics = {
+             .count = 5, .in_target = 2, .layer_norm = true, .actor_value = ActorValue::mean};
+         s.learn.normalise_obs = s.learn.normalise_rewards = true;
+       }},
+      {"sac_quantiles",
+       [](TrainSpec& s) {
+         ContinuousOptions& o = become_continuous(s, "sac");
+         o.critics = {.quantiles = 7, .dropped = 2, .hidden = {16, 16}};
+         o.critics.actor_value = ActorValue::mean;
+         o.n_step = 3;
+         o.replay.prioritised = o.replay.newest = true;
+         sac(s).ent_coef = 0.2;
+       }},
+      {"sac_pipelined",
+       [](TrainSpec& s) {
+         become_continuous(s, "sac");
+         s.learn.pipelined = true;
+         s.learn.train_every = 80;
+         s.run.threads = 2;
+       }},
+      {"td3", [](TrainSpec& s) { become_continuous(s, "td3"); }},
+      {"td3_drifting",
+       [](TrainSpec& s) {
+         become_continuous(s, "td3").policy_delay = 3;
+         td3(s).noise = NoiseKind::ornstein_uhlenbeck;
+         td3(s).noise_std = linear(0.3, 0.05, 2000);
+         s.learn.normalise_obs = true;
+       }},
+      {"ddpg",
+       [](TrainSpec& s) {
+         become_continuous(s, "ddpg");
+         s.learn.pipelined = true;
        }},
   };
 }

@@ -3,6 +3,7 @@
 
 #include <any>
 #include <cstdint>
+#include <string>
 
 #include "net/options.hpp"
 
@@ -25,6 +26,9 @@ struct LearningOptions {
   // Running statistics are part of the model and frozen during evaluation.
   bool normalise_obs = false;
   bool normalise_rewards = false;
+  // A file of transitions that are in the replay before training, and the hash of its content;
+  // empty = none.
+  std::string demonstrations, demonstrations_hash;
 };
 
 struct AgentSpec {

@@ -17,6 +17,7 @@
 
 #include "algo/common/agent_spec.hpp"
 #include "algo/common/key.hpp"
+#include "core/phase_clock.hpp"
 #include "env/world_facts.hpp"
 #include "net/structure.hpp"
 
@@ -53,6 +54,13 @@ struct LearningWork {
   double target_passes = 1;          // forward passes per visit of phase learn/target
   double bytes_per_transition = 0;   // in replay or rollout
   double drawn_per_update = 0;       // transitions
+  // Operations per row in a visit to a phase, where they do not follow from the acting network.
+  struct RowFlop {
+    Phase phase;
+    double flop;
+  };
+  std::vector<RowFlop> row_flop = {};
+  double parameters = 0;  // floats of all trained networks; 0 = those of the acting network
 };
 
 // A change that the doctor may try.
@@ -65,8 +73,16 @@ struct Proposal {
 using PhaseShare = std::function<double(std::string_view group, std::string_view part)>;
 
 // Signs that learning fails: see train/health.hpp.
-enum class Sign { diverging, no_gap, no_terminals, target_lag, gradient, support_edge };
-inline constexpr int kSignCount = 6;
+enum class Sign {
+  diverging,
+  no_gap,
+  no_terminals,
+  target_lag,
+  gradient,
+  support_edge,
+  critic_bias
+};
+inline constexpr int kSignCount = 7;
 
 class Algorithm {
  public:
@@ -101,6 +117,8 @@ class Algorithm {
                                                  const WorldFacts& world) const = 0;
   virtual MemoryNeed memory_need(const AgentSpec& spec, const WorldFacts& world) const = 0;
   virtual std::string describe_memory(const AgentSpec& spec, const WorldFacts& world) const = 0;
+  // The transitions that its replay holds; 0 = it has no replay, and takes no demonstrations.
+  virtual std::int64_t replay_capacity(const AgentSpec& /*spec*/) const { return 0; }
   // The error message if memory_need() exceeds `available` bytes.
   virtual std::string too_large(const AgentSpec& spec, const WorldFacts& world,
                                 double available) const = 0;

@@ -22,6 +22,7 @@
 #include "core/schedule.hpp"
 #include "core/thread_team.hpp"
 #include "env/batch_env.hpp"
+#include "memory/demonstrations.hpp"
 #include "memory/transitions.hpp"
 
 namespace hotloop {
@@ -62,6 +63,9 @@ struct Signs {
   double best_value = std::nan("");                    // mean of max_a Q(s, a)
   double terminal_share = std::nan("");                // share of terminal transitions in memory
   double target_lag = std::nan("");                    // |online - target| / |online|
+  double critic_bias = std::nan("");                   // mean of Q(s, a) minus observed returns
+  double return_scale = std::nan("");                  // size and spread of these returns
+  double bonus = 0;                                    // that values count per step, with rewards
   double value_min = -HUGE_VAL, value_max = HUGE_VAL;  // the range of values it can represent
 };
 
@@ -85,6 +89,12 @@ class Learner {
 
   // Passes the observations [N, D] and masks before the first step.
   virtual void begin(std::span<const float> obs, std::span<const std::uint8_t> mask) = 0;
+  // The same, after demonstrations of this environment, which the learner stores as if they had been
+  // collected.
+  virtual void begin_after(const Demonstrations& /*demonstrations*/, std::span<const float> /*obs*/,
+                           std::span<const std::uint8_t> /*mask*/) {
+    throw std::logic_error("this learner takes no demonstrations");
+  }
   virtual void act(std::span<const float> obs, std::span<const std::uint8_t> mask,
                    std::uint64_t vector_step, const Counters& counters, ThreadTeam& team,
                    Actions& actions) = 0;

@@ -5,20 +5,20 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algo/common/algorithm.hpp"
+#include "core/system.hpp"
 #include "memory/staged_steps.hpp"
 
 namespace hotloop {
 
-Keys replay_keys(ReplayOptions& r) {
+Keys replay_keys(ReplayOptions& r, AgentSpec& spec) {
   const auto prioritised = [&r] { return r.prioritised; };
   constexpr std::string_view kUniform = "replay.prioritised is false";
   return {
       {"replay.capacity",
        &r.capacity,
        {1, kMaxReplayCapacity},
-       "transitions stored, over all environments; at least `env.count` and `algo.batch` times "
-       "`algo.accumulate`, rounded down to a multiple of `env.count`"},
+       "transitions stored, over all environments; at least `env.count` and those of one update, "
+       "rounded down to a multiple of `env.count`"},
       {"replay.newest",
        &r.newest,
        {},
@@ -40,6 +40,17 @@ Keys replay_keys(ReplayOptions& r) {
       Key{"replay.beta", &r.beta, kShare,
           "importance weight = (size * probability) ^ -beta, divided by the largest in the batch"}
           .only_if(prioritised, kUniform),
+      {"replay.demonstrations",
+       &spec.learn.demonstrations,
+       {},
+       "file of transitions that are in the replay before training (`hotloop eval --record`): see "
+       "[algorithms](algorithms.md#demonstrations)"},
+      Key{"replay.demonstrations_hash",
+          &spec.learn.demonstrations_hash,
+          {},
+          "hash of their content; the resolved spec has it, and a file with another is refused"}
+          .only_if([&spec] { return !spec.learn.demonstrations.empty(); },
+                   "there are no replay.demonstrations"),
   };
 }
 
@@ -65,16 +76,19 @@ Keys replay_learning_keys(AgentSpec& spec) {
        &l.train_offset,
        {0, 1e9},
        "shifts the end of each round: this many env steps after a multiple of `train_every`"},
-      {"algo.accumulate",
-       &l.accumulate,
-       {1, 1'024},
-       "batches per update: their gradients are averaged, as for one larger batch"},
       {"algo.pipelined",
        &l.pipelined,
        {},
        "learn from a round while the next one is collected with the parameters from before these "
        "updates; in parallel if `run.threads` is 2 or more, with the same result otherwise"},
   };
+}
+
+Key accumulate_key(LearningOptions& l) {
+  return {"algo.accumulate",
+          &l.accumulate,
+          {1, 1'024},
+          "batches per update: their gradients are averaged, as for one larger batch"};
 }
 
 void check_replay(const ReplayOptions& r, int n_step, const AgentSpec& spec,
@@ -145,6 +159,7 @@ ReplayShape replay_shape(const ReplayOptions& r, int n_step, bool truncation_end
           .action_size = world.spec.action_size,
           .masks = world.masks,
           .max_steps = truncation_ends ? 0 : world.steps_between_truncations,
+          .demonstrations = !spec.learn.demonstrations.empty(),
           .capacity = r.capacity,
           .steps = n_step,
           .gamma = spec.learn.gamma,
@@ -161,6 +176,43 @@ double replay_bytes(const ReplayShape& shape, const AgentSpec& spec) {
                             : 0;
   return Replay::bytes_per_transition(shape) * static_cast<double>(shape.capacity) +
          staged * static_cast<double>(spec.learn.train_every);
+}
+
+std::vector<Proposal> replay_remedies(const ReplayOptions& r, const AgentSpec& spec,
+                                      const PhaseShare& share) {
+  const LearningOptions& l = spec.learn;
+  const std::vector<std::string> learning = {"learn", "memory/draw", "memory/gather"};
+  std::vector<Proposal> all;
+  all.push_back({"a quarter of the updates",
+                 {fmt::format("algo.updates_per_step={}", l.updates_per_step / 4)},
+                 learning});
+  if (l.batch >= 2) {
+    all.push_back({"half the batch", {fmt::format("algo.batch={}", l.batch / 2)}, learning});
+  }
+  all.push_back({"twice the batch, half the updates",
+                 {fmt::format("algo.batch={}", 2 * l.batch),
+                  fmt::format("algo.updates_per_step={}", l.updates_per_step / 2)},
+                 learning});
+  all.push_back({"rounds four times as long, updates drawn together",
+                 {fmt::format("algo.train_every={}", 4 * l.train_every)},
+                 {"memory/draw", "memory/gather"}});
+  if (r.prioritised) {
+    all.push_back({"uniform replay", {"replay.prioritised=false"}, {"memory/draw"}});
+  }
+  if (!l.pipelined && usable_cores() > 1) {
+    // With a free core, the shorter of the two takes no time.
+    const double learn = share("learn", "") + share("memory", "draw") + share("memory", "gather");
+    const bool collects_less = share("act", "") + share("env", "") + share("python", "") < learn;
+    all.push_back({"collect on another core while learning",
+                   {"algo.pipelined=true", "run.threads=2"},
+                   collects_less ? std::vector<std::string>{"act", "env", "python"} : learning});
+  }
+  return all;
+}
+
+std::vector<std::string> rounds_with_envs(const AgentSpec& spec, int envs) {
+  const std::int64_t rounds = (spec.learn.train_every + envs - 1) / envs;
+  return {fmt::format("algo.train_every={}", rounds * envs)};
 }
 
 std::string describe_replay(const ReplayShape& shape) {

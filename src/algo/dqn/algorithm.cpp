@@ -8,7 +8,6 @@
 #include "algo/common/action_head.hpp"
 #include "algo/common/networks.hpp"
 #include "algo/dqn/learner.hpp"
-#include "core/system.hpp"
 
 namespace hotloop {
 namespace {
@@ -118,7 +117,8 @@ class DqnAlgorithm final : public Algorithm {
     };
     const auto add = [&keys](Keys more) { append(keys, std::move(more)); };
     add(replay_learning_keys(spec));
-    add({{"algo.repeats",
+    add({accumulate_key(spec.learn),
+         {"algo.repeats",
           &o.repeats,
           {1, 10'000},
           "consecutive updates on each drawn batch; must divide the updates of a round"},
@@ -141,7 +141,7 @@ class DqnAlgorithm final : public Algorithm {
           "common"}});
     add(exploration_keys(o.explore, spec));
     add(normalise_keys(spec.learn));
-    add(replay_keys(o.replay));
+    add(replay_keys(o.replay, spec));
     return keys;
   }
 
@@ -224,6 +224,9 @@ class DqnAlgorithm final : public Algorithm {
   std::string describe_memory(const AgentSpec& spec, const WorldFacts& world) const override {
     return describe_replay(dqn_replay_shape(spec, world));
   }
+  std::int64_t replay_capacity(const AgentSpec& spec) const override {
+    return own(spec).replay.capacity;
+  }
   std::string too_large(const AgentSpec& spec, const WorldFacts& world,
                         double available) const override {
     const MemoryNeed need = memory_need(spec, world);
@@ -250,40 +253,13 @@ class DqnAlgorithm final : public Algorithm {
 
   std::vector<Proposal> remedies(const AgentSpec& spec, const PhaseShare& share) const override {
     const DqnOptions& o = own(spec);
-    const LearningOptions& l = spec.learn;
-    const std::vector<std::string> learning = {"learn", "memory/draw", "memory/gather"};
-    std::vector<Proposal> all;
-    all.push_back({"a quarter of the updates",
-                   {fmt::format("algo.updates_per_step={}", l.updates_per_step / 4)},
-                   learning});
-    if (l.batch >= 2) {
-      all.push_back({"half the batch", {fmt::format("algo.batch={}", l.batch / 2)}, learning});
-    }
-    all.push_back({"twice the batch, half the updates",
-                   {fmt::format("algo.batch={}", 2 * l.batch),
-                    fmt::format("algo.updates_per_step={}", l.updates_per_step / 2)},
-                   learning});
-    all.push_back({"rounds four times as long, updates drawn together",
-                   {fmt::format("algo.train_every={}", 4 * l.train_every)},
-                   {"memory/draw", "memory/gather"}});
-    if (o.replay.prioritised) {
-      all.push_back({"uniform replay", {"replay.prioritised=false"}, {"memory/draw"}});
-    }
-    if (!l.pipelined && usable_cores() > 1) {
-      // With a free core, the shorter of the two takes no time.
-      const double learn = share("learn", "") + share("memory", "draw") + share("memory", "gather");
-      const bool collects_less = share("act", "") + share("env", "") + share("python", "") < learn;
-      all.push_back({"collect on another core while learning",
-                     {"algo.pipelined=true", "run.threads=2"},
-                     collects_less ? std::vector<std::string>{"act", "env", "python"} : learning});
-    }
+    std::vector<Proposal> all = replay_remedies(o.replay, spec, share);
     if (o.double_q) all.push_back({"no Double", {"algo.double=false"}, {"learn/target"}});
     return all;
   }
 
   std::vector<std::string> with_envs(const AgentSpec& spec, int envs) const override {
-    const std::int64_t rounds = (spec.learn.train_every + envs - 1) / envs;
-    return {fmt::format("algo.train_every={}", rounds * envs)};
+    return rounds_with_envs(spec, envs);
   }
 
   std::string advice(Sign sign, const AgentSpec& spec) const override {

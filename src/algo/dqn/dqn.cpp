@@ -107,7 +107,7 @@ void Dqn::evaluate_next_states(const Batch& batch, Shard& shard) const {
                    batch.next_mask == nullptr ? nullptr : batch.next_mask + row * head.actions,
                    &shard.next_actions[static_cast<std::size_t>(block) * kLanes]);
   }
-  if (options_.double_q) forward_again(plan, target_now_, shard.rows, shard.next);
+  if (options_.double_q) forward_loaded(plan, target_now_, shard.rows, shard.next);
 }
 
 // Computes the Munchausen bonus of the rewards, and the soft values V(s').

@@ -67,6 +67,19 @@ void DqnLearner::begin(std::span<const float> obs, std::span<const std::uint8_t>
   replay_.begin(obs, mask);
 }
 
+void DqnLearner::begin_after(const Demonstrations& demonstrations, std::span<const float> obs,
+                             std::span<const std::uint8_t> mask) {
+  DemonstrationStreams streams(demonstrations, spec_.envs, options_.truncation_ends, obs, mask);
+  replay_.expect_demonstrations(streams.steps(), streams.truncation_gap());
+  begin(streams.first_obs(), streams.first_mask());
+  while (!streams.done()) store(streams.next());
+}
+
+void DqnLearner::store(const Transitions& step) {
+  observe(step);
+  replay_.push(step);
+}
+
 void DqnLearner::act(std::span<const float> obs, std::span<const std::uint8_t> mask,
                      std::uint64_t vector_step, const Counters& counters, ThreadTeam& team,
                      Actions& actions) {
@@ -83,7 +96,6 @@ void DqnLearner::freeze_policy(const Counters& counters) {
 }
 
 void DqnLearner::push(const Transitions& step, Counters& counters) {
-  observe(step);
   Transitions kept = step;
   if (options_.truncation_ends) {
     for (int env = 0; env < spec_.envs; ++env) {
@@ -92,7 +104,7 @@ void DqnLearner::push(const Transitions& step, Counters& counters) {
     kept.terminated = ended_;
     kept.truncated = never_;
   }
-  replay_.push(kept);
+  store(kept);
   const Count count = options_.target.count;
   if (count == Count::steps) {
     sync_if_due(counters.env_steps - spec_.envs, counters.env_steps, counters);

@@ -18,6 +18,8 @@ class DqnLearner final : public LearnerBase {
   DqnLearner(const AgentSpec& spec, const WorldFacts& world, std::uint64_t seed);
 
   void begin(std::span<const float> obs, std::span<const std::uint8_t> mask) override;
+  void begin_after(const Demonstrations& demonstrations, std::span<const float> obs,
+                   std::span<const std::uint8_t> mask) override;
   void act(std::span<const float> obs, std::span<const std::uint8_t> mask,
            std::uint64_t vector_step, const Counters& counters, ThreadTeam& team,
            Actions& actions) override;
@@ -35,6 +37,7 @@ class DqnLearner final : public LearnerBase {
   Replay& replay() { return replay_; }
 
  private:
+  void store(const Transitions& step);
   void update(int draw, Training& training);
   double target_lag();
   void sync_if_due(std::int64_t before, std::int64_t now, Counters& counters);
