@@ -322,6 +322,16 @@ def test_other_objects_than_environments_are_refused():
         hotloop.train("dqn", env="CartPol-v1")
 
 
+def test_a_package_that_is_missing_is_named():
+    def needs_another():
+        raise gymnasium.error.DependencyNotInstalled('run `pip install "gymnasium[mujoco]"`')
+
+    gymnasium.register("Needy-v0", entry_point=needs_another)
+    message = r'env: Needy-v0 needs a package that is not installed: run `pip install "gymnasium\[mujoco\]"`'
+    with pytest.raises(hotloop.UsageError, match=message):
+        hotloop.train("ppo", env="Needy-v0", env_count=8)
+
+
 def test_an_observation_of_the_wrong_shape_is_named(tmp_path):
     class Wrong(Count):
         def _look(self):
