@@ -51,6 +51,10 @@ class Pools:
             warnings.filterwarnings("ignore", ".*precision lowered by casting")
             _refuse_unfit(pool, self.label)
             self.space, self.action_space = pool.observation_space, pool.action_space
+        self.channels_first = _has_channels_first(self.space)
+        if self.channels_first:  # convolutions expect rows, columns, channels
+            low, high = (np.moveaxis(bound, 0, -1) for bound in (self.space.low, self.space.high))
+            self.space = import_gymnasium().spaces.Box(low, high, dtype=self.space.dtype)
         self._type, self._spec_type, self._config = type(pool), type(pool.spec), pool.spec.config
 
     def make(self, seeds: list[int]) -> Any:
@@ -65,6 +69,8 @@ class Pools:
             observations, actions = Observations(self.space), action_facts(self.action_space)
         except UsageError as error:
             raise UsageError(f"env: {self.label} of EnvPool: {error}") from None
+        if self.channels_first:
+            observations.encoding[0]["channels_first"] = True
         _, infos = self.make([0]).reset()
         threshold = getattr(self._config, "reward_threshold", None)
         return {
@@ -76,6 +82,12 @@ class Pools:
             "notes": json.dumps(notes_of(observations, self.action_space)),
             **actions,
         }
+
+
+def _has_channels_first(space: Any) -> bool:
+    """Whether observations are images [channels, rows, columns], as EnvPool's are with few exceptions."""
+    shape = getattr(space, "shape", None) or ()
+    return isinstance(space, import_gymnasium().spaces.Box) and len(shape) == 3 and shape[0] < min(shape[1:])
 
 
 def _refuse_unfit(pool: Any, label: str) -> None:
@@ -142,13 +154,21 @@ class PoolDriver(_Driver):
         """own: the user's pool, which keeps its seeds; without it, every begin makes a new one."""
         super().__init__(pools.label, pools.space, pools.action_space)
         self._pools, self._own, self._pool = pools, own, own
-        self._write_rows = batch_writer(pools.space)
+        write = batch_writer(pools.space)
+        self._write_rows = write
+        if pools.channels_first:
+            self._write_rows = lambda rows, values: write(rows, np.moveaxis(values, 1, -1))
         if own is None:
             return
         if own in in_use:
             raise UsageError("env: another run is training on this EnvPool")
         if count != len(own):
             raise UsageError(f"env: an EnvPool of {len(own)} rows; the spec has env.count: {count}")
+        warnings.warn(
+            f"this EnvPool of {pools.label} keeps its own seeds, so the run's seed does not reach it; an id, such "
+            "as env='envpool:CartPole-v1', is seeded by the run",
+            stacklevel=2,
+        )
         in_use.add(own)
 
     def begin(self) -> None:

@@ -240,14 +240,7 @@ def _register_pool(
         return PoolDriver(pools, count, own) if training else PoolDriver(evaluated, count)
 
     _register(name, instead_of, facts, driver)
-    if own is None:
-        return name, None
-    warnings.warn(
-        f"this EnvPool of {pools.label} keeps its own seeds, so the run's seed does not reach it; an id, such as "
-        "env='envpool:CartPole-v1', is seeded by the run",
-        stacklevel=4,
-    )
-    return name, len(own)
+    return name, None if own is None else len(own)
 
 
 def _register_vector(env: Any, eval_env: Optional[EnvLike], instead_of: Optional[str]) -> tuple[str, int]:

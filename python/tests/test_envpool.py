@@ -252,14 +252,22 @@ def test_a_batch_is_written_as_its_rows_are(space):
         _interface.batch_writer(space)(all, wrong)
 
 
-def test_images_of_bytes_become_fractions(spies):
-    with pytest.warns(UserWarning, match="channels"):
-        name, _ = _worlds.register("envpool:Pong-v5")
-    env = hotloop.make(name, num_envs=2)
+def test_images_are_rows_columns_channels_from_0_to_1(tmp_path, spies):
+    settings = small(algo={"learning_starts": 8, "train_every": 2}, replay={"capacity": 64}, env_count=2)
+    run = hotloop.train("dqn", env="envpool:Pong-v5", steps=40, out=tmp_path, **settings)
+    env = hotloop.make("envpool:Pong-v5", num_envs=2)
     obs, _ = env.reset(seed=1)
-    image = spies[-1].calls[-1][3][0]
-    assert image.dtype == np.uint8 and image.max() > 1
-    assert np.array_equal(obs, image.reshape(2, -1).astype(np.float32) * np.float32(1 / 255))
+    images = spies[-1].calls[-1][3][0]
+    assert images.shape == (2, 4, 84, 84) and images.dtype == np.uint8 and images.max() > 1
+    moved = images.transpose(0, 2, 3, 1).reshape(2, -1)
+    assert np.array_equal(obs, moved.astype(np.float32) * np.float32(1 / 255))
+    # The agent takes what the pool returns.
+    rows, single = run.agent._rows(images)
+    assert np.array_equal(rows, obs) and not single
+    rows, single = run.agent._rows(images[1])
+    assert np.array_equal(rows, obs[1:]) and single
+    with pytest.raises(hotloop.UsageError, match=r"allowed: \(N, 4, 84, 84\), or \(4, 84, 84\)"):
+        run.agent.act(images.transpose(0, 2, 3, 1))
 
 
 @pytest.mark.skipif("Play2048-v1" not in envpool.list_all_envs(), reason="needs EnvPool 1.2")
@@ -339,7 +347,7 @@ def test_a_pool_of_the_user_trains_and_is_evaluated_with_its_own_settings(tmp_pa
     with pytest.warns(UserWarning, match="keeps its own seeds"):
         again = hotloop.train("ppo", env=pool, steps=400, out=tmp_path, **ppo())
     assert again.result["env_steps"] == 400
-    with pytest.warns(UserWarning), pytest.raises(hotloop.UsageError, match="4 rows.*env.count: 3"):
+    with pytest.raises(hotloop.UsageError, match="4 rows.*env.count: 3"):
         hotloop.train("ppo", env=pool, steps=300, env_count=3, out=tmp_path, **ppo())
 
 
