@@ -203,7 +203,9 @@ def register(
             )
         return _register_vector(env, eval_env, instead_of)
     if eval_env is not None:
-        raise UsageError("eval_env: only for vector environments; others are made again for evaluation")
+        raise UsageError(
+            "eval_env: only for vector environments and EnvPool; others are made again for evaluation"
+        )
     name, make = maker(env)
     if instead_of is not None:
         name = _unique_name(instead_of.split("@")[0])
