@@ -44,9 +44,9 @@ def is_pool(env: Any) -> bool:
 class Pools:
     """Makes pools that differ in their number of rows and their seeds only."""
 
-    def __init__(self, pool: Any) -> None:
+    def __init__(self, pool: Any, label: str) -> None:
         """pool: an example, which is not kept."""
-        self.label = type(pool).__name__.replace("GymnasiumEnvPool", "")
+        self.label = label
         with warnings.catch_warnings():  # EnvPool's bounds are in float64, and its spaces in float32
             warnings.filterwarnings("ignore", ".*precision lowered by casting")
             _refuse_unfit(pool, self.label)
@@ -120,7 +120,7 @@ def pools_of(env: Any, argument: str = "env") -> Pools:
     """From an id with its prefix, or a pool."""
     if not is_id(env):
         if is_pool(env):
-            return Pools(env)
+            return Pools(env, type(env).__name__.replace("GymnasiumEnvPool", ""))
         raise UsageError(
             f"{argument}: found a {type(env).__name__}; allowed: an EnvPool id, such as 'envpool:CartPole-v1', or "
             "an EnvPool object"
@@ -140,7 +140,7 @@ def pools_of(env: Any, argument: str = "env") -> Pools:
             f"{argument}: EnvPool has no environment {known_as}; {hint}(allowed: envpool.list_all_envs())"
         )
     try:
-        return Pools(envpool.make_gymnasium(known_as, num_envs=1))
+        return Pools(envpool.make_gymnasium(known_as, num_envs=1), known_as)
     except UsageError:
         raise
     except Exception as error:  # a system library or a file is missing

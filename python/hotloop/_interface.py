@@ -240,6 +240,8 @@ def action_facts(space: Any) -> dict[str, Any]:
     low, high = space.low.reshape(-1), space.high.reshape(-1)
     if low.size > MAX_ACTION_SIZE:
         raise UsageError(f"action: a Box of {low.size} numbers; allowed: up to {MAX_ACTION_SIZE}")
-    if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high)) and np.all(low < high)):
+    with np.errstate(over="ignore"):  # the engine has floats
+        finite = np.isfinite(np.float32(low)).all() and np.isfinite(np.float32(high)).all()
+    if not (finite and np.all(low < high)):
         raise UsageError(f"action: a Box from {low} to {high}; bounds must be finite, with low < high")
     return {"actions": 0, "action_low": low.tolist(), "action_high": high.tolist()}

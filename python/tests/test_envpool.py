@@ -380,7 +380,7 @@ def test_what_cannot_be_trained_on_is_refused():
 
     refused("envpool:CartPol-v1", "no environment CartPol-v1; did you mean envpool:CartPole-v1")
     refused(
-        "envpool:CheetahRun-v1", "observations of .* are a Dict of position, velocity; allowed: one array"
+        "envpool:CheetahRun-v1", "observations of CheetahRun-v1 of EnvPool are a Dict of position, velocity"
     )
     refused(made("CartPole-v1", 2, max_num_players=2), "of EnvPool has 2 players; allowed: one")
     refused(made("CartPole-v1", 8, batch_size=4), "num_envs=8 and batch_size=4; .*Leave batch_size out")

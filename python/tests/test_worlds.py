@@ -302,6 +302,7 @@ def test_observations_of_every_kind(space, value, row):
         ({"action_space": spaces.MultiBinary(3)}, "action: its space is a MultiBinary"),
         ({"action_space": spaces.MultiDiscrete([99, 99])}, "2 choices at a time with 9801 combinations"),
         ({"action_space": spaces.Box(-np.inf, np.inf, (1,))}, "bounds must be finite"),
+        ({"action_space": spaces.Box(0, 1e300, (1,), np.float64)}, "bounds must be finite"),
         ({"action_space": spaces.Box(-1, 1, (65,))}, "a Box of 65 numbers; allowed: up to 64"),
     ],
 )
