@@ -98,7 +98,7 @@ Keys ContinuousAlgorithm::keys_with(Keys own, AgentSpec& spec) const {
                  "updates of the critics for each update of the actor"}});
   append(keys, std::move(own));
   append(keys, normalise_keys(spec.learn));
-  append(keys, replay_keys(o.replay));
+  append(keys, replay_keys(o.replay, spec));
   return keys;
 }
 
@@ -174,6 +174,10 @@ MemoryNeed ContinuousAlgorithm::memory_need(const AgentSpec& spec, const WorldFa
 std::string ContinuousAlgorithm::describe_memory(const AgentSpec& spec,
                                                  const WorldFacts& world) const {
   return describe_replay(continuous_replay_shape(shared(spec), spec, world));
+}
+
+std::int64_t ContinuousAlgorithm::replay_capacity(const AgentSpec& spec) const {
+  return shared(spec).replay.capacity;
 }
 
 std::string ContinuousAlgorithm::too_large(const AgentSpec& spec, const WorldFacts& world,
