@@ -256,6 +256,45 @@ std::vector<T> backward(const ConstantLayer& layer, std::span<const T>, const st
   return {};
 }
 
+// Dropout and batch norm in evaluation; training_network.hpp has their training passes.
+template <class T>
+std::vector<T> preactivation(const DropoutLayer&, std::span<const T>, const std::vector<T>& x) {
+  return x;
+}
+template <class T>
+std::vector<T> backward(const DropoutLayer&, std::span<const T>, const std::vector<T>&,
+                        const std::vector<T>& dy, std::span<T>) {
+  return dy;
+}
+
+template <class T>
+T running_sigma(const BatchNormLayer& layer, std::span<const T> p, int f) {
+  return std::sqrt(p[layer.variance + f] + T(kBatchNormEpsilon));
+}
+
+template <class T>
+std::vector<T> preactivation(const BatchNormLayer& layer, std::span<const T> p,
+                             const std::vector<T>& x) {
+  std::vector<T> y(layer.width);
+  for (int f = 0; f < layer.width; ++f) {
+    const T n = (x[f] - p[layer.mean + f]) / running_sigma(layer, p, f);
+    y[f] = p[layer.scale + f] * n + p[layer.shift + f];
+  }
+  return y;
+}
+template <class T>
+std::vector<T> backward(const BatchNormLayer& layer, std::span<const T> p, const std::vector<T>& x,
+                        const std::vector<T>& dy, std::span<T> gradient) {
+  std::vector<T> dx(layer.width);
+  for (int f = 0; f < layer.width; ++f) {
+    const T sigma = running_sigma(layer, p, f);
+    gradient[layer.scale + f] += dy[f] * (x[f] - p[layer.mean + f]) / sigma;
+    gradient[layer.shift + f] += dy[f];
+    dx[f] = dy[f] * p[layer.scale + f] / sigma;
+  }
+  return dx;
+}
+
 // DagLayer applies the activations itself.
 template <class T>
 std::vector<T> preactivation(const DagLayer& layer, std::span<const T> p, const std::vector<T>& x) {
@@ -292,6 +331,8 @@ inline Activation activation_of(const AttentionLayer&) { return Activation::line
 inline Activation activation_of(const CopyLayer&) { return Activation::linear; }
 inline Activation activation_of(const ConstantLayer&) { return Activation::linear; }
 inline Activation activation_of(const ForestLayer&) { return Activation::linear; }
+inline Activation activation_of(const DropoutLayer&) { return Activation::linear; }
+inline Activation activation_of(const BatchNormLayer&) { return Activation::linear; }
 
 template <class T>
 struct Trace {

@@ -25,6 +25,7 @@ enum class Purpose : std::uint8_t {
   test = 5,              // tests and benchmarks
   noise = 6,             // noisy network parameters
   policy = 7,            // actions sampled while learning
+  dropout = 8,           // features that training passes drop
 };
 
 // Philox 4x32 in ten rounds: four words that look random, a pure function of counter and key.

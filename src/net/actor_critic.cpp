@@ -93,6 +93,7 @@ std::string description_of(int inputs, const ActorCriticShape& shape, const NetO
 Structure make_actor_critic(int inputs, const ActorCriticShape& shape, const NetOptions& options,
                             const GridShape& grid, std::span<const InputPart> parts) {
   assert(!options.dueling && options.noisy == Noisy::none);
+  assert(options.dropout == 0 && !options.batch_norm);
   Structure structure{.inputs = inputs, .outputs = shape.policy + shape.free + shape.values};
   ActorCriticBuilder(structure, shape, options).run(grid, parts);
   std::string convolutions;

@@ -48,7 +48,8 @@ Plan::Plan(Structure structure)
     : structure_(std::move(structure)),
       to_parameters_(
           find_route(structure_, [&](int l) { return structure_.wants_input_gradient(l); })),
-      to_inputs_(find_route_to_inputs(structure_)) {
+      to_inputs_(find_route_to_inputs(structure_)),
+      needs_whole_batch_(structure_.needs_whole_batch()) {
   for (const Layer& layer : structure_.layers) {
     kernels_.push_back(std::visit([](const auto& kind) { return make_kernel(kind); }, layer));
   }
@@ -56,34 +57,39 @@ Plan::Plan(Structure structure)
 
 Workspace::Workspace(const Structure& structure, int capacity, Use use)
     : capacity_(capacity), use_(use), outputs_at_(structure.outputs_at) {
-  const std::size_t blocks = block_count(capacity);
-  const auto level = [&](int features) {
-    const std::size_t block_floats = static_cast<std::size_t>(features) * kLanes;
-    return Level{arena_.take<float>(block_floats * blocks).data(), block_floats};
+  const std::size_t count = block_count(capacity);
+  const auto blocks = [&](int features) {
+    const std::size_t stride = static_cast<std::size_t>(features) * kLanes;
+    return Blocks{arena_.take<float>(stride * count).data(), stride};
   };
-  lanes_ = level(structure.features);
+  const auto one_block = [&](int features) {
+    return Blocks{arena_.take<float>(static_cast<std::size_t>(features) * kLanes).data(), 0};
+  };
+  lanes_ = blocks(structure.features);
   int widest = 0, max_inner = 0;
   for (const Layer& layer : structure.layers) {
     widest = std::max(widest, inputs_of(layer));
     LayerMemory memory = std::visit([](const auto& kind) { return memory_of(kind); }, layer);
     max_inner = std::max(max_inner, memory.inner);
-    inner_.push_back(memory.inner > 0 ? level(memory.inner) : Level{});
+    inner_.push_back(memory.inner > 0 ? blocks(memory.inner) : Blocks{});
     if (use == Use::inference) memory = {};
-    kept_.push_back(memory.kept > 0 ? level(memory.kept) : Level{});
+    kept_.push_back(memory.kept > 0 ? blocks(memory.kept) : Blocks{});
     scratch_.push_back(arena_.take<float>(memory.scratch));
   }
   column_ = arena_.take<float>(structure.features);
   inner_column_ = arena_.take<float>(max_inner);
   if (use == Use::inference) return;
-  gradient_ = level(structure.outputs);
-  delta_ = arena_.take<float>(static_cast<std::size_t>(structure.features) * kLanes);
-  spare_ = arena_.take<float>(static_cast<std::size_t>(widest) * kLanes);
-  if (use == Use::input_gradients) input_gradient_ = level(structure.inputs);
+  gradient_ = blocks(structure.outputs);
+  const bool whole = structure.needs_whole_batch();
+  delta_ = whole ? blocks(structure.features) : one_block(structure.features);
+  spare_ = whole ? blocks(widest) : one_block(widest);
+  if (use == Use::input_gradients) input_gradient_ = blocks(structure.inputs);
 }
 
 std::size_t Workspace::bytes_needed(const Structure& structure, int capacity, Use use) {
   std::size_t per_lane = structure.features, once = 0;
   if (use == Use::input_gradients) per_lane += structure.inputs;
+  if (use != Use::inference && structure.needs_whole_batch()) per_lane += structure.features;
   for (const Layer& layer : structure.layers) {
     const LayerMemory memory = std::visit([](const auto& kind) { return memory_of(kind); }, layer);
     per_lane += memory.inner;
@@ -129,25 +135,57 @@ void load_block(const Rows& rows, int width, int batch, int block, float* lanes,
   if (scale != nullptr) scale_lanes(*scale, width, block_width(batch, block), lanes);
 }
 
-// Runs all layers forward on one block whose inputs are in place.
+// Runs layer `l` forward on one block whose inputs are in place.
+void forward_layer(const Plan& plan, std::span<const float> parameters, int batch, int block, int l,
+                   Workspace& workspace) {
+  const Place place = plan.structure().places[l];
+  const ForwardBlock pass{.parameters = parameters.data(),
+                          .width = block_width(batch, block),
+                          .x = workspace.lanes(place.from, block),
+                          .y = workspace.lanes(place.to, block),
+                          .kept = workspace.kept(l, block),
+                          .inner = workspace.inner(l, block),
+                          .training = workspace.training(),
+                          .layer = l,
+                          .row = block * kLanes};
+  plan.kernel(l).forward(pass);
+}
+
+int layer_count(const Plan& plan) { return static_cast<int>(plan.structure().layers.size()); }
+
 void forward_block(const Plan& plan, std::span<const float> parameters, int batch, int block,
                    Workspace& workspace) {
-  const Structure& net = plan.structure();
-  for (int l = 0; l < static_cast<int>(net.layers.size()); ++l) {
-    const ForwardBlock pass{.parameters = parameters.data(),
-                            .width = block_width(batch, block),
-                            .x = workspace.lanes(net.places[l].from, block),
-                            .y = workspace.lanes(net.places[l].to, block),
-                            .kept = workspace.kept(l, block),
-                            .inner = workspace.inner(l, block)};
-    plan.kernel(l).forward(pass);
+  for (int l = 0; l < layer_count(plan); ++l)
+    forward_layer(plan, parameters, batch, block, l, workspace);
+}
+
+// Whether a pass must run layer by layer over all blocks.
+bool is_layer_by_layer(const Plan& plan, const Workspace& workspace) {
+  return plan.needs_whole_batch() && workspace.training() != nullptr;
+}
+
+void forward_layer_by_layer(const Plan& plan, std::span<const float> parameters, int batch,
+                            Workspace& workspace) {
+  assert(workspace.use() != Use::inference);
+  for (int l = 0; l < layer_count(plan); ++l) {
+    if (const BatchKernel* kernel = plan.kernel(l).whole_batch()) {
+      const Place place = plan.structure().places[l];
+      kernel->forward_batch({.parameters = parameters.data(),
+                             .batch = batch,
+                             .x = workspace.all_lanes(place.from),
+                             .y = workspace.all_lanes(place.to),
+                             .scratch = workspace.scratch(l)});
+      continue;
+    }
+    for (int block = 0; block < block_count(batch); ++block)
+      forward_layer(plan, parameters, batch, block, l, workspace);
   }
 }
 
 // A single sample (one environment that acts) is a matrix-vector product per dense layer: the lane
 // kernels would spend seven eighths of their work on padding. The result is in lane 0.
 bool is_single(int batch, const Workspace& workspace) {
-  return batch == 1 && workspace.use() == Use::inference;
+  return batch == 1 && workspace.use() == Use::inference && workspace.training() == nullptr;
 }
 
 void load_one(const Structure& net, const float* row, Workspace& workspace,
@@ -183,10 +221,13 @@ void forward(const Plan& plan, std::span<const float> parameters, const Rows& ro
     forward_one(plan, parameters, workspace);
     return;
   }
+  const bool layer_by_layer = is_layer_by_layer(plan, workspace);
+  assert(!layer_by_layer || (first == 0 && last == block_count(batch)));
   for (int block = first; block < last; ++block) {
     load_block(rows, net.inputs, batch, block, workspace.lanes(0, block), scale);
-    forward_block(plan, parameters, batch, block, workspace);
+    if (!layer_by_layer) forward_block(plan, parameters, batch, block, workspace);
   }
+  if (layer_by_layer) forward_layer_by_layer(plan, parameters, batch, workspace);
 }
 
 void load(const Rows& rows, int width, int batch, int at, Workspace& workspace,
@@ -199,41 +240,107 @@ void load(const Rows& rows, int width, int batch, int at, Workspace& workspace,
 void forward_loaded(const Plan& plan, std::span<const float> parameters, int batch,
                     Workspace& workspace) {
   if (is_single(batch, workspace)) return forward_one(plan, parameters, workspace);
+  if (is_layer_by_layer(plan, workspace))
+    return forward_layer_by_layer(plan, parameters, batch, workspace);
   for (int block = 0; block < block_count(batch); ++block)
     forward_block(plan, parameters, batch, block, workspace);
 }
 
 namespace {
 
-// Runs all layers backward on one block. dL/dX is in workspace.delta(0) if the route leads there.
-// `gradient` is null if the gradient of the parameters is not wanted.
-void backward_block(const Plan& plan, const BackwardRoute& route, std::span<const float> parameters,
-                    int batch, int block, Workspace& workspace, float* gradient, bool accumulate) {
+// Where a backward pass goes, and what it computes.
+struct Backward {
+  const Plan& plan;
+  const BackwardRoute& route;
+  std::span<const float> parameters;
+  int batch;
+  Workspace& workspace;
+  float* gradient;  // null: not wanted
+  bool accumulate;
+
+  void start(int block) const;
+  void layer(int l, int block) const;
+  void whole_batch(const BatchKernel& kernel, int l) const;
+  void add_spare(int l, int block) const;
+  // Runs all layers backward on one block. dL/dX is in workspace.delta(0, block) if the route leads
+  // there.
+  void all_layers(int block) const {
+    start(block);
+    for (int l = layer_count(plan) - 1; l >= 0; --l) layer(l, block);
+  }
+  void layer_by_layer() const;
+};
+
+void Backward::start(int block) const {
   const Structure& net = plan.structure();
-  const int width = block_width(batch, block);
-  for (const int feature : route.zeroed) std::fill_n(workspace.delta(feature), kLanes, 0.0f);
+  for (const int feature : route.zeroed) std::fill_n(workspace.delta(feature, block), kLanes, 0.0f);
   std::copy_n(workspace.output_gradient(block), net.outputs * kLanes,
-              workspace.delta(net.outputs_at));
-  for (int l = static_cast<int>(net.layers.size()) - 1; l >= 0; --l) {
-    const auto [from, to] = net.places[l];
-    const InputGradient wanted = route.layers[l];
-    float* dx = wanted == InputGradient::none    ? nullptr
-                : wanted == InputGradient::write ? workspace.delta(from)
-                                                 : workspace.spare();
-    const BackwardBlock pass{.parameters = parameters.data(),
-                             .width = width,
-                             .x = workspace.lanes(from, block),
-                             .y = workspace.lanes(to, block),
-                             .kept = workspace.kept(l, block),
-                             .dy = workspace.delta(to),
-                             .dx = dx,
-                             .scratch = workspace.scratch(l),
-                             .gradient = gradient,
-                             .accumulate = accumulate || block > 0,
-                             .inner = workspace.inner(l, block)};
-    plan.kernel(l).backward(pass);
-    if (wanted == InputGradient::add)
-      add_lanes(dx, inputs_of(net.layers[l]), width, workspace.delta(from));
+              workspace.delta(net.outputs_at, block));
+}
+
+void Backward::layer(int l, int block) const {
+  const auto [from, to] = plan.structure().places[l];
+  const InputGradient wanted = route.layers[l];
+  float* dx = wanted == InputGradient::none    ? nullptr
+              : wanted == InputGradient::write ? workspace.delta(from, block)
+                                               : workspace.spare(block);
+  const BackwardBlock pass{.parameters = parameters.data(),
+                           .width = block_width(batch, block),
+                           .x = workspace.lanes(from, block),
+                           .y = workspace.lanes(to, block),
+                           .kept = workspace.kept(l, block),
+                           .dy = workspace.delta(to, block),
+                           .dx = dx,
+                           .scratch = workspace.scratch(l),
+                           .gradient = gradient,
+                           .accumulate = accumulate || block > 0,
+                           .inner = workspace.inner(l, block)};
+  plan.kernel(l).backward(pass);
+  if (wanted == InputGradient::add) add_spare(l, block);
+}
+
+void Backward::add_spare(int l, int block) const {
+  const Structure& net = plan.structure();
+  add_lanes(workspace.spare(block), inputs_of(net.layers[l]), block_width(batch, block),
+            workspace.delta(net.places[l].from, block));
+}
+
+void Backward::whole_batch(const BatchKernel& kernel, int l) const {
+  const auto [from, to] = plan.structure().places[l];
+  const InputGradient wanted = route.layers[l];
+  kernel.backward_batch({.parameters = parameters.data(),
+                         .batch = batch,
+                         .x = workspace.all_lanes(from),
+                         .dy = workspace.all_deltas(to),
+                         .dx = wanted == InputGradient::none    ? Blocks{}
+                               : wanted == InputGradient::write ? workspace.all_deltas(from)
+                                                                : workspace.all_spares(),
+                         .scratch = workspace.scratch(l),
+                         .gradient = gradient,
+                         .accumulate = accumulate});
+  for (int block = 0; wanted == InputGradient::add && block < block_count(batch); ++block)
+    add_spare(l, block);
+}
+
+void Backward::layer_by_layer() const {
+  for (int block = 0; block < block_count(batch); ++block) start(block);
+  for (int l = layer_count(plan) - 1; l >= 0; --l) {
+    if (const BatchKernel* kernel = plan.kernel(l).whole_batch()) {
+      whole_batch(*kernel, l);
+    } else {
+      for (int block = 0; block < block_count(batch); ++block) layer(l, block);
+    }
+  }
+}
+
+// Calls finish(block) when all layers are done with it.
+template <class F>
+void run_backward(const Backward& pass, F&& finish) {
+  const bool layer_by_layer = is_layer_by_layer(pass.plan, pass.workspace);
+  if (layer_by_layer) pass.layer_by_layer();
+  for (int block = 0; block < block_count(pass.batch); ++block) {
+    if (!layer_by_layer) pass.all_layers(block);
+    finish(block);
   }
 }
 
@@ -252,10 +359,9 @@ void unscale_gradient(const InputScale& scale, const float* x, int features, int
 
 void backward(const Plan& plan, std::span<const float> parameters, int batch, Workspace& workspace,
               std::span<float> gradient, bool accumulate) {
-  for (int block = 0; block < block_count(batch); ++block) {
-    backward_block(plan, plan.to_parameters(), parameters, batch, block, workspace, gradient.data(),
-                   accumulate);
-  }
+  run_backward(
+      {plan, plan.to_parameters(), parameters, batch, workspace, gradient.data(), accumulate},
+      [](int) {});
 }
 
 void backward_to_inputs(const Plan& plan, std::span<const float> parameters, int batch,
@@ -263,14 +369,23 @@ void backward_to_inputs(const Plan& plan, std::span<const float> parameters, int
                         bool accumulate) {
   assert(workspace.use() == Use::input_gradients);
   const int inputs = plan.structure().inputs;
-  for (int block = 0; block < block_count(batch); ++block) {
-    backward_block(plan, plan.to_inputs(), parameters, batch, block, workspace,
-                   gradient.empty() ? nullptr : gradient.data(), accumulate);
-    float* dx = workspace.input_gradient(block);
-    std::copy_n(workspace.delta(0), inputs * kLanes, dx);
-    if (scale != nullptr) {
-      unscale_gradient(*scale, workspace.lanes(0, block), inputs, block_width(batch, block), dx);
-    }
+  run_backward({plan, plan.to_inputs(), parameters, batch, workspace,
+                gradient.empty() ? nullptr : gradient.data(), accumulate},
+               [&](int block) {
+                 float* dx = workspace.input_gradient(block);
+                 std::copy_n(workspace.delta(0, block), inputs * kLanes, dx);
+                 if (scale != nullptr) {
+                   unscale_gradient(*scale, workspace.lanes(0, block), inputs,
+                                    block_width(batch, block), dx);
+                 }
+               });
+}
+
+void update_statistics(const Plan& plan, Workspace& workspace, std::span<float> parameters) {
+  assert(is_layer_by_layer(plan, workspace));
+  for (int l = 0; l < layer_count(plan); ++l) {
+    if (const BatchKernel* kernel = plan.kernel(l).whole_batch())
+      kernel->update_statistics(workspace.scratch(l), parameters.data());
   }
 }
 

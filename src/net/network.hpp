@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -37,11 +38,13 @@ class Plan {
   const LayerKernel& kernel(int layer) const { return *kernels_[layer]; }
   const BackwardRoute& to_parameters() const { return to_parameters_; }
   const BackwardRoute& to_inputs() const { return to_inputs_; }  // also reaches all parameters
+  bool needs_whole_batch() const { return needs_whole_batch_; }
 
  private:
   Structure structure_;
   std::vector<std::shared_ptr<const LayerKernel>> kernels_;  // [layers]; shared by copies
   BackwardRoute to_parameters_, to_inputs_;
+  bool needs_whole_batch_;
 };
 
 // What a workspace is for; each use includes the previous ones.
@@ -55,46 +58,52 @@ class Workspace {
 
   int capacity() const { return capacity_; }
   Use use() const { return use_; }
+
+  // Whether the coming passes train or evaluate (as at first); a backward pass must be as its
+  // forward pass. Only dropout and batch norm differ.
+  void set_training(const TrainingPass& pass) { training_ = pass; }
+  void set_evaluation() { training_.reset(); }
+  const TrainingPass* training() const { return training_ ? &*training_ : nullptr; }
+
   // Lanes of one block, from `feature` on: [features - feature][kLanes].
-  float* lanes(int feature, int block) { return block_of(lanes_, block) + feature * kLanes; }
-  const float* outputs(int block) const { return block_of(lanes_, block) + outputs_at_ * kLanes; }
+  float* lanes(int feature, int block) { return lanes_.at(block) + feature * kLanes; }
+  const float* outputs(int block) const { return lanes_.at(block) + outputs_at_ * kLanes; }
   // Training only: dL/dY, set by the loss.
-  float* output_gradient(int block) { return block_of(gradient_, block); }
+  float* output_gradient(int block) { return gradient_.at(block); }
   // Use::input_gradients only: dL/dX [inputs][kLanes] of the last backward_to_inputs.
-  float* input_gradient(int block) { return block_of(input_gradient_, block); }
+  float* input_gradient(int block) { return input_gradient_.at(block); }
   float* kept(int layer, int block) {  // by the forward pass for the backward pass; may be null
-    return kept_[layer].data == nullptr ? nullptr : block_of(kept_[layer], block);
+    return kept_[layer].data == nullptr ? nullptr : kept_[layer].at(block);
   }
   float* inner(int layer, int block) {  // features within a layer; may be null
-    return inner_[layer].data == nullptr ? nullptr : block_of(inner_[layer], block);
+    return inner_[layer].data == nullptr ? nullptr : inner_[layer].at(block);
   }
-  float* scratch(int layer) { return scratch_[layer].data(); }  // the layer's own, one block
-  float* delta(int feature) { return delta_.data() + feature * kLanes; }  // gradients in one block
-  float* spare() { return spare_.data(); }    // a second dX, [max inputs][kLanes]
+  float* scratch(int layer) { return scratch_[layer].data(); }  // the layer's own, for all blocks
+  // Gradients of the features in one block, and a second dX [max inputs][kLanes]. All blocks share
+  // them, unless training passes need the whole batch.
+  float* delta(int feature, int block = 0) { return delta_.at(block) + feature * kLanes; }
+  float* spare(int block) { return spare_.at(block); }
+  // The same in all blocks.
+  Blocks all_lanes(int feature) { return {lanes(feature, 0), lanes_.stride}; }
+  Blocks all_deltas(int feature) { return {delta(feature), delta_.stride}; }
+  Blocks all_spares() { return spare_; }
   float* column() { return column_.data(); }  // one sample, contiguous, [features]
   float* inner_column() { return inner_column_.data(); }
 
  private:
-  struct Level {
-    float* data = nullptr;
-    std::size_t block_floats = 0;
-  };
-  static float* block_of(const Level& level, int block) {
-    return level.data + level.block_floats * block;
-  }
-
   int capacity_;
   Use use_;
+  std::optional<TrainingPass> training_;
   Arena arena_;
   int outputs_at_;
-  Level lanes_;                            // [blocks][features][kLanes]
-  std::vector<Level> kept_;                // [layers][blocks][LayerMemory::kept][kLanes]
-  std::vector<Level> inner_;               // [layers][blocks][LayerMemory::inner][kLanes]
-  Level gradient_;                         // [blocks][outputs][kLanes]
-  Level input_gradient_;                   // [blocks][inputs][kLanes]
+  Blocks lanes_;                           // [blocks][features][kLanes]
+  std::vector<Blocks> kept_;               // [layers][blocks][LayerMemory::kept][kLanes]
+  std::vector<Blocks> inner_;              // [layers][blocks][LayerMemory::inner][kLanes]
+  Blocks gradient_;                        // [blocks][outputs][kLanes]
+  Blocks input_gradient_;                  // [blocks][inputs][kLanes]
   std::vector<std::span<float>> scratch_;  // [layers][LayerMemory::scratch]
-  std::span<float> delta_;                 // [features][kLanes]
-  std::span<float> spare_;                 // [max inputs of a layer][kLanes]
+  Blocks delta_;                           // [blocks or 1][features][kLanes]
+  Blocks spare_;                           // [blocks or 1][max inputs of a layer][kLanes]
   std::span<float> column_;                // [features]
   std::span<float> inner_column_;          // [max inner features of a layer]
 };
@@ -117,6 +126,8 @@ struct Rows {
 
 // Y = net(X) for rows [batch, inputs], scaled first if `scale` is not null; the results are
 // workspace.outputs(block). Computes blocks [first, last) only, so that threads can share a batch.
+// If structure.needs_whole_batch(), a training pass must be of all blocks, in a workspace for
+// training; it then runs layer by layer instead of block by block.
 void forward(const Plan& plan, std::span<const float> parameters, const Rows& rows, int batch,
              int first, int last, Workspace& workspace, const InputScale* scale = nullptr);
 inline void forward(const Plan& plan, std::span<const float> parameters, const Rows& rows,
@@ -132,10 +143,15 @@ void load(const Rows& rows, int width, int batch, int at, Workspace& workspace,
 void forward_loaded(const Plan& plan, std::span<const float> parameters, int batch,
                     Workspace& workspace);
 
+// After a training pass of a structure that needs_whole_batch(), moves the running statistics in
+// `parameters` towards those of its batch. Statistics that are not finite are left out.
+void update_statistics(const Plan& plan, Workspace& workspace, std::span<float> parameters);
+
 // Gradient of the loss with respect to all parameters, given workspace.output_gradient(block),
-// after the forward pass of the same batch. Overwrites `gradient` (whose padding stays zero) with
-// the sum over the blocks, added in block order. The stds of noisy layers get zero:
-// noise_gradient fills them in. With `accumulate` the result is added to `gradient` instead.
+// after the forward pass of the same batch. Overwrites `gradient` (whose padding and part for
+// statistics stay zero) with the sum over the blocks, added in block order. The stds of noisy
+// layers get zero: noise_gradient fills them in. With `accumulate` the result is added to
+// `gradient` instead.
 void backward(const Plan& plan, std::span<const float> parameters, int batch, Workspace& workspace,
               std::span<float> gradient, bool accumulate = false);
 

@@ -45,8 +45,10 @@ struct NetOptions {
   std::vector<int> hidden = {64, 64};        // widths of the hidden layers
   Activation activation = Activation::relu;  // after every hidden layer; the output is linear
   Initialiser init = Initialiser::pytorch;
-  bool layer_norm = false;               // normalise every hidden dense layer before its activation
-  bool dueling = false;                  // the head estimates a state value and advantages
+  bool layer_norm = false;  // normalise every hidden dense layer before its activation
+  double dropout = 0;       // make_mlp: share that training passes drop in each one
+  bool batch_norm = false;  // make_mlp: batch renormalisation of input and hidden layers
+  bool dueling = false;     // the head estimates a state value and advantages
   std::vector<int> dueling_hidden = {};  // hidden widths of each of these two streams
   Noisy noisy = Noisy::none;
   double noisy_sigma = 0.5;  // stds start at noisy_sigma / sqrt(inputs of the layer)

@@ -22,6 +22,9 @@ class ListTensors final : public TensorVisitor {
   void vector(const std::string& name, std::size_t& offset, int size) const override {
     list_.push_back({name, offset, 1, size, 0});
   }
+  void statistic(const std::string& name, std::size_t& offset, int size) const override {
+    vector(name, offset, size);
+  }
 
  private:
   std::vector<TensorInfo>& list_;
@@ -34,7 +37,8 @@ struct Summary {
   std::vector<Activation> activations;  // of all these
   const NormLayer* norm = nullptr;
   const DagLayer* dag = nullptr;
-  bool dueling = false;
+  const DropoutLayer* dropout = nullptr;
+  bool dueling = false, batch_norm = false;
 
   void operator()(const ConvLayer& layer) {
     grid += grid.empty() ? fmt::format("{}x{}x{} conv ", layer.height, layer.width, layer.in) : "-";
@@ -51,6 +55,8 @@ struct Summary {
   }
   void operator()(const NormLayer& layer) { norm = &layer; }
   void operator()(const DuelingLayer&) { dueling = true; }
+  void operator()(const DropoutLayer& layer) { dropout = &layer; }
+  void operator()(const BatchNormLayer&) { batch_norm = true; }
   void operator()(const DagLayer& layer) {
     widths = {fmt::format("{}", layer.graph->hidden()), fmt::format("{}", layer.outputs())};
     dag = &layer;
@@ -77,17 +83,21 @@ Structure make_mlp(int inputs, int actions, const NetOptions& options, int atoms
   const bool noisy = options.noisy == Noisy::all, noisy_head = options.noisy != Noisy::none;
   if (options.graph.kind != GraphKind::none) {
     assert(!options.layer_norm && !noisy_head && options.dueling_hidden.empty());
+    assert(options.dropout == 0 && !options.batch_norm);
     add(dag_layer(options.graph, options.activation, width, head));
   } else {
+    if (options.batch_norm) add(BatchNormLayer{.width = width});
     for (const int hidden : options.hidden) {
       add(dense(width, hidden, options.layer_norm ? Activation::linear : options.activation,
                 noisy));
+      if (options.dropout > 0) add(DropoutLayer{.width = hidden, .rate = options.dropout});
       if (options.layer_norm) add(NormLayer{.width = hidden, .activation = options.activation});
+      if (options.batch_norm) add(BatchNormLayer{.width = hidden});
     }
     if (options.dueling_hidden.empty()) {
       add(dense(width, head, Activation::linear, noisy_head));
     } else {
-      assert(options.dueling && !options.layer_norm);
+      assert(options.dueling && !options.layer_norm && options.dropout == 0 && !options.batch_norm);
       bool split = false;
       for (const int hidden : options.dueling_hidden) {
         const DenseLayer half = dense(split ? width / 2 : width, hidden, options.activation, noisy);
@@ -137,6 +147,12 @@ std::vector<TensorInfo> tensors(const Structure& structure) {
   return all;
 }
 
+bool Structure::needs_whole_batch() const {
+  return std::any_of(layers.begin(), layers.end(), [](const Layer& layer) {
+    return std::holds_alternative<BatchNormLayer>(layer);
+  });
+}
+
 std::string Structure::describe() const {
   if (!rest.empty()) {
     return fmt::format("{}{}{}, {} parameters", front, front.empty() ? "" : " | ", rest,
@@ -158,7 +174,9 @@ std::string Structure::describe() const {
     const Activation hidden = summary.norm ? summary.norm->activation : summary.activations[0];
     text += fmt::format(" {}", kActivationNames[static_cast<int>(hidden)]);
   }
+  if (summary.dropout) text += fmt::format(", dropout {}", summary.dropout->rate);
   if (summary.norm) text += ", layer norm";
+  if (summary.batch_norm) text += ", batch norm";
   if (summary.dueling) text += ", dueling";
   std::vector<bool> noisy;
   each_dense(*this, [&](const DenseLayer& dense) { noisy.push_back(dense.noisy); });

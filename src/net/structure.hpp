@@ -21,11 +21,13 @@
 #include <vector>
 
 #include "net/layers/attention.hpp"
+#include "net/layers/batch_norm.hpp"
 #include "net/layers/constant.hpp"
 #include "net/layers/conv.hpp"
 #include "net/layers/copy.hpp"
 #include "net/layers/dag.hpp"
 #include "net/layers/dense.hpp"
+#include "net/layers/dropout.hpp"
 #include "net/layers/dueling.hpp"
 #include "net/layers/forest/forest.hpp"
 #include "net/layers/norm.hpp"
@@ -36,8 +38,9 @@ namespace hotloop {
 
 template <LayerKind... Kinds>
 using OneOf = std::variant<Kinds...>;
-using Layer = OneOf<DenseLayer, ConvLayer, NormLayer, StreamsLayer, DuelingLayer, DagLayer,
-                    AttentionLayer, CopyLayer, ConstantLayer, ForestLayer>;
+using Layer =
+    OneOf<DenseLayer, ConvLayer, NormLayer, StreamsLayer, DuelingLayer, DagLayer, AttentionLayer,
+          CopyLayer, ConstantLayer, ForestLayer, DropoutLayer, BatchNormLayer>;
 
 inline int inputs_of(const Layer& layer) {
   return std::visit([](const auto& kind) { return kind.inputs(); }, layer);
@@ -64,13 +67,16 @@ struct Structure {
   int front_layers = 0;            // how many layers they have
   std::string rest = {};           // the other layers in words, if describe() cannot derive them
   std::size_t storage = 0;         // floats in the flat array, padding included
-  std::size_t parameters = 0;      // without padding
+  std::size_t trainable = 0;       // of these, what an optimiser may change; then come statistics
+  std::size_t parameters = 0;      // trained ones, without padding
 
   bool operator==(const Structure&) const = default;
   // Whether layer i must compute dL/dx: not if it reads only the observation.
   bool wants_input_gradient(std::size_t i) const {
     return places[i].from + inputs_of(layers[i]) > inputs;
   }
+  // Whether training passes need all rows of a batch at once, in one workspace: no shards.
+  bool needs_whole_batch() const;
   // "4-64-64-2 relu, layer norm, dueling, 4931 parameters"; streams are "10-128-(128+128)-3",
   // branches "a 8-8 | b 4x8-8 | 16-2", convolutions "10x10x3 conv 32-64-64, 256-3", and graphs
   // "4-32-2 graph, 38 neurons, 172 edges, depth 30, leaky_relu, 206 parameters".
@@ -111,6 +117,11 @@ struct InputPart {
 // inputs are then the grid. With options.branches, these come first, and the hidden layers read the
 // last of them; `parts` are consecutive in the observation. With options.graph, a graph replaces
 // the hidden layers and the last one. Throws UsageError if the branches are invalid.
+//
+// With options.dropout and options.layer_norm, a hidden layer is dense, dropout, layer norm and
+// activation (DroQ; without layer norm, dropout follows the activation, which is the same for
+// ReLU). With options.batch_norm, batch norm comes first and after the activation of every hidden
+// layer, as in CrossQ's own implementation.
 Structure make_mlp(int inputs, int actions, const NetOptions& options, int atoms = 1,
                    const GridShape& grid = {}, std::span<const InputPart> parts = {});
 
@@ -135,9 +146,10 @@ Structure only_outputs(const Structure& structure, int first, int count);
 // A tensor by name: [rows, columns], element (r, c) at offset + r * stride + c. A vector has one
 // row, and stride 0.
 struct TensorInfo {
-  // layer<i>.weight .bias .weight_sigma .bias_sigma .scale .shift; in streams .value.weight
-  // .advantage.weight and so on; in attention .hidden.weight .score.weight and so on; of constants
-  // .value; in forests .graph_in.weight .round0.query.weight and so on
+  // layer<i>.weight .bias .weight_sigma .bias_sigma .scale .shift; of batch norm also .mean
+  // .variance .passes; in streams .value.weight .advantage.weight and so on; in attention
+  // .hidden.weight .score.weight and so on; of constants .value; in forests .graph_in.weight
+  // .round0.query.weight and so on
   std::string name;
   std::size_t offset = 0;
   int rows = 0;
@@ -148,7 +160,8 @@ struct TensorInfo {
   std::size_t size() const { return static_cast<std::size_t>(rows) * columns; }
 };
 
-// All tensors of a network, in the order of its layers; i is the index in the list of layers.
+// All tensors of a network, statistics included, in the order of its layers; i is the index in the
+// list of layers.
 std::vector<TensorInfo> tensors(const Structure& structure);
 
 // Fills `parameters` (structure.storage floats) from the stream of (seed, initialisation).

@@ -5,17 +5,24 @@
 namespace hotloop {
 namespace {
 
+// Places the trained tensors of a layer, or its statistics.
 class PlaceTensors final : public TensorVisitor {
  public:
-  explicit PlaceTensors(Structure& structure) : structure_(structure) {}
+  PlaceTensors(Structure& structure, bool statistics)
+      : structure_(structure), statistics_(statistics) {}
 
   void matrix(const std::string&, std::size_t& offset, int rows, int columns) const override {
+    if (statistics_) return;
     structure_.parameters += static_cast<std::size_t>(rows) * columns;
     offset = take(static_cast<std::size_t>(rows) * padded_row(columns));
   }
   void vector(const std::string&, std::size_t& offset, int size) const override {
+    if (statistics_) return;
     structure_.parameters += size;
     offset = take(size);
+  }
+  void statistic(const std::string&, std::size_t& offset, int size) const override {
+    if (statistics_) offset = take(size);
   }
 
  private:
@@ -27,14 +34,25 @@ class PlaceTensors final : public TensorVisitor {
   }
 
   Structure& structure_;
+  bool statistics_;
 };
+
+void place_tensors(Structure& structure) {
+  structure.storage = structure.parameters = 0;
+  for (const bool statistics : {false, true}) {
+    for (Layer& layer : structure.layers)
+      std::visit([&](auto& kind) { each_tensor(kind, PlaceTensors(structure, statistics)); },
+                 layer);
+    if (!statistics) structure.trainable = structure.storage;
+  }
+}
 
 }  // namespace
 
 void StructureBuilder::add(Layer layer, int from, int to) {
-  std::visit([&](auto& kind) { each_tensor(kind, PlaceTensors(structure_)); }, layer);
   structure_.layers.push_back(std::move(layer));
   structure_.places.push_back({from, to});
+  place_tensors(structure_);
 }
 
 int StructureBuilder::add(Layer layer, int from) {

@@ -18,8 +18,8 @@ class StructureBuilder {
     return std::exchange(structure_.features, structure_.features + count);
   }
 
-  // The layer reads features from `from` on and writes from `to` on. Sets the offsets of its
-  // tensors.
+  // The layer reads features from `from` on and writes from `to` on. Sets the offsets of all
+  // tensors: first those that are trained, in the order of the layers, then statistics.
   void add(Layer layer, int from, int to);
   // Writes after all features so far; returns where.
   int add(Layer layer, int from);

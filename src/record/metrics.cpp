@@ -60,6 +60,7 @@ std::vector<std::string> MetricsLog::write(Trainer& trainer, RunRecord& record, 
   add(row, "action_gap", health.action_gap);
   add(row, "terminal_share", health.terminal_share);
   add(row, "target_lag", health.target_lag);
+  if (!std::isnan(health.critic_bias)) add(row, "critic_bias", health.critic_bias);
   trainer.learner().settings(c,
                              [&](std::string_view name, double value) { add(row, name, value); });
   std::vector<std::string> warnings = watch(health, trainer.spec(), c.env_steps, record.health);

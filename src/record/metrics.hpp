@@ -12,6 +12,10 @@
 //   greedy_measures                           the same, means of the last evaluation
 //   loss, mean_q, gradient_norm               what the algorithm reports, means over the updates
 //                                             since the previous row; for ppo, mean_q is of V
+//   actor_loss, actor_gradient_norm,          sac, td3 and ddpg: of the actor; share of actions at
+//   saturated, ent_coef                       their bounds; sac only: the temperature
+//   critic_bias                               sac, td3 and ddpg, once episodes have ended: mean of
+//                                             Q(s, a) minus observed returns
 //   entropy, kl, clipped                      ppo only: entropy of the policy, KL divergence from
 //                                             the acting policy, share of clipped ratios
 //   largest_q, q_bound, action_gap,           health of training, see health.hpp; null where they

@@ -16,6 +16,7 @@ constexpr double kMinGap = 2e-5;            // of the largest |Q|
 constexpr double kMinTerminalShare = 2e-4;  // one transition in 5,000
 constexpr double kMaxLag = 0.5;
 constexpr double kMaxGradient = 1e4;
+constexpr double kMaxBias = 1;  // of the size and spread of observed returns
 constexpr double kEdge = 0.02;  // of the support of a distribution
 
 std::string describe(Sign sign, const Health& h, const TrainSpec& spec) {
@@ -45,6 +46,12 @@ std::string describe(Sign sign, const Health& h, const TrainSpec& spec) {
           "values are at an end of the support of the c51 head ({}: {:g}), but returns may reach "
           "{:.3g}; give it a wider support",
           h.beyond > 0 ? "algo.v_max" : "algo.v_min", h.end, h.beyond);
+    case Sign::critic_bias:
+      return fmt::format(
+          "the critics overestimate: on average by {:.3g} at the first states of the latest "
+          "episodes, "
+          "whose returns have a size and spread of {:.3g}. Try {}",
+          h.critic_bias, h.return_scale, advice);
     default:
       return fmt::format("the mean gradient norm is {:.3g}; try {}", h.gradient_norm, advice);
   }
@@ -67,10 +74,12 @@ Health examine(Trainer& trainer) {
   const RewardRange rewards = trainer.rewards();
   const double scale = gamma < 1 ? trainer.learner().reward_factor() / (1 - gamma) : kNone;
   Health health{.largest_q = signs.largest_value,
-                .q_bound = rewards.largest() * scale,
+                .q_bound = (rewards.largest() + std::abs(signs.bonus)) * scale,
                 .action_gap = signs.action_gap,
                 .terminal_share = signs.terminal_share,
                 .target_lag = signs.target_lag,
+                .critic_bias = signs.critic_bias,
+                .return_scale = signs.return_scale,
                 .gradient_norm = mean_gradient_norm(trainer)};
   const double low = signs.value_min, high = signs.value_max;
   if (std::isfinite(low) && std::isfinite(high)) {
@@ -102,6 +111,7 @@ std::uint32_t bad_signs(const Health& h, const TrainSpec& spec) {
   mark(Sign::target_lag, h.target_lag > kMaxLag);
   mark(Sign::gradient, h.gradient_norm > kMaxGradient);
   mark(Sign::support_edge, h.beyond != 0);
+  mark(Sign::critic_bias, h.critic_bias > kMaxBias * h.return_scale + 1);
   return bad;
 }
 

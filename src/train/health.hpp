@@ -9,6 +9,8 @@
 //                   values, and the policy is forgotten while the loss stays low.
 //   target_lag      |online - target| / |online| just before the target network syncs. If it is
 //                   large, the targets come from a very different network.
+//   critic_bias     mean of Q(s, a) minus the discounted return that followed, over the first
+//                   transitions of the latest episodes. If it is large, the critics overestimate.
 //   gradient_norm   mean over the updates since the last row, before clipping.
 //   beyond          c51: the mean value of the sample is at an end of the support, but the possible
 //                   return is this, beyond that end. The head cannot distinguish returns beyond it.
@@ -32,6 +34,8 @@ struct Health {
   double action_gap = kNone;
   double terminal_share = kNone;
   double target_lag = kNone;
+  double critic_bias = kNone;
+  double return_scale = kNone;   // size and spread of the returns it was compared with
   double gradient_norm = kNone;  // NaN if there was no update
   double beyond = 0;             // 0 = values are not at an end of the support
   double end = kNone;            // that end of the support

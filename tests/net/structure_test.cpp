@@ -110,6 +110,60 @@ TEST(Structure, StreamsAreDenseLayersOfTheirOwn) {
   EXPECT_EQ(net.describe(), "3-8-(6+6)-10 tanh, dueling, noisy head, 350 parameters");
 }
 
+// DroQ: dense, dropout, layer norm, activation.
+TEST(Structure, DropoutComesBeforeLayerNorm) {
+  const Structure net = make_mlp(3, 2, {.hidden = {8, 6}, .layer_norm = true, .dropout = 0.01});
+  ASSERT_EQ(net.layers.size(), 7u);
+  for (const int l : {0, 3}) {
+    const auto& dense = std::get<DenseLayer>(net.layers[l]);
+    EXPECT_EQ(dense.activation, Activation::linear);
+    EXPECT_EQ(std::get<DropoutLayer>(net.layers[l + 1]), (DropoutLayer{dense.out, 0.01}));
+    EXPECT_EQ(std::get<NormLayer>(net.layers[l + 2]).activation, Activation::relu);
+  }
+  EXPECT_FALSE(net.needs_whole_batch());
+  EXPECT_EQ(net.trainable, net.storage);
+  EXPECT_EQ(net.describe(), "3-8-6-2 relu, dropout 0.01, layer norm, 128 parameters");
+  const Structure plain = make_mlp(3, 2, {.hidden = {8}, .dropout = 0.1});
+  EXPECT_EQ(std::get<DenseLayer>(plain.layers[0]).activation, Activation::relu);
+  EXPECT_EQ(std::get<DropoutLayer>(plain.layers[1]).width, 8);
+  EXPECT_EQ(plain.describe(), "3-8-2 relu, dropout 0.1, 50 parameters");
+}
+
+// CrossQ: batch norm of the input and after each activation. Its statistics lie behind all trained
+// tensors, and do not count as parameters.
+TEST(Structure, BatchNormComesFirstAndAfterActivations) {
+  const Structure net = make_mlp(3, 2, {.hidden = {8, 6}, .batch_norm = true});
+  ASSERT_EQ(net.layers.size(), 6u);
+  EXPECT_EQ(std::get<BatchNormLayer>(net.layers[0]).width, 3);
+  EXPECT_EQ(std::get<DenseLayer>(net.layers[1]).activation, Activation::relu);
+  EXPECT_EQ(std::get<BatchNormLayer>(net.layers[2]).width, 8);
+  EXPECT_EQ(std::get<BatchNormLayer>(net.layers[4]).width, 6);
+  EXPECT_EQ(std::get<DenseLayer>(net.layers[5]).activation, Activation::linear);
+  EXPECT_TRUE(net.needs_whole_batch());
+  EXPECT_EQ(net.describe(), "3-8-6-2 relu, batch norm, 134 parameters");
+  const Structure without = make_mlp(3, 2, {.hidden = {8, 6}});
+  EXPECT_EQ(net.parameters, without.parameters + 2 * (3 + 8 + 6));
+  const std::vector<std::string> list = names(net);
+  EXPECT_EQ(std::vector(list.begin(), list.begin() + 6),
+            (std::vector<std::string>{"layer0.scale", "layer0.shift", "layer0.mean",
+                                      "layer0.variance", "layer0.passes", "layer1.weight"}));
+  std::vector<int> owner(net.storage, -1);
+  int index = 0;
+  for (const TensorInfo& tensor : tensors(net)) {
+    const bool statistic = tensor.name.ends_with(".mean") || tensor.name.ends_with(".variance") ||
+                           tensor.name.ends_with(".passes");
+    EXPECT_EQ(tensor.offset >= net.trainable, statistic) << tensor.name;
+    for (int r = 0; r < tensor.rows; ++r) {
+      for (int c = 0; c < tensor.columns; ++c) {
+        int& who = owner.at(tensor.offset + r * tensor.stride + c);
+        EXPECT_EQ(who, -1) << "tensors overlap";
+        who = index;
+      }
+    }
+    ++index;
+  }
+}
+
 // Section 7 of the Snake specification.
 TEST(Structure, ParameterCountsOfTheSnakeNetworks) {
   const auto mlp = [](int inputs) {

@@ -135,6 +135,43 @@ TEST(OtherNames, AreAnsweredWithOurKey) {
   EXPECT_GE(answered.size(), 70u);
 }
 
+// From the documentation of SAC, TD3 and TQC in Stable-Baselines3 and sb3-contrib, from CleanRL's
+// sac_continuous_action.py and td3_continuous_action.py, and from RLlib's SAC.
+TEST(OtherNames, OfContinuousControl) {
+  const auto answer = [](const std::string& algorithm, const std::string& name) {
+    return suggested(
+        complaint("env: {name: pendulum}\nalgo: {name: " + algorithm + "}", {name + "=1"}));
+  };
+  for (const auto& [name, key] : std::vector<std::pair<std::string, std::string>>{
+           {"buffer_size", "replay.capacity"},
+           {"batch_size", "algo.batch"},
+           {"tau", "algo.target.tau"},
+           {"gradient_steps", "algo.updates_per_step"},
+           {"learning_starts", "algo.learning_starts"},
+           {"n_critics", "algo.critics"},
+           {"n_quantiles", "algo.quantiles"},
+           {"top_quantiles_to_drop_per_net", "algo.dropped_quantiles"},
+           {"q_lr", "algo.critic_learning_rate"},
+           {"policy_lr", "optimiser.learning_rate"},
+           {"policy_frequency", "algo.policy_delay"}}) {
+    for (const char* algorithm : {"sac", "td3"}) EXPECT_EQ(answer(algorithm, name), key) << name;
+  }
+  for (const auto& [name, key] : std::vector<std::pair<std::string, std::string>>{
+           {"alpha", "algo.ent_coef"},
+           {"autotune", "algo.ent_coef"},
+           {"initial_alpha", "algo.ent_coef_init"},
+           {"target_entropy", "algo.target_entropy"}}) {
+    EXPECT_EQ(answer("sac", name), key) << name;
+  }
+  for (const auto& [name, key] : std::vector<std::pair<std::string, std::string>>{
+           {"exploration_noise", "algo.noise_std"},
+           {"action_noise", "algo.noise"},
+           {"target_policy_noise", "algo.target_noise"},
+           {"target_noise_clip", "algo.target_noise_clip"}}) {
+    EXPECT_EQ(answer("td3", name), key) << name;
+  }
+}
+
 // The whole message: where, what, and what is allowed.
 TEST(OtherNames, GetTheSameMessagesAsMisspellings) {
   EXPECT_TRUE(second_line("algo: {lr: 0.1}")

@@ -73,8 +73,16 @@ struct Proposal {
 using PhaseShare = std::function<double(std::string_view group, std::string_view part)>;
 
 // Signs that learning fails: see train/health.hpp.
-enum class Sign { diverging, no_gap, no_terminals, target_lag, gradient, support_edge };
-inline constexpr int kSignCount = 6;
+enum class Sign {
+  diverging,
+  no_gap,
+  no_terminals,
+  target_lag,
+  gradient,
+  support_edge,
+  critic_bias
+};
+inline constexpr int kSignCount = 7;
 
 class Algorithm {
  public:

@@ -63,6 +63,9 @@ struct Signs {
   double best_value = std::nan("");                    // mean of max_a Q(s, a)
   double terminal_share = std::nan("");                // share of terminal transitions in memory
   double target_lag = std::nan("");                    // |online - target| / |online|
+  double critic_bias = std::nan("");                   // mean of Q(s, a) minus observed returns
+  double return_scale = std::nan("");                  // size and spread of these returns
+  double bonus = 0;                                    // that values count per step, with rewards
   double value_min = -HUGE_VAL, value_max = HUGE_VAL;  // the range of values it can represent
 };
 

@@ -52,7 +52,7 @@ class LearntNetwork {
                 std::uint64_t seed, const InputScale* scale)
       : plan_(structure),
         online_(arena_.take<float>(structure.storage)),
-        optimiser_(optimiser, structure.storage),
+        optimiser_(optimiser, structure.trainable),
         scale_(scale) {
     initialise(structure, init, seed, online_);
   }
@@ -65,14 +65,15 @@ class LearntNetwork {
   Optimiser& optimiser() { return optimiser_; }
 
   // One optimiser step along `gradient`. The parameters change only if loss and gradient are
-  // finite. Returns the gradient's norm before clipping.
+  // finite; running statistics never do. Returns the gradient's norm before clipping.
   double descend(std::span<const float> gradient, double loss, double learning_rate,
                  ThreadTeam& team) {
     mark(Phase::learn_clip);
+    gradient = gradient.first(structure().trainable);
     const float norm = euclidean_norm(gradient);
     mark(Phase::learn_optimiser);
     if (std::isfinite(loss) && std::isfinite(norm)) {
-      optimiser_.step(online_, gradient, static_cast<float>(learning_rate),
+      optimiser_.step(online_.first(gradient.size()), gradient, static_cast<float>(learning_rate),
                       clip_factor(norm, optimiser_.options().max_grad_norm), team);
     }
     return norm;

@@ -23,6 +23,7 @@ class SacLearner final : public ContinuousLearner {
                float* a) override;
   void update(const Batch& batch, Training& training) override;
   std::span<const float> errors() const override { return sac_.errors(); }
+  double bonus() override { return sac_.temperature() * sac_.report().entropy; }
   void visit_own(const ArrayVisitor& visitor) override;
 
  private:

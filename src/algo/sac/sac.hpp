@@ -59,6 +59,7 @@ class Sac {
   LearntNetwork& actor() { return actor_; }
   Critics& critics() { return critics_; }
   double temperature() const;
+  SacReport& report() { return report_; }  // the latest; part of the state
   bool learns_temperature() const { return learns_temperature_; }
   std::span<float> log_temperature() { return log_temperature_; }
   Optimiser& temperature_optimiser() { return temperature_optimiser_; }
@@ -89,7 +90,8 @@ class Sac {
   Optimiser temperature_optimiser_;
   float reward_factor_ = 1;
   std::vector<Shard> shards_;
-  SacReport report_;  // keeps what is reported of the actor between its updates
+  SacReport
+      report_;  // of the latest update; between updates of the actor it keeps what they reported
 };
 
 }  // namespace hotloop

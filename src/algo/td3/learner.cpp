@@ -50,6 +50,7 @@ void Td3Learner::update(const Batch& batch, Training& training) {
   const Td3Report report =
       td3_.update(batch, {.actor = learning_rate(c), .critics = critic_learning_rate(c)},
                   static_cast<std::uint64_t>(c.updates), training.team);
+  training.counters.target_updates += td3_.updates_actor(static_cast<std::uint64_t>(c.updates));
   check_actor(report.actor_loss, report.actor_gradient_norm, c);
   record(report, kTd3Columns, training);
 }
@@ -60,6 +61,7 @@ void Td3Learner::settings(const Counters& counters, const NumberVisitor& visitor
 }
 
 void Td3Learner::visit_own(const ArrayVisitor& visitor) {
+  visit_report(td3_.report(), kTd3Columns, visitor);
   visitor("actor.target", td3_.actor_target(), Limits::finite());
   if (!drift_.empty()) visitor("noise", drift_, Limits::finite());
 }

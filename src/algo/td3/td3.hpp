@@ -52,6 +52,8 @@ class Td3 {
   // Of the latest update, for priorities: [B].
   std::span<const float> errors() const { return critics_.errors(); }
 
+  Td3Report& report() { return report_; }  // the latest; part of the state
+
   void set_reward_factor(float factor) { reward_factor_ = factor; }
 
   LearntNetwork& actor() { return actor_; }
@@ -79,7 +81,8 @@ class Td3 {
   std::span<float> actor_target_;  // flat parameters
   float reward_factor_ = 1;
   std::vector<Shard> shards_;
-  Td3Report report_;  // keeps what is reported of the actor between its updates
+  Td3Report
+      report_;  // of the latest update; between updates of the actor it keeps what they reported
 };
 
 }  // namespace hotloop

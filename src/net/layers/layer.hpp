@@ -10,6 +10,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -19,6 +20,15 @@
 
 namespace hotloop {
 
+// What makes a pass a training pass; without it, a pass evaluates. Dropout masks are a function of
+// these numbers, the layer and the row in the whole batch, never of shards and threads.
+struct TrainingPass {
+  std::uint64_t seed = 0;
+  std::uint64_t step = 0;
+  std::uint32_t stream = 0;  // below 256: networks and passes of one step that need other masks
+  int first_row = 0;         // of this pass in the whole batch, if that is cut into shards
+};
+
 // The forward pass of one block.
 struct ForwardBlock {
   const float* parameters;  // the flat array of the whole network
@@ -27,6 +37,9 @@ struct ForwardBlock {
   float* y;                 // [out][kLanes]
   float* kept;              // [LayerMemory::kept][kLanes] for the backward pass; null: not wanted
   float* inner = nullptr;   // [LayerMemory::inner][kLanes], if there are any
+  const TrainingPass* training = nullptr;  // null: the pass evaluates
+  int layer = 0;                           // its index in the structure
+  int row = 0;                             // of lane 0, in the pass
 };
 
 // The backward pass of one block, after its forward pass.
@@ -57,6 +70,37 @@ struct LayerMemory {
   int inner = 0;            // features per block between x and y that the forward pass computes
 };
 
+// The features of a layer in all blocks of a batch.
+struct Blocks {
+  float* data = nullptr;   // of block 0: [features][kLanes]
+  std::size_t stride = 0;  // floats from block to block
+
+  float* at(int block) const { return data + stride * block; }
+};
+
+// A training pass of a layer whose result depends on all rows of the batch at once. The names have
+// the same meaning as in the passes of a block. The scratch is kept from the forward to the
+// backward pass.
+struct ForwardBatch {
+  const float* parameters;
+  int batch;  // rows; lanes beyond them are in use up to a multiple of kLaneStep, and do not count
+  Blocks x;
+  Blocks y;
+  float* scratch;
+};
+struct BackwardBatch {
+  const float* parameters;
+  int batch;
+  Blocks x;
+  Blocks dy;
+  Blocks dx;  // zero in lanes beyond the rows; null: not wanted
+  float* scratch;
+  float* gradient;
+  bool accumulate;
+};
+
+class BatchKernel;
+
 // A layer and its plan (compiled matrix products).
 class LayerKernel {
  public:
@@ -66,9 +110,21 @@ class LayerKernel {
   virtual void forward_one(const float* parameters, const float* x, float* y,
                            float* inner) const = 0;
   virtual void backward(const BackwardBlock& block) const = 0;
+  // Not null if training passes need the whole batch; those above then only evaluate.
+  virtual const BatchKernel* whole_batch() const { return nullptr; }
 };
 
-// Called with each tensor of a layer, in the order in which they lie in the flat array.
+class BatchKernel : public LayerKernel {
+ public:
+  const BatchKernel* whole_batch() const final { return this; }
+  virtual void forward_batch(const ForwardBatch& batch) const = 0;
+  virtual void backward_batch(const BackwardBatch& batch) const = 0;
+  // Moves the statistics in the parameters towards those of the last training pass.
+  virtual void update_statistics(float* scratch, float* parameters) const = 0;
+};
+
+// Called with each tensor of a layer, in the order in which they lie in the flat array; statistics
+// lie behind the tensors of all layers.
 class TensorVisitor {
  public:
   virtual ~TensorVisitor() = default;
@@ -76,6 +132,8 @@ class TensorVisitor {
   virtual void matrix(const std::string& name, std::size_t& offset, int rows,
                       int columns) const = 0;
   virtual void vector(const std::string& name, std::size_t& offset, int size) const = 0;
+  // A vector that no optimiser changes, and whose gradient is never written.
+  virtual void statistic(const std::string& name, std::size_t& offset, int size) const = 0;
 };
 constexpr int padded_row(int columns) { return round_up(columns, kLaneStep); }
 
@@ -89,6 +147,9 @@ class InnerTensors final : public TensorVisitor {
   }
   void vector(const std::string& name, std::size_t& offset, int size) const override {
     visit_.vector(outer_ + "." + name, offset, size);
+  }
+  void statistic(const std::string& name, std::size_t& offset, int size) const override {
+    visit_.statistic(outer_ + "." + name, offset, size);
   }
 
  private:

@@ -13,6 +13,8 @@
 #include "algo/common/learner.hpp"
 #include "doctor/remedy.hpp"
 #include "profile/profile.hpp"
+#include "record/env_facts.hpp"
+#include "record/safetensors.hpp"
 #include "record/saved_model.hpp"
 #include "session/session.hpp"
 #include "spec/spec.hpp"
@@ -53,6 +55,25 @@ TEST(OutsideAlgorithm, IsReadByNameWithItsOwnKeysAndRules) {
                                              "algo: {name: test_cem}\n",
                                              "continuous.yaml")),
                UsageError);
+}
+
+// A key of its own switches batch norm on; the running statistics are saved with the weights.
+TEST(OutsideAlgorithm, ItsModelsKeepRunningStatistics) {
+  const TrainSpec spec = outside_spec({"algo.batch_norm=true", "net.hidden=[8]"});
+  Model model{.spec = spec, .structure = network_structure(spec), .parameters = {}};
+  ASSERT_TRUE(model.structure.needs_whole_batch());
+  model.parameters.resize(model.structure.storage);
+  for (const TensorInfo& tensor : tensors(model.structure)) {
+    for (std::size_t i = 0; tensor.is_vector() && i < tensor.size(); ++i)
+      model.parameters[tensor.offset + i] = 0.5f * static_cast<float>(tensor.offset + i);
+  }
+  model.env_facts = env_facts(*make_worlds(spec.world(), 1));
+  const std::string path = folder("statistics") + "/model.safetensors";
+  save_model(path, model);
+  EXPECT_TRUE(Safetensors(path).contains("layer2.variance"));
+  const Model loaded = load_model(path);
+  EXPECT_EQ(loaded.parameters, model.parameters);
+  EXPECT_EQ(loaded.structure, model.structure);
 }
 
 TEST(OutsideAlgorithm, LearnsAndWritesARunLikeTheOthers) {

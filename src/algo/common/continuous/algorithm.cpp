@@ -237,6 +237,9 @@ std::string ContinuousAlgorithm::advice(Sign sign, const AgentSpec& spec) const 
     case Sign::diverging:
       return fmt::format("{}a smaller algo.critic_learning_rate or algo.critic_layer_norm",
                          shared(spec).critics.count < 2 ? "two critics (algo.critics), " : "");
+    case Sign::critic_bias:
+      return "algo.critic_layer_norm, algo.quantiles 25 with algo.actor_value mean, or a smaller "
+             "algo.critic_learning_rate";
     case Sign::no_terminals:
       return "a larger algo.n_step or a larger replay.capacity";
     case Sign::target_lag:

@@ -274,18 +274,22 @@ void Critics::sync_targets(ThreadTeam& team, double tau) {
     blend(network(k).online(), static_cast<float>(tau), targets_[k], team);
 }
 
-double Critics::largest_value(const float* obs, CriticShard& shard) const {
-  double largest = 0;
-  load(obs, shard, 0);
+void Critics::evaluate(const float* obs, const float* actions, CriticShard& shard) const {
+  const Plan& plan = networks_[0]->plan();
+  const int width = plan.structure().inputs - shard.action_size_;
+  Workspace& at = shard.at_[0];
+  hotloop::load(obs, width, shard.rows, 0, at, scale_);
+  hotloop::load(actions, shard.action_size_, shard.rows, width, at);
+  std::fill(shard.value_.begin(), shard.value_.end(), 0.0f);
+  const float share = 1.0f / static_cast<float>(options_.count * options_.outputs());
   for (const auto& critic : networks_) {
-    forward_loaded(critic->plan(), critic->online(), shard.rows, shard.at_[0]);
-    for (int row = 0; row < shard.rows; ++row) {
-      const float* q = shard.at_[0].outputs(row / kLanes) + row % kLanes;
-      for (int i = 0; i < options_.outputs(); ++i)
-        largest = std::max(largest, std::abs(static_cast<double>(q[i * kLanes])));
+    forward_loaded(plan, critic->online(), shard.rows, at);
+    for (int block = 0; block < block_count(shard.rows); ++block) {
+      const float* q = at.outputs(block);
+      for (int i = 0; i < options_.outputs() * kLanes; ++i)
+        shard.value(block)[i % kLanes] += share * q[i];
     }
   }
-  return largest;
 }
 
 std::size_t Critics::bytes_needed(const Structure& structure, const CriticOptions& options,

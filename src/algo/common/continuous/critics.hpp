@@ -100,8 +100,8 @@ class Critics {
 
   void sync_targets(ThreadTeam& team, double tau);
 
-  // max |Q(s, a)| over a shard whose actions are set.
-  double largest_value(const float* obs, CriticShard& shard) const;
+  // Fills shard.value with the mean over the critics of Q(s, a), for rows [shard.rows, ...].
+  void evaluate(const float* obs, const float* actions, CriticShard& shard) const;
 
  private:
   void load(const float* obs, CriticShard& shard, int k) const;

@@ -15,7 +15,7 @@
 namespace hotloop {
 namespace {
 
-constexpr int kProbeRows = 64;
+constexpr int kProbeRows = EpisodeProbe::kRows;
 
 // As in DQN: as many draws as a round needs, as long as they fit into the cache.
 int group_size(const ContinuousOptions& o, const AgentSpec& spec, const WorldFacts& world) {
@@ -46,12 +46,14 @@ ContinuousLearner::ContinuousLearner(const AgentSpec& spec, const WorldFacts& wo
               std::max(std::int64_t{group_} * spec.learn.batch, std::int64_t{kProbeRows})),
       acting_(actor, spec.envs, Use::inference),
       pushed_(arena_.take<float>(static_cast<std::size_t>(spec.envs) * world.spec.action_size)),
+      episodes_(spec.envs, world.spec.obs, world.spec.action_size),
       probe_(arena_, critic_structure(spec, options.critics, world), options.critics,
              world.spec.action_size, 0, kProbeRows) {}
 
 void ContinuousLearner::begin(std::span<const float> obs, std::span<const std::uint8_t> mask) {
   observe(obs);
   replay_.begin(obs, mask);
+  episodes_.begin(obs);
 }
 
 void ContinuousLearner::begin_after(const Demonstrations& demonstrations,
@@ -117,6 +119,7 @@ void ContinuousLearner::store(const Transitions& step) {
   Transitions stored = step;
   stored.continuous_actions = pushed_;
   replay_.push(stored);
+  episodes_.add(stored, static_cast<double>(reward_factor()), bonus(), spec_.learn.gamma);
 }
 
 void ContinuousLearner::learn(Training training) {
@@ -163,15 +166,34 @@ void ContinuousLearner::settings(const Counters& counters, const NumberVisitor& 
 Signs ContinuousLearner::signs(const Counters& counters) {
   replay_.sample(1, kProbeRows, ~seed_, static_cast<std::uint64_t>(counters.env_steps));
   const Batch batch = replay_.batch(0);
-  for (int block = 0; block < block_count(kProbeRows); ++block) {
-    rows_to_lanes(batch.continuous_actions + static_cast<std::size_t>(block) * kLanes * range_.size,
-                  range_.size, kLanes, range_.size, probe_.action(block));
-  }
   Signs signs;
-  signs.largest_value = critics().largest_value(batch.obs, probe_);
+  critics().evaluate(batch.obs, batch.continuous_actions, probe_);
+  signs.largest_value = 0;
+  for (int row = 0; row < kProbeRows; ++row) {
+    const double q = static_cast<double>(probe_.value(row / kLanes)[row % kLanes]);
+    signs.largest_value = std::max(signs.largest_value, std::abs(q));
+  }
+  signs.bonus = bonus();
   signs.terminal_share =
       static_cast<double>(replay_.terminals()) / static_cast<double>(replay_.size());
+  compare_returns(signs);
   return signs;
+}
+
+void ContinuousLearner::compare_returns(Signs& signs) {
+  const int count = episodes_.count();
+  if (count == 0) return;
+  critics().evaluate(episodes_.obs(), episodes_.actions(), probe_);
+  const std::span<const double> returns = episodes_.returns().first(count);
+  double difference = 0, size = 0;
+  for (int row = 0; row < count; ++row) {
+    const double q = static_cast<double>(probe_.value(row / kLanes)[row % kLanes]);
+    difference += (q - returns[row]) / count;
+    size += std::abs(returns[row]) / count;
+  }
+  const auto [low, high] = std::minmax_element(returns.begin(), returns.end());
+  signs.critic_bias = difference;
+  signs.return_scale = size + *high - *low;
 }
 
 void ContinuousLearner::visit(const ArrayVisitor& visitor) {
@@ -181,6 +203,9 @@ void ContinuousLearner::visit(const ArrayVisitor& visitor) {
   }
   visit_own(visitor);
   if (!frozen_.empty()) visitor("frozen", frozen_, Limits::finite());
+  episodes_.visit([&](const std::string& name, auto array, const Limits& limits) {
+    visitor("probe." + name, array, limits);
+  });
   replay_.visit([&](const std::string& name, auto array, const Limits& limits) {
     visitor("replay." + name, array, limits);
   });

@@ -9,6 +9,7 @@
 
 #include "algo/common/continuous/action_range.hpp"
 #include "algo/common/continuous/critics.hpp"
+#include "algo/common/continuous/episode_probe.hpp"
 #include "algo/common/continuous/options.hpp"
 #include "algo/common/learner_base.hpp"
 #include "memory/replay.hpp"
@@ -52,6 +53,8 @@ class ContinuousLearner : public LearnerBase {
   // One update on this batch; records its report.
   virtual void update(const Batch& batch, Training& training) = 0;
   virtual std::span<const float> errors() const = 0;  // of the last update, for priorities: [B]
+  // What the critics count per step besides rewards.
+  virtual double bonus() { return 0; }
   // Arrays that decide its future, besides networks, targets of the critics and replay.
   virtual void visit_own(const ArrayVisitor& visitor) = 0;
 
@@ -61,6 +64,16 @@ class ContinuousLearner : public LearnerBase {
     return options_.critics.learning_rate.at(counters.progress());
   }
 
+  // An update that leaves out the actor reports the actor's latest numbers again.
+  template <class Report, std::size_t kCount>
+  static void visit_report(Report& report, const std::array<Column<Report>, kCount>& columns,
+                           const ArrayVisitor& visitor) {
+    for (const Column<Report>& column : columns) {
+      visitor("report." + std::string(column.name), std::span<double>(&(report.*column.value), 1),
+              Limits::finite());
+    }
+  }
+
   ActionRange range_;
   Arena arena_;
 
@@ -68,6 +81,7 @@ class ContinuousLearner : public LearnerBase {
   void store(const Transitions& step);
   void act_block(int block, std::span<const float> obs, std::uint64_t vector_step,
                  const Progress& progress, Actions& actions);
+  void compare_returns(Signs& signs);
 
   ContinuousOptions options_;
   int group_;  // draws gathered in one pass
@@ -75,7 +89,8 @@ class ContinuousLearner : public LearnerBase {
   Workspace acting_;         // [N]
   std::span<float> pushed_;  // [N, A] actions of a vector step in [-1, 1]
   std::span<float> frozen_;  // the actor's parameters; empty = use online()
-  CriticShard probe_;        // for signs()
+  EpisodeProbe episodes_;
+  CriticShard probe_;  // [EpisodeProbe::kRows] for signs()
 };
 
 }  // namespace hotloop

@@ -1,0 +1,124 @@
+// Masks of dropout: their rate, and what they depend on. training_pass_test.cpp compares the passes
+// with their slow twin.
+#include "net/layers/dropout.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "net/network.hpp"
+#include "reference/training_network.hpp"
+
+namespace hotloop {
+namespace {
+
+// Dropout layers one after the other, without anything else.
+Structure dropout_layers(int width, int count, double rate) {
+  Structure net{.inputs = width, .outputs = width, .features = width};
+  for (int l = 0; l < count; ++l) {
+    net.layers.push_back(DropoutLayer{width, rate});
+    net.places.push_back({l * width, (l + 1) * width});
+    net.features += width;
+  }
+  net.outputs_at = count * width;
+  return net;
+}
+
+// The factors of `rows` rows [rows, width]: what ones become.
+std::vector<float> masks(const Structure& net, const TrainingPass& pass, int rows,
+                         Use use = Use::training) {
+  const Plan plan(net);
+  Workspace workspace(net, rows, use);
+  const std::vector<float> ones(static_cast<std::size_t>(rows) * net.inputs, 1.0f);
+  workspace.set_training(pass);
+  forward(plan, {}, ones.data(), rows, workspace);
+  std::vector<float> result;
+  for (int row = 0; row < rows; ++row) {
+    for (int f = 0; f < net.outputs; ++f)
+      result.push_back(workspace.outputs(row / kLanes)[f * kLanes + row % kLanes]);
+  }
+  return result;
+}
+
+// Within 5 standard errors of p rounded to 2^-16, in all features and rows together, and in each
+// feature alone.
+TEST(Dropout, DropsItsShare) {
+  for (const double rate : {0.0001, 0.01, 0.1, 0.5, 0.9}) {
+    constexpr int kWidth = 67, kRows = 20'000;
+    const std::vector<float> found =
+        masks(dropout_layers(kWidth, 1, rate), {.seed = 3, .step = 8}, kRows, Use::inference);
+    const double p = std::round(rate * 65536) / 65536;
+    EXPECT_NEAR(p, rate, 0x1p-17);
+    const auto error = [&](double count) { return 5 * std::sqrt(p * (1 - p) / count); };
+    std::vector<double> dropped(kWidth);
+    double all = 0, sum = 0;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      ASSERT_TRUE(found[i] == 0 || found[i] == static_cast<float>(1 / (1 - p)));
+      dropped[i % kWidth] += found[i] == 0;
+      all += found[i] == 0;
+      sum += found[i];
+    }
+    const auto size = static_cast<double>(found.size());
+    EXPECT_NEAR(all / size, p, error(size));
+    EXPECT_NEAR(sum / size, 1, error(size) / (1 - p));
+    for (const double count : dropped) EXPECT_NEAR(count / kRows, p, error(kRows)) << rate;
+  }
+}
+
+// Half of the bits are equal in two independent masks with p = 1/2.
+TEST(Dropout, MasksOfOtherRowsLayersStepsStreamsAndSeedsAreIndependent) {
+  constexpr int kWidth = 96, kRows = 64;
+  const Structure one = dropout_layers(kWidth, 1, 0.5), two = dropout_layers(kWidth, 2, 0.5);
+  const TrainingPass pass{.seed = 5, .step = 9, .stream = 1, .first_row = 0};
+  const std::vector<float> base = masks(one, pass, kRows);
+  EXPECT_EQ(masks(one, pass, kRows), base);
+  std::vector<TrainingPass> others(7, pass);
+  others[0].seed = 6, others[1].seed += std::uint64_t{1} << 32;
+  others[2].step = 10, others[3].step += std::uint64_t{1} << 32;
+  others[4].stream = 2, others[5].first_row = 1, others[6].first_row = kRows;
+  std::vector<std::vector<float>> different;
+  for (const TrainingPass& other : others) different.push_back(masks(one, other, kRows));
+  // Where the first of two layers keeps a feature, the second decides.
+  different.emplace_back();
+  const std::vector<float> both = masks(two, pass, kRows);
+  for (std::size_t i = 0; i < both.size(); ++i) {
+    EXPECT_TRUE(base[i] != 0 || both[i] == 0);
+    different.back().push_back(base[i] != 0 ? both[i] : static_cast<float>(i % 2));
+  }
+  for (const std::vector<float>& other : different) {
+    double equal = 0;
+    for (std::size_t i = 0; i < base.size(); ++i) equal += (base[i] == 0) == (other[i] == 0);
+    const auto size = static_cast<double>(base.size());
+    EXPECT_NEAR(equal / size, 0.5, 5 * 0.5 / std::sqrt(size)) << &other - &different[0];
+  }
+}
+
+// A row has its mask wherever the batch is cut, at multiples of a block or not.
+TEST(Dropout, MasksDoNotDependOnShards) {
+  constexpr int kWidth = 13, kRows = 256;
+  const Structure net = dropout_layers(kWidth, 2, 0.25);
+  const std::vector<float> whole = masks(net, {.seed = 1, .step = 2}, kRows);
+  for (const int cut : {1, 7, 32, 128, 255}) {
+    std::vector<float> parts = masks(net, {.seed = 1, .step = 2}, cut);
+    const std::vector<float> rest =
+        masks(net, {.seed = 1, .step = 2, .first_row = cut}, kRows - cut);
+    parts.insert(parts.end(), rest.begin(), rest.end());
+    EXPECT_EQ(parts, whole) << cut;
+  }
+}
+
+// A row at a time, also where a workspace for inference would take the path of a single sample.
+TEST(Dropout, SingleRowsAreTrainedLikeOthers) {
+  const Structure net = dropout_layers(40, 1, 0.5);
+  const std::vector<float> three = masks(net, {.seed = 4}, 3);
+  const std::vector<float> third = masks(net, {.seed = 4, .first_row = 2}, 1, Use::inference);
+  EXPECT_EQ(std::vector<float>(three.begin() + 80, three.end()), third);
+}
+
+TEST(Dropout, ARateOfZeroDropsNothing) {
+  for (const float factor : masks(dropout_layers(9, 1, 0), {}, 100)) EXPECT_EQ(factor, 1);
+}
+
+}  // namespace
+}  // namespace hotloop
