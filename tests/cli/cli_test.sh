@@ -96,6 +96,21 @@ expect 2 "allowed: env.options.*" "$hotloop" eval "$snake" --set algo.gamma=0.5
 expect 0 "score" "$hotloop" eval snake_dqn_basic --policy astar --episodes 5
 expect 0 "score" "$hotloop" eval "$snake" --policy random --episodes 5
 expect 2 "did you mean astar?" "$hotloop" eval snake_dqn_basic --policy astra
+
+# Demonstrations: recorded, trained from, repeated from the run folder, refused before there is one.
+expect 0 "recorded" "$hotloop" eval cartpole_dqn --policy random --episodes 20 --record demo.safetensors
+expect 2 "no/where" "$hotloop" eval cartpole_dqn --policy random --episodes 2 --record no/where/demo.safetensors
+demo=(--set replay.demonstrations=demo.safetensors)
+"$hotloop" train cartpole_dqn "${small[@]}" "${demo[@]}" --json --out demo >demo.json
+"$hotloop" train demo/cartpole_dqn-1/spec.yaml --quiet --json --out again >again.json
+[ -n "$(hash_of demo.json)" ] && [ "$(hash_of demo.json)" = "$(hash_of again.json)" ] || fail "demonstrations: not repeated"
+expect 2 "was recorded in cartpole; this run is on acrobot" "$hotloop" train acrobot_dqn "${demo[@]}" --out demo
+expect 2 "replay.capacity: 100 is less than the" "$hotloop" train cartpole_dqn "${demo[@]}" --set replay.capacity=100 --out demo
+expect 2 "belongs to algo.name" "$hotloop" train cartpole_ppo "${demo[@]}" --out demo
+expect 2 "missing.safetensors" "$hotloop" train cartpole_dqn --set replay.demonstrations=missing.safetensors --out demo
+"$hotloop" eval cartpole_dqn --policy random --episodes 3 --record demo/cartpole_dqn-1/demonstrations.safetensors >/dev/null
+expect 2 "has changed: the hash of its content" "$hotloop" train demo/cartpole_dqn-1/spec.yaml --out demo
+[ "$(ls demo)" = cartpole_dqn-1 ] || fail "a refused request left a run folder"
 expect 0 "episode 1: return" "$hotloop" watch "$snake" --gif snake.gif --png snake.png
 grep -q GIF89a snake.gif && grep -q PNG snake.png || fail "no pictures"
 expect 0 "episode 2: return" "$hotloop" watch snake_dqn_basic --policy hamiltonian --episodes 2

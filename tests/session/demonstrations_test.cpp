@@ -209,6 +209,100 @@ TEST_F(DemonstrationsTest, WhatDoesNotFitIsRefused) {
                                "bytes long");
 }
 
+// The greedy return after a few thousand steps, with and without 15 episodes of a trained agent.
+TEST_F(DemonstrationsTest, TheyHelpToLearn) {
+  const TrainSpec solved = load_spec("cartpole_dqn", std::vector<std::string>{"run.seed=1"});
+  Trainer teacher(solved);
+  while (teacher.counters().env_steps < 11'000) teacher.round();
+  EvaluationOptions options;
+  options.episodes = 15;
+  ThreadTeam team(1);
+  TransitionFile file{"cartpole", {}};
+  Evaluator evaluator(solved.world(), options, 1, teacher.network().structure(),
+                      network_head(solved));
+  const double taught = evaluator
+                            .run(teacher.network().online(), teacher.network().scale(), team, false,
+                                 &file.transitions)
+                            .mean;
+  ASSERT_GT(taught, 400);
+
+  const auto train = [&](std::uint64_t seed, const Demonstrations* demonstrations) {
+    TrainSpec spec =
+        load_spec("cartpole_dqn",
+                  std::vector<std::string>{"algo.n_step=5", "algo.updates_per_step=1",
+                                           "algo.learning_starts=0", "replay.capacity=20000"});
+    spec.run.seed = seed;
+    if (demonstrations != nullptr) spec.learn.demonstrations = "given";
+    Trainer trainer(spec, demonstrations);
+    while (trainer.counters().env_steps < 3'000) trainer.round();
+    options.episodes = 40;
+    Evaluator judge(spec.world(), options, 99, trainer.network().structure(), network_head(spec));
+    return judge.run(trainer.network().online(), nullptr, team).mean;
+  };
+  double with = 0, without = 0;
+  int better = 0;
+  constexpr int kSeeds = 8;
+  for (int seed = 1; seed <= kSeeds; ++seed) {
+    const double one = train(seed, &file.transitions), other = train(seed, nullptr);
+    with += one / kSeeds;
+    without += other / kSeeds;
+    better += one > other ? 1 : 0;
+  }
+  std::printf(
+      "greedy return after 3,000 steps: %.0f with demonstrations, %.0f without; better on "
+      "%d of %d seeds\n",
+      with, without, better, kSeeds);
+  EXPECT_GT(with, without + 40);
+  EXPECT_GE(better, 6);
+}
+
+// Continuous actions are handed over in the units of the environment: [-2, 2].
+TEST_F(DemonstrationsTest, ContinuousActionsAreConvertedByTheLearner) {
+  for (const char* name : {"pendulum_sac", "pendulum_td3"}) {
+    SCOPED_TRACE(name);
+    TrainSpec spec = load_spec(
+        name, std::vector<std::string>{"net.hidden=[16]", "algo.batch=16", "run.steps=400"});
+    spec.envs = 2;
+    spec.learn.train_every = 2;
+    spec.evaluation.every = 0;
+    spec.evaluation.episodes = 2;
+    spec.learn.demonstrations = file_;
+    const TransitionFile file = record(spec, 3);
+    const std::vector<float>& actions = file.transitions.continuous_actions;
+    ASSERT_GT(*std::max_element(actions.begin(), actions.end()), 1.5f);
+    const std::int64_t steps = demonstration_steps(file.transitions.size(), 2);
+    Trainer trainer(spec, &file.transitions);
+    int seen = 0;
+    trainer.learner().visit([&](const std::string& array, Array values, const Limits&) {
+      if (array != "replay.continuous_actions") return;
+      const std::span<float> stored = std::get<std::span<float>>(values);
+      for (std::int64_t t = 0; t < steps; ++t, ++seen) {
+        ASSERT_FLOAT_EQ(stored[2 * t], actions[t] / 2);
+        ASSERT_FLOAT_EQ(stored[2 * t + 1], actions[file.transitions.size() / 2 + t] / 2);
+      }
+    });
+    EXPECT_EQ(seen, steps);
+
+    const std::string straight = make_run_folder(folder_.string(), "run");
+    const TrainResult expected = start_run(spec, straight, {});
+    EXPECT_GT(expected.updates, 0);
+    std::atomic<bool> stop{true};
+    const std::string split = make_run_folder(folder_.string(), "run");
+    TrainResult result = start_run(spec, split, {.stop = &stop});
+    fs::remove(file_);
+    for (int i = 0; i < 5; ++i) {
+      result = resume_run(load_run_spec(split, {}), split, std::nullopt, {.stop = &stop});
+      EXPECT_TRUE(result.interrupted);
+    }
+    result = resume_run(load_run_spec(split, {}), split, std::nullopt, {});
+    EXPECT_EQ(result.params_hash, expected.params_hash);
+    TrainSpec plain = spec;
+    plain.learn.demonstrations = "";
+    const std::string other = make_run_folder(folder_.string(), "run");
+    EXPECT_NE(start_run(plain, other, {}).params_hash, expected.params_hash);
+  }
+}
+
 TEST_F(DemonstrationsTest, AForgedCheckpointCannotMoveTheBorder) {
   TrainSpec spec = demonstrated_spec();
   const TransitionFile file = record(spec, 12);

@@ -205,6 +205,10 @@ std::string ContinuousAlgorithm::describe_memory(const AgentSpec& spec,
   return describe_replay(continuous_replay_shape(shared(spec), spec, world));
 }
 
+std::int64_t ContinuousAlgorithm::replay_capacity(const AgentSpec& spec) const {
+  return shared(spec).replay.capacity;
+}
+
 std::string ContinuousAlgorithm::too_large(const AgentSpec& spec, const WorldFacts& world,
                                            double available) const {
   const MemoryNeed need = memory_need(spec, world);

@@ -24,6 +24,7 @@ class ContinuousAlgorithm : public Algorithm {
   MemoryNeed memory_need(const AgentSpec& spec, const WorldFacts& world) const final;
   std::string describe(const AgentSpec& spec) const override;
   std::string describe_memory(const AgentSpec& spec, const WorldFacts& world) const final;
+  std::int64_t replay_capacity(const AgentSpec& spec) const final;
   std::string too_large(const AgentSpec& spec, const WorldFacts& world,
                         double available) const final;
   LearningWork work(const AgentSpec& spec, const WorldFacts& world) const final;

@@ -56,6 +56,15 @@ void ContinuousLearner::begin(std::span<const float> obs, std::span<const std::u
   episodes_.begin(obs);
 }
 
+void ContinuousLearner::begin_after(const Demonstrations& demonstrations,
+                                    std::span<const float> obs,
+                                    std::span<const std::uint8_t> mask) {
+  DemonstrationStreams streams(demonstrations, spec_.envs, false, obs, mask);
+  replay_.expect_demonstrations(streams.steps(), streams.truncation_gap());
+  begin(streams.first_obs(), streams.first_mask());
+  while (!streams.done()) store(streams.next());
+}
+
 void ContinuousLearner::act(std::span<const float> obs, std::span<const std::uint8_t>,
                             std::uint64_t vector_step, const Counters& counters, ThreadTeam& team,
                             Actions& actions) {
@@ -103,7 +112,9 @@ void ContinuousLearner::freeze_policy(const Counters&) {
   std::copy(actor().online().begin(), actor().online().end(), frozen_.begin());
 }
 
-void ContinuousLearner::push(const Transitions& step, Counters&) {
+void ContinuousLearner::push(const Transitions& step, Counters&) { store(step); }
+
+void ContinuousLearner::store(const Transitions& step) {
   observe(step);
   range_.from_env(step.continuous_actions, pushed_);
   Transitions stored = step;

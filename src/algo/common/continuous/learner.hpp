@@ -22,6 +22,8 @@ ReplayShape continuous_replay_shape(const ContinuousOptions& options, const Agen
 class ContinuousLearner : public LearnerBase {
  public:
   void begin(std::span<const float> obs, std::span<const std::uint8_t> mask) override;
+  void begin_after(const Demonstrations& demonstrations, std::span<const float> obs,
+                   std::span<const std::uint8_t> mask) override;
   void act(std::span<const float> obs, std::span<const std::uint8_t> mask,
            std::uint64_t vector_step, const Counters& counters, ThreadTeam& team,
            Actions& actions) override;
@@ -76,6 +78,7 @@ class ContinuousLearner : public LearnerBase {
   Arena arena_;
 
  private:
+  void store(const Transitions& step);
   void act_block(int block, std::span<const float> obs, std::uint64_t vector_step,
                  const Progress& progress, Actions& actions);
   void compare_returns(Signs& signs);
