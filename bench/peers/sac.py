@@ -34,8 +34,12 @@ COUNTERPART = {
 }
 
 
+def note(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
 class Contestant:
-    """A process of sac_contestants.py. It is ready to be timed once this has been made."""
+    """A process of sac_contestants.py."""
 
     def __init__(self, pythons: dict, *arguments: str):
         self.name = ", ".join(arguments)
@@ -48,7 +52,10 @@ class Contestant:
             text=True,
             env={**os.environ, **ONE_THREAD},
         )
+
+    def wait_until_ready(self) -> None:
         self.line("ready")
+        note(f"{self.name}: ready")
 
     def line(self, start: str) -> str:
         """The next line that begins like this; the libraries print others."""
@@ -68,21 +75,17 @@ class Contestant:
         return self.result()
 
     def stop(self) -> None:
-        self.process.stdin.close()
+        self.process.stdin.close()  # ends its loop
         self.process.stdout.read()
         self.process.wait()
 
 
-def note(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
 def time_steps(name: str, arguments: argparse.Namespace, pythons: dict) -> dict:
     """Of each contestant, the times of its pieces, one per round."""
-    running = {}
-    for who in chosen(TIME_TASKS[name], arguments):
-        running[who] = Contestant(pythons, "time", who, name, str(arguments.updates))
-        note(f"{name}, {who}: ready")
+    everyone = chosen(TIME_TASKS[name], arguments)
+    running = {who: Contestant(pythons, "time", who, name, str(arguments.updates)) for who in everyone}
+    for contestant in running.values():
+        contestant.wait_until_ready()
     note(f"{name}: timing begins")
     results = {who: [] for who in running}
     for round_number in range(arguments.rounds + 1):  # the first one warms up
@@ -110,6 +113,7 @@ def train(name: str, arguments: argparse.Namespace, pythons: dict) -> dict:
     for seed in range(1, arguments.seeds + 1):
         for who, runs in results.items():
             contestant = Contestant(pythons, "train", who, name, str(seed))
+            contestant.wait_until_ready()
             note(f"{name}, {who}, seed {seed}: timing begins")
             runs.append(contestant.result())
             note(f"{name}, {who}, seed {seed}: timing ends; {runs[-1]}")

@@ -76,6 +76,7 @@ TRAIN_TASKS = {
     ),
 }
 GAMMA, TAU, CAPACITY = 0.99, 0.005, 100_000
+WARM_UP = 100  # updates that are not timed
 
 Piece = Callable[[], dict]  # times UPDATES updates
 Training = Callable[[], dict]
@@ -152,7 +153,7 @@ def baselines_model(who: str, task: Task, seed: int):
 
 def baselines_piece(who: str, task: Task, updates: int) -> Piece:
     model = baselines_model(who, task, 1)
-    model.learn(2 * task.learning_starts)
+    model.learn(task.learning_starts + WARM_UP)
 
     def piece() -> dict:
         before = model._n_updates
@@ -205,7 +206,7 @@ def rltools_module(task: Task, name: str, step_limit: int):
 
 def rltools_piece(task: Task, updates: int) -> Piece:
     state = rltools_module(task, f"time_{task.width}", 10_000_000).State(1)
-    for _ in range(2 * task.learning_starts):
+    for _ in range(task.learning_starts + WARM_UP):
         state.step()
 
     def piece() -> dict:
@@ -233,7 +234,7 @@ def rltools_training(task: Task, seed: int) -> Training:
 def hotloop_piece(task: Task, updates: int, env: str | None) -> Piece:
     import hotloop
 
-    warm = 2 * task.learning_starts
+    warm = task.learning_starts + WARM_UP
 
     def piece() -> dict:
         watch, updates_at = Stopwatch(), {}

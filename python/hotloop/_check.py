@@ -19,6 +19,7 @@ from gymnasium.vector import VectorEnv
 from . import _encoding
 from ._doctor import Report
 from ._drivers import not_a_step, number_of, seeded_reset
+from ._envpool import is_id, is_pool
 from ._errors import UsageError
 from ._interface import start_of
 from ._worlds import facts_of, maker
@@ -33,6 +34,8 @@ def check(env: Any, steps: int = 1000) -> Report:
     Returns a report. Print it, or read it as a mapping: ``problems`` and ``gymnasium`` (the messages of
     Gymnasium's ``check_env``) are lists of sentences. Exceptions from the environment are listed, too.
     """
+    if is_id(env) or is_pool(env):
+        raise UsageError("env: an EnvPool; hotloop.check looks at single Python environments")
     if isinstance(env, VectorEnv):
         raise UsageError("env: a vector environment; check one of the single environments in it")
     if steps < 1:

@@ -22,8 +22,8 @@ ALWAYS_LOOKS, RARELY_LOOKS = 1000, 64  # vector steps: which observations are co
 class _Driver:
     """The engine's arrays that a driver reads and writes; [N] or [N, ...]."""
 
-    def __init__(self, env: Any, space: Any, action_space: Any) -> None:
-        self._name = type(env.unwrapped).__name__
+    def __init__(self, name: str, space: Any, action_space: Any) -> None:
+        self._name = name
         self._observations = Observations(space)
         self._write = self._observations.write
         self._looks = 0  # vector steps so far, until an observation was outside its space
@@ -50,10 +50,23 @@ class _Driver:
     ) -> None:
         self._all_obs = obs
         self._obs = list(obs)  # a view of each row
+        self._all_final_obs = final_obs
         self._final_obs = list(final_obs)
         self._rewards, self._terminated, self._truncated = rewards, terminated, truncated
         self._mask, self._final_mask = mask, final_mask
         self._seeds, self._actions = seeds, actions
+
+    def begin(self) -> None:
+        """Begins an episode in every row, with its seed."""
+        raise NotImplementedError
+
+    def rewind(self, first_seeds: list[int], episodes: list[int]) -> bool:
+        """Begins in every row the episode of number `episodes[row]` again; returns whether it can.
+
+        The row's seed is that of this episode; its episode 0 had `first_seeds[row]`.
+        """
+        self.begin()
+        return True
 
     def _look(self) -> None:
         """Warns once of observations outside their space. Looks at every vector step at first, then rarely."""
@@ -169,7 +182,8 @@ class EnvDriver(_Driver):
 
     def __init__(self, make: Callable[[], Any], count: int) -> None:
         self.envs = [claim(make()) for _ in range(count)]
-        super().__init__(self.envs[0], self.envs[0].observation_space, self.envs[0].action_space)
+        first = self.envs[0]
+        super().__init__(type(first.unwrapped).__name__, first.observation_space, first.action_space)
         self._steps = [env.step for env in self.envs]
 
     def _begin_row(self, row: int) -> None:
@@ -243,7 +257,7 @@ class VectorDriver(_Driver):
             raise UsageError(
                 f"env: a vector environment of {env.num_envs} rows; the spec has env.count: {count}"
             )
-        super().__init__(env, env.single_observation_space, env.single_action_space)
+        super().__init__(type(env.unwrapped).__name__, env.single_observation_space, env.single_action_space)
         mode = autoreset_mode(env)
         self._same_step = mode == "SAME_STEP"
         self._many_seeds = takes_reset_mask(env)

@@ -76,11 +76,16 @@ def _encode_part(part: Mapping[str, Any], value: Any, what: str) -> tuple[np.nda
             raise UsageError(f"{what}: found {value}; allowed: {low} to {low + part['n'] - 1}")
         return np.eye(part["n"], dtype=np.float32)[index], array.ndim == 0
     shape = tuple(part["shape"])
+    channels_first = part.get("channels_first", False)  # given so, and encoded with the channels last
+    if channels_first:
+        shape = (shape[-1], *shape[:-1])
     single = array.shape == shape
     if not single and array.shape[1:] != shape:
         batch = ", ".join(["N", *map(str, shape)])
         raise UsageError(f"{what}: shape {array.shape}; allowed: ({batch}), or {shape} for a single one")
-    rows = array.reshape(1 if single else array.shape[0], math.prod(shape)).astype(np.float32)
+    if channels_first:
+        array = np.moveaxis(array, -3, -1)
+    rows = array.reshape(1 if single else len(array), math.prod(shape)).astype(np.float32)
     if part["scale"] is not None:
         rows *= np.float32(part["scale"])
     return rows, single

@@ -25,6 +25,7 @@ def import_gymnasium() -> Any:
 
 
 Writer = Callable[[np.ndarray, Any], None]  # writes an observation into a row of floats
+BatchWriter = Callable[[np.ndarray, np.ndarray], None]  # [N, D] <- observations [N, ...]
 
 
 def _scale_of(space: Any) -> Optional[np.float32]:
@@ -85,6 +86,34 @@ def _writer(space: Any, what: str) -> tuple[tuple[int, ...], Writer, dict[str, A
         f"{what}: its space is a {type(space).__name__}; allowed: Box, Discrete, MultiDiscrete, "
         "MultiBinary and a Dict or Tuple of these. Flatten it with a Gymnasium wrapper"
     )
+
+
+def batch_writer(space: Any) -> BatchWriter:
+    """For spaces without parts. Writes the same numbers as the writer of each row."""
+    spaces = import_gymnasium().spaces
+    if isinstance(space, spaces.Discrete):
+        first, n = int(space.start), int(space.n)
+
+        def one_hot(rows: np.ndarray, values: np.ndarray) -> None:
+            index = values.reshape(len(rows)).astype(np.int64) - first
+            if index.min() < 0 or index.max() >= n:
+                raise UsageError(f"observation: found {values}; its space allows {first} to {first + n - 1}")
+            rows.fill(0)
+            rows[np.arange(len(rows)), index] = 1
+
+        return one_hot
+    shape = tuple(int(extent) for extent in space.shape)
+    scale = _scale_of(space) if isinstance(space, spaces.Box) else None
+
+    def flat(rows: np.ndarray, values: np.ndarray) -> None:
+        if values.shape != (len(rows), *shape):
+            raise UsageError(f"observation: expected shape {(len(rows), *shape)}, found {values.shape}")
+        if scale is None:
+            rows[:] = values.reshape(rows.shape)
+        else:
+            np.multiply(values.reshape(rows.shape), scale, out=rows, dtype=np.float32)
+
+    return flat
 
 
 def _bounds(space: Any, size: int) -> tuple[np.ndarray, np.ndarray]:
@@ -177,6 +206,14 @@ def _padded_shape(shape: tuple[int, ...], what: str) -> tuple[int, int, int]:
     return padded[0], padded[1], padded[2]
 
 
+def notes_of(observations: Observations, action_space: Any) -> dict[str, Any]:
+    """For model files: what an agent needs to take observations and return actions."""
+    notes = {"observation": observations.encoding, "action_shape": list(action_space.shape)}
+    if hasattr(action_space, "nvec"):
+        return {**notes, "action_choices": _encoding.choices(action_space.nvec, start_of(action_space))}
+    return {**notes, "action_start": int(getattr(action_space, "start", 0))}
+
+
 def action_facts(space: Any) -> dict[str, Any]:
     """What the engine needs to know about the actions."""
     spaces = import_gymnasium().spaces
@@ -203,6 +240,8 @@ def action_facts(space: Any) -> dict[str, Any]:
     low, high = space.low.reshape(-1), space.high.reshape(-1)
     if low.size > MAX_ACTION_SIZE:
         raise UsageError(f"action: a Box of {low.size} numbers; allowed: up to {MAX_ACTION_SIZE}")
-    if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high)) and np.all(low < high)):
+    with np.errstate(over="ignore"):  # the engine has floats
+        finite = np.isfinite(np.float32(low)).all() and np.isfinite(np.float32(high)).all()
+    if not (finite and np.all(low < high)):
         raise UsageError(f"action: a Box from {low} to {high}; bounds must be finite, with low < high")
     return {"actions": 0, "action_low": low.tolist(), "action_high": high.tolist()}

@@ -144,6 +144,9 @@ class IsolatedDriver:
     def step(self) -> None:
         self._call("step")
 
+    def rewind(self, first_seeds: list[int], episodes: list[int]) -> bool:
+        return self._call("rewind", first_seeds, episodes)
+
     def repeat(self, row: int, actions: np.ndarray) -> Optional[float]:
         return self._call("repeat", row, np.array(actions))
 
@@ -206,6 +209,9 @@ class _Server:
 
     def step(self) -> None:
         self._driver.step()
+
+    def rewind(self, first_seeds: list[int], episodes: list[int]) -> bool:
+        return self._driver.rewind(first_seeds, episodes)
 
     def repeat(self, row: int, actions: np.ndarray) -> Optional[float]:
         return self._driver.repeat(row, actions)

@@ -37,7 +37,10 @@ def plain(value: Any, place: str) -> Any:
 
 
 def override_list(overrides: Mapping[str, Any]) -> list[str]:
-    """``{"algo": {"batch": 64}}`` and ``{"algo.batch": 64}`` both become ``["algo.batch=64"]``."""
+    """``{"algo": {"batch": 64}}`` and ``{"algo.batch": 64}`` both become ``["algo.batch=64"]``.
+
+    ``{"env_count": 8}`` becomes ``["env.count=8"]``, because ``env`` is the environment.
+    """
     result: list[str] = []
     kinds = dict(_hotloop.keys())
 
@@ -54,5 +57,5 @@ def override_list(overrides: Mapping[str, Any]) -> list[str]:
             result.append(f"{key}={json.dumps(plain(value, key))}")
 
     for key, value in overrides.items():
-        add(key, value)
+        add("env." + key[4:] if key.startswith("env_") else key, value)
     return result

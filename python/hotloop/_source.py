@@ -72,15 +72,16 @@ def engine_env(
     """The engine's name for an environment, and its number of rows if that is fixed."""
     if isinstance(env, os.PathLike):
         env = os.fspath(env)
-    if isinstance(env, str) and (env.endswith((".cpp", ".so")) or env in dict(_hotloop.envs())):
-        return env, None
+    if isinstance(env, str) and not env.startswith("envpool:"):
+        if env.endswith((".cpp", ".so")) or env in dict(_hotloop.envs()):
+            return env, None
     from ._worlds import register
 
     return register(env, eval_env=eval_env, timeout=timeout)
 
 
 def is_python_env(name: str) -> bool:
-    return name.startswith(("gymnasium:", "python:"))
+    return name.startswith(("gymnasium:", "envpool:", "python:"))
 
 
 def ensure_registered(name: str, trust: bool = False, timeout: Optional[float] = None) -> None:
@@ -90,11 +91,11 @@ def ensure_registered(name: str, trust: bool = False, timeout: Optional[float] =
     """
     if not is_python_env(name) or (_hotloop.can_play(name) and timeout is None):
         return
-    if not name.startswith("gymnasium:"):
+    if name.startswith("python:"):
         raise UsageError(
             f"env: the environment is {name}, which hotloop cannot make by itself; give it again, as env="
         )
-    known_as = name.split(":", 1)[1]
+    known_as = name.removeprefix("gymnasium:")
     module = known_as.rpartition(":")[0]
     if module and module not in sys.modules:
         with _hotloop.TrustAll(trust):
@@ -151,11 +152,19 @@ def _check_options(env: EnvLike, settings: list[str]) -> None:
     for setting in settings:
         key, value = setting.split("=", 1)
         if key.startswith("env.") and key not in known:
-            made = f"gymnasium.make({env!r}, " if isinstance(env, str) else "MyEnv("
             option = f"{key.rsplit('.', 1)[1]}={json.loads(value)!r}"
             raise UsageError(
-                f"{key}: a Python environment gets its options where it is made: env=lambda: {made}{option})"
+                f"{key}: a Python environment gets its options where it is made: env={_made_with(env, option)}"
             )
+
+
+def _made_with(env: EnvLike, option: str) -> str:
+    """Code that makes an environment with an option, for messages."""
+    if not isinstance(env, str):
+        return f"lambda: MyEnv({option})"
+    if env.startswith("envpool:"):
+        return f"envpool.make_gymnasium({env.split(':', 1)[1]!r}, num_envs=8, {option})"
+    return f"lambda: gymnasium.make({env!r}, {option})"
 
 
 def on_main_thread() -> bool:

@@ -47,10 +47,10 @@ def train(
     spec: the name of a ready-made spec (``hotloop.specs()``), the path of a YAML file, or a dict; or the
         name of an algorithm (``hotloop.algorithms()``) for its general settings, which needs ``env``.
     env: the environment to train on instead of the spec's: one of ``hotloop.envs()``, a C++ file
-        (``corridor.cpp``), a Gymnasium id, a function that makes an environment, or a
-        ``gymnasium.vector.VectorEnv``. With general settings and ready-made specs, Python environments are
+        (``corridor.cpp``), a Gymnasium id, a function that makes an environment, a
+        ``gymnasium.vector.VectorEnv``, an EnvPool id (``envpool:HalfCheetah-v4``) or EnvPool. With general settings and ready-made specs, Python environments are
         evaluated over 20 episodes unless ``evaluation={"episodes": ...}`` says otherwise.
-    eval_env: makes the environments for evaluation, if ``env`` is a vector environment that cannot be copied.
+    eval_env: makes the environments for evaluation, if ``env`` is a vector environment that cannot be copied, or EnvPool.
     steps, seed: of the run; ``seed=None`` uses the spec's seed.
     demonstrations: transitions that are in the replay memory before training: a file that ``Run.record``
         wrote, or a Minari data set or its id.
@@ -60,7 +60,7 @@ def train(
     trust: whether code that the spec names, but you did not, may run without a question (docs/trust.md).
     isolate: runs the environment, a Python one or one from a C++ file, in its own process, so that it can
         neither crash nor hang the trainer; a number is the seconds that one call may take (True: 60).
-    overrides: keys of the spec, ``algo={"batch": 64}`` or ``**{"algo.batch": 64}``.
+    overrides: keys of the spec, ``algo={"batch": 64}`` or ``**{"algo.batch": 64}``; ``env_count=8`` is env.count.
 
     The interpreter lock is released while training. Ctrl-C saves and raises ``hotloop.Interrupted``,
     whose ``.run`` can be resumed. A bad request raises ``hotloop.UsageError``.

@@ -15,16 +15,22 @@ import secrets
 import warnings
 from typing import Any, Callable, Optional, Union
 
-from . import _encoding, _hotloop
+from . import _hotloop
 from ._drivers import EnvDriver, VectorDriver, autoreset_mode, claim, in_use, seeded_reset, takes_reset_mask
+from ._envpool import PoolDriver, is_id, is_pool, pools_of
 from ._errors import UsageError
-from ._interface import Observations, action_facts, import_gymnasium, start_of
+from ._interface import Observations, action_facts, import_gymnasium, notes_of
 
 EnvLike = Union[str, Callable[[], Any], Any]
 
 
 def _check_made(env: Any, name: str) -> Any:
     gymnasium = import_gymnasium()
+    if is_pool(env):
+        raise UsageError(
+            f"env: {name} made an EnvPool, which has several rows; give the pool itself, "
+            "env=envpool.make_gymnasium(...), or its id, env='envpool:CartPole-v1'"
+        )
     if isinstance(env, gymnasium.Env):
         return env
     raise UsageError(f"env: {name} made a {type(env).__name__}; expected a gymnasium.Env")
@@ -67,14 +73,6 @@ def facts_of(make: Callable[[], Any], name: str, vector: Any = None) -> dict[str
             )
         info = result[1]
         threshold = getattr(env.spec, "reward_threshold", None)
-        notes = {
-            "observation": observations.encoding,
-            "action_shape": list(env.action_space.shape),
-        }
-        if hasattr(env.action_space, "nvec"):
-            notes["action_choices"] = _encoding.choices(env.action_space.nvec, start_of(env.action_space))
-        else:
-            notes["action_start"] = int(getattr(env.action_space, "start", 0))
         again = make()
         if again.unwrapped is env.unwrapped:
             claim(again)  # raises
@@ -88,7 +86,7 @@ def facts_of(make: Callable[[], Any], name: str, vector: Any = None) -> dict[str
         "parts": observations.parts,
         "mask": bool(actions["actions"]) and "action_mask" in info,
         "solved_return": math.nan if threshold is None else float(threshold),
-        "notes": json.dumps(notes),
+        "notes": json.dumps(notes_of(observations, env.action_space)),
         **actions,
     }
 
@@ -118,7 +116,7 @@ def maker(env: EnvLike) -> tuple[str, Callable[[], Any]]:
                 f"env: unknown environment {env}; {hint}(allowed: hotloop.envs(), the .cpp file of an environment, "
                 f"a Gymnasium id: {error})"
             ) from None
-        return f"gymnasium:{env}", functools.partial(gymnasium.make, env)
+        return f"gymnasium:{env}", functools.partial(_make_id, env)
     if isinstance(env, gymnasium.Env):
         raise UsageError(
             f"env: an existing {type(env.unwrapped).__name__}; give a function that makes one, "
@@ -131,6 +129,14 @@ def maker(env: EnvLike) -> tuple[str, Callable[[], Any]]:
         )
     label = getattr(env, "__qualname__", type(env).__name__).replace("<locals>.", "")
     return _unique_name("python:" + label.replace("<", "").replace(">", "")), env
+
+
+def _make_id(id: str) -> Any:
+    gymnasium = import_gymnasium()
+    try:
+        return gymnasium.make(id)
+    except gymnasium.error.DependencyNotInstalled as error:  # says what to install
+        raise UsageError(f"env: {id} needs a package that is not installed: {error}") from error
 
 
 def _unique_name(label: str) -> str:
@@ -183,6 +189,12 @@ def register(
     timeout: seconds for one call, in its own process; None: it runs in this process.
     """
     gymnasium = import_gymnasium()
+    if is_id(env) or is_pool(getattr(env, "unwrapped", env)):
+        if timeout is not None:
+            raise UsageError(
+                "isolate: EnvPool environments run in threads of this process; leave isolate out"
+            )
+        return _register_pool(env, eval_env, instead_of)
     if isinstance(env, gymnasium.vector.VectorEnv):
         if timeout is not None:
             raise UsageError(
@@ -191,7 +203,9 @@ def register(
             )
         return _register_vector(env, eval_env, instead_of)
     if eval_env is not None:
-        raise UsageError("eval_env: only for vector environments; others are made again for evaluation")
+        raise UsageError(
+            "eval_env: only for vector environments and EnvPool; others are made again for evaluation"
+        )
     name, make = maker(env)
     if instead_of is not None:
         name = _unique_name(instead_of.split("@")[0])
@@ -203,6 +217,32 @@ def register(
     facts = facts_apart(make, name, timeout)
     _register(name, instead_of, facts, lambda count, training: IsolatedDriver(make, count, timeout))
     return name, None
+
+
+def _register_pool(
+    env: Any, eval_env: Optional[EnvLike], instead_of: Optional[str]
+) -> tuple[str, Optional[int]]:
+    own = None if is_id(env) else env
+    if own is not None and not is_pool(own):
+        raise UsageError(
+            f"env: a {type(own).__name__} around an EnvPool; give the pool without wrappers (algo.normalise scales "
+            "observations and rewards, and the metrics have the returns of episodes)"
+        )
+    pools = pools_of(env)
+    evaluated = pools if eval_env is None else pools_of(eval_env, "eval_env")
+    if own is None and instead_of is None and eval_env is None:
+        name = env
+    else:
+        name = _unique_name((instead_of or f"python:{pools.label}").split("@")[0])
+    facts = pools.facts(name)
+    if _shape(evaluated.facts(name)) != _shape(facts):
+        raise UsageError("eval_env: its observations or actions differ from those of env")
+
+    def driver(count: int, training: bool) -> PoolDriver:
+        return PoolDriver(pools, count, own) if training else PoolDriver(evaluated, count)
+
+    _register(name, instead_of, facts, driver)
+    return name, None if own is None else len(own)
 
 
 def _register_vector(env: Any, eval_env: Optional[EnvLike], instead_of: Optional[str]) -> tuple[str, int]:

@@ -7,7 +7,8 @@
 // actions since determine what an environment does. Checkpoints save both, and a resumed run
 // replays each episode. If the replay does not give the same observations and rewards, the
 // environment has other state. Then new episodes start with a warning, and the interrupted ones
-// count as truncated.
+// count as truncated. A driver whose environments are seeded only once (EnvPool) gets there from
+// the seed of the first episode, by resetting k times.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
@@ -230,7 +231,9 @@ class PythonWorlds final : public VectorWorlds {
   // Replays the actions of every row. Returns whether no episode ended and the rewards were the
   // same. Needs the interpreter lock.
   bool repeat(bool has_returns) {
-    driver_.attr("begin")();
+    std::vector<std::int64_t> first_seeds(count_);
+    for (int row = 0; row < count_; ++row) first_seeds[row] = seed_of(row, 0);
+    if (!nb::cast<bool>(driver_.attr("rewind")(first_seeds, episodes_))) return false;
     for (int row = 0; row < count_; ++row) {
       const nb::object actions =
           discrete_.empty()

@@ -64,6 +64,13 @@ def test_overrides_nested_and_dotted(tmp_path):
     assert "batch: 16" in nested.spec
 
 
+def test_keys_of_the_environment(tmp_path):
+    run = hotloop.train("cartpole_dqn", out=tmp_path, env_count=4, **QUICK)
+    assert run.spec.split("env:")[1].split("algo:")[0].count("count: 4") == 1
+    with pytest.raises(hotloop.UsageError, match="env.cuont.*did you mean env.count"):
+        hotloop.train("cartpole_dqn", out=tmp_path, env_cuont=4, **QUICK)
+
+
 BRANCHES = {
     "p": {"from": "pole", "layers": ["dense 16"]},
     "all": {"from": ["p", "cart"], "layers": ["concat"]},

@@ -302,6 +302,7 @@ def test_observations_of_every_kind(space, value, row):
         ({"action_space": spaces.MultiBinary(3)}, "action: its space is a MultiBinary"),
         ({"action_space": spaces.MultiDiscrete([99, 99])}, "2 choices at a time with 9801 combinations"),
         ({"action_space": spaces.Box(-np.inf, np.inf, (1,))}, "bounds must be finite"),
+        ({"action_space": spaces.Box(0, 1e300, (1,), np.float64)}, "bounds must be finite"),
         ({"action_space": spaces.Box(-1, 1, (65,))}, "a Box of 65 numbers; allowed: up to 64"),
     ],
 )
@@ -320,6 +321,16 @@ def test_other_objects_than_environments_are_refused():
         hotloop.train("dqn", env=lambda: 3)
     with pytest.raises(hotloop.UsageError, match="did you mean CartPole-v1"):
         hotloop.train("dqn", env="CartPol-v1")
+
+
+def test_a_package_that_is_missing_is_named():
+    def needs_another():
+        raise gymnasium.error.DependencyNotInstalled('run `pip install "gymnasium[mujoco]"`')
+
+    gymnasium.register("Needy-v0", entry_point=needs_another)
+    message = r'env: Needy-v0 needs a package that is not installed: run `pip install "gymnasium\[mujoco\]"`'
+    with pytest.raises(hotloop.UsageError, match=message):
+        hotloop.train("ppo", env="Needy-v0", env_count=8)
 
 
 def test_an_observation_of_the_wrong_shape_is_named(tmp_path):

@@ -11,7 +11,8 @@ namespace {
 constexpr const char* kIsolated = "\nisolated ";
 
 bool is_python_env(std::string_view name) {
-  return name.starts_with("gymnasium:") || name.starts_with("python:");
+  return name.starts_with("gymnasium:") || name.starts_with("envpool:") ||
+         name.starts_with("python:");
 }
 
 }  // namespace

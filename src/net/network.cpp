@@ -231,10 +231,10 @@ void forward(const Plan& plan, std::span<const float> parameters, const Rows& ro
 }
 
 void load(const Rows& rows, int width, int batch, int at, Workspace& workspace,
-          const InputScale* scale) {
+          const InputScale* scale, int first_block) {
   assert(!is_single(batch, workspace));
   for (int block = 0; block < block_count(batch); ++block)
-    load_block(rows, width, batch, block, workspace.lanes(at, block), scale);
+    load_block(rows, width, batch, block, workspace.lanes(at, first_block + block), scale);
 }
 
 void forward_loaded(const Plan& plan, std::span<const float> parameters, int batch,

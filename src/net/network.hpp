@@ -135,10 +135,10 @@ inline void forward(const Plan& plan, std::span<const float> parameters, const R
   forward(plan, parameters, rows, batch, 0, block_count(batch), workspace, scale);
 }
 // Loads rows [batch, width] as the input features from `at` on, scaled first if `scale` is not
-// null: for inputs that come from several arrays, and are then complete. Not for a single sample in
-// a workspace for inference.
+// null: for inputs that come from several arrays, and are then complete. They become the lanes of
+// blocks from `first_block` on. Not for a single sample in a workspace for inference.
 void load(const Rows& rows, int width, int batch, int at, Workspace& workspace,
-          const InputScale* scale = nullptr);
+          const InputScale* scale = nullptr, int first_block = 0);
 // Y = net(X) for the inputs that the workspace holds: loaded, or those of the last batch.
 void forward_loaded(const Plan& plan, std::span<const float> parameters, int batch,
                     Workspace& workspace);

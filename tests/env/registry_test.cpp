@@ -125,6 +125,7 @@ TEST(EnvRegistry, UnknownNameListsTheKnownAndTheNearest) {
 TEST(EnvRegistry, PythonEnvironmentsAreSentToPython) {
   EnvRegistry registry;
   EXPECT_NE(error_of(registry, "gymnasium:CartPole-v1").find("hotloop.resume"), std::string::npos);
+  EXPECT_NE(error_of(registry, "envpool:CartPole-v1").find("hotloop.resume"), std::string::npos);
 }
 
 TEST(EnvRegistry, AnEntryIsReplacedButTheOldOneStaysValid) {

@@ -95,7 +95,7 @@ TEST(Spec, PpoAndTheOthersRefuseEachOthersKeys) {
                      {override});
   };
   for (const char* override : {"net.dueling=true", "net.noisy=head", "algo.explore=boltzmann",
-                               "algo.epsilon=0.1", "algo.explore_steps=4", "algo.loss=huber"}) {
+                               "algo.epsilon=0.1", "algo.loss=huber"}) {
     const std::string found = with("ppo", override);
     EXPECT_NE(found.find("belongs to algo.name: dqn, pqn, sarsa; algo.name is ppo here"),
               std::string::npos)

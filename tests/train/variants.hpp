@@ -237,6 +237,22 @@ inline std::vector<Variant> variants() {
          s.learn.train_every = 80;
          s.run.threads = 2;
        }},
+      {"sac_droq",
+       [](TrainSpec& s) {
+         become_continuous(s, "sac").critics = {.layer_norm = true, .dropout = 0.1};
+       }},
+      {"sac_crossq",
+       [](TrainSpec& s) {
+         ContinuousOptions& o = become_continuous(s, "sac");
+         o.critics.crossq = true;
+         o.policy_delay = 3;
+         o.explore_steps = 5;
+       }},
+      {"td3_crossq",
+       [](TrainSpec& s) {
+         become_continuous(s, "td3").critics = {.count = 3, .in_target = 2, .crossq = true};
+         s.learn.pipelined = true;
+       }},
       {"td3", [](TrainSpec& s) { become_continuous(s, "td3"); }},
       {"td3_drifting",
        [](TrainSpec& s) {

@@ -38,12 +38,13 @@ Sac::Sac(const Structure& actor, const Structure& critic, const AgentSpec& spec,
       temperature_optimiser_(plain(spec.optimiser), 1) {
   log_temperature_[0] = static_cast<float>(
       std::log(learns_temperature_ ? options_.ent_coef_init : options_.ent_coef));
-  for (int first = 0; first < spec.learn.batch; first += Shard::kRows) {
-    const int rows = std::min(Shard::kRows, spec.learn.batch - first);
+  const int size = CriticShard::rows_of(options_.critics, spec.learn.batch);
+  for (int first = 0; first < spec.learn.batch; first += size) {
+    const int rows = std::min(size, spec.learn.batch - first);
     const auto lanes = static_cast<std::size_t>(block_count(rows)) * kLanes;
     shards_.push_back(
         {{.first = first, .rows = rows, .gradient = arena_.take<float>(actor.storage)},
-         &critics_.shard(first / Shard::kRows),
+         &critics_.shard(first / size),
          Workspace(actor, rows, Use::training),
          arena_.take<float>(lanes * actions_),
          arena_.take<float>(lanes)});
@@ -69,12 +70,12 @@ void Sac::sample(Shard& shard, int pass, std::uint64_t index) const {
 
 SacReport Sac::update(const Batch& batch, const Rates& rates, std::uint64_t index,
                       ThreadTeam& team) {
-  critics_.choose_targets(index);
+  critics_.begin_update(index);
   team.run(static_cast<int>(shards_.size()), [&](int first, int last, int) {
     const FlushDenormals flush;
     for (int i = first; i < last; ++i) {
-      compute_targets(batch, index, shards_[i]);
-      critics_.compute_gradients(batch, critics_.shard(i));
+      choose_next_actions(batch, index, shards_[i]);
+      critics_.compute_gradients(batch, reward_factor_, critics_.shard(i));
     }
   });
   const Critics::Report critics = critics_.descend(rates.critics, team);
@@ -87,8 +88,9 @@ SacReport Sac::update(const Batch& batch, const Rates& rates, std::uint64_t inde
   return report_;
 }
 
-void Sac::compute_targets(const Batch& batch, std::uint64_t index, Shard& shard) const {
+void Sac::choose_next_actions(const Batch& batch, std::uint64_t index, Shard& shard) const {
   mark(Phase::learn_target);
+  shard.actor.set_evaluation();
   const Plan& plan = actor_.plan();
   forward(plan, actor_.online(),
           batch.next_obs + static_cast<std::size_t>(shard.first) * plan.structure().inputs,
@@ -100,13 +102,13 @@ void Sac::compute_targets(const Batch& batch, std::uint64_t index, Shard& shard)
     std::transform(log_probability, log_probability + kLanes, shard.critics->bonus(block),
                    [alpha](float p) { return alpha * p; });
   }
-  critics_.compute_targets(batch, reward_factor_, *shard.critics);
 }
 
 void Sac::compute_actor_gradient(const Batch& batch, std::uint64_t index, Shard& shard) const {
   mark(Phase::learn_actor);
   const Plan& plan = actor_.plan();
   const float* obs = batch.obs + static_cast<std::size_t>(shard.first) * plan.structure().inputs;
+  if (options_.critics.crossq) shard.actor.set_training({});
   forward(plan, actor_.online(), obs, shard.rows, shard.actor, actor_.scale());
   sample(shard, kActorPass, index);
   critics_.evaluate_actions(obs, *shard.critics);
@@ -157,6 +159,7 @@ void Sac::update_actor(const Batch& batch, const Rates& rates, std::uint64_t ind
   report_.ent_coef = temperature();
   add_gradients(shards_, 1, shards_[0].gradient, team);
   report_.actor_gradient_norm = actor_.descend(shards_[0].gradient, loss, rates.actor, team);
+  if (options_.critics.crossq) update_statistics(actor_.plan(), shards_[0].actor, actor_.online());
   if (!learns_temperature_ || !std::isfinite(log_probability)) return;
   const auto gradient = static_cast<float>(-(log_probability + target_entropy_));
   temperature_optimiser_.step(log_temperature_, {&gradient, 1},

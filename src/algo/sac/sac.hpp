@@ -74,7 +74,7 @@ class Sac {
   };
 
   void sample(Shard& shard, int pass, std::uint64_t index) const;
-  void compute_targets(const Batch& batch, std::uint64_t index, Shard& shard) const;
+  void choose_next_actions(const Batch& batch, std::uint64_t index, Shard& shard) const;
   void compute_actor_gradient(const Batch& batch, std::uint64_t index, Shard& shard) const;
   void update_actor(const Batch& batch, const Rates& rates, std::uint64_t index, ThreadTeam& team);
 

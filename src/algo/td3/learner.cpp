@@ -62,7 +62,7 @@ void Td3Learner::settings(const Counters& counters, const NumberVisitor& visitor
 
 void Td3Learner::visit_own(const ArrayVisitor& visitor) {
   visit_report(td3_.report(), kTd3Columns, visitor);
-  visitor("actor.target", td3_.actor_target(), Limits::finite());
+  if (!td3_.actor_target().empty()) visitor("actor.target", td3_.actor_target(), Limits::finite());
   if (!drift_.empty()) visitor("noise", drift_, Limits::finite());
 }
 

@@ -30,25 +30,26 @@ Td3::Td3(const Structure& actor, const Structure& critic, const AgentSpec& spec,
       seed_(seed),
       actor_(actor, spec.net.init, spec.optimiser, seed, scale),
       critics_(critic, options_.critics, spec, actions_, seed, scale),
-      actor_target_(arena_.take<float>(actor.storage)) {
-  std::copy(actor_.online().begin(), actor_.online().end(), actor_target_.begin());
-  for (int first = 0; first < spec.learn.batch; first += Shard::kRows) {
-    const int rows = std::min(Shard::kRows, spec.learn.batch - first);
+      actor_target_(arena_.take<float>(options_.critics.crossq ? 0 : actor.storage)) {
+  std::copy_n(actor_.online().begin(), actor_target_.size(), actor_target_.begin());
+  const int size = CriticShard::rows_of(options_.critics, spec.learn.batch);
+  for (int first = 0; first < spec.learn.batch; first += size) {
+    const int rows = std::min(size, spec.learn.batch - first);
     shards_.push_back(
         {{.first = first, .rows = rows, .gradient = arena_.take<float>(actor.storage)},
-         &critics_.shard(first / Shard::kRows),
+         &critics_.shard(first / size),
          Workspace(actor, rows, Use::training)});
   }
 }
 
 Td3Report Td3::update(const Batch& batch, const Rates& rates, std::uint64_t index,
                       ThreadTeam& team) {
-  critics_.choose_targets(index);
+  critics_.begin_update(index);
   team.run(static_cast<int>(shards_.size()), [&](int first, int last, int) {
     const FlushDenormals flush;
     for (int i = first; i < last; ++i) {
-      compute_targets(batch, index, shards_[i]);
-      critics_.compute_gradients(batch, critics_.shard(i));
+      choose_next_actions(batch, index, shards_[i]);
+      critics_.compute_gradients(batch, reward_factor_, critics_.shard(i));
     }
   });
   const Critics::Report critics = critics_.descend(rates.critics, team);
@@ -63,10 +64,11 @@ Td3Report Td3::update(const Batch& batch, const Rates& rates, std::uint64_t inde
   return report_;
 }
 
-void Td3::compute_targets(const Batch& batch, std::uint64_t index, Shard& shard) const {
+void Td3::choose_next_actions(const Batch& batch, std::uint64_t index, Shard& shard) const {
   mark(Phase::learn_target);
+  shard.actor.set_evaluation();
   const Plan& plan = actor_.plan();
-  forward(plan, actor_target_,
+  forward(plan, actor_target_.empty() ? actor_.online() : actor_target_,
           batch.next_obs + static_cast<std::size_t>(shard.first) * plan.structure().inputs,
           shard.rows, shard.actor, actor_.scale());
   for (int block = 0; block < block_count(shard.rows); ++block) {
@@ -75,7 +77,6 @@ void Td3::compute_targets(const Batch& batch, std::uint64_t index, Shard& shard)
     if (options_.target_noise > 0) smooth(shard.first / kLanes + block, index, action);
     std::fill_n(shard.critics->bonus(block), kLanes, 0.0f);
   }
-  critics_.compute_targets(batch, reward_factor_, *shard.critics);
 }
 
 // Target policy smoothing. Each block of the batch has its own stream, so the draws do not depend
@@ -95,6 +96,7 @@ void Td3::compute_actor_gradient(const Batch& batch, Shard& shard) const {
   mark(Phase::learn_actor);
   const Plan& plan = actor_.plan();
   const float* obs = batch.obs + static_cast<std::size_t>(shard.first) * plan.structure().inputs;
+  if (options_.critics.crossq) shard.actor.set_training({});
   forward(plan, actor_.online(), obs, shard.rows, shard.actor, actor_.scale());
   for (int block = 0; block < block_count(shard.rows); ++block) {
     squash_lanes(shard.actor.outputs(block), actions_, block_width(shard.rows, block),
@@ -133,6 +135,7 @@ void Td3::update_actor(const Batch& batch, const Rates& rates, ThreadTeam& team)
   add_gradients(shards_, 1, shards_[0].gradient, team);
   report_.actor_gradient_norm =
       actor_.descend(shards_[0].gradient, report_.actor_loss, rates.actor, team);
+  if (options_.critics.crossq) update_statistics(actor_.plan(), shards_[0].actor, actor_.online());
 }
 
 }  // namespace hotloop

@@ -67,7 +67,7 @@ class Td3 {
     double value = 0, saturated = 0;  // sums over the rows
   };
 
-  void compute_targets(const Batch& batch, std::uint64_t index, Shard& shard) const;
+  void choose_next_actions(const Batch& batch, std::uint64_t index, Shard& shard) const;
   void smooth(int block_of_batch, std::uint64_t index, float* action) const;
   void compute_actor_gradient(const Batch& batch, Shard& shard) const;
   void update_actor(const Batch& batch, const Rates& rates, ThreadTeam& team);
@@ -78,7 +78,7 @@ class Td3 {
   LearntNetwork actor_;
   Critics critics_;
   Arena arena_;
-  std::span<float> actor_target_;  // flat parameters
+  std::span<float> actor_target_;  // flat parameters; empty in CrossQ
   float reward_factor_ = 1;
   std::vector<Shard> shards_;
   Td3Report

@@ -106,9 +106,9 @@ TEST(SacTwinFormulas, TemperatureGradientByHand) {
 
 TEST(SacTwinFormulas, ActorValueByHand) {
   Doubles d;
-  for (const auto [kind, value] : {std::pair{reference::ActorValue::minimum, -2.0},
-                                   {reference::ActorValue::mean, 3.0},
-                                   {reference::ActorValue::first, 7.0}}) {
+  for (const auto& [kind, value] : {std::pair{reference::ActorValue::minimum, -2.0},
+                                    {reference::ActorValue::mean, 3.0},
+                                    {reference::ActorValue::first, 7.0}}) {
     const Sac sac = worked_sac({.actor_value = kind}, {{7}, {-2}, {4}});
     EXPECT_DOUBLE_EQ(sac.value({0}, {0}, d), value);
   }

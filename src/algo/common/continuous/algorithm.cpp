@@ -51,6 +51,14 @@ Keys critic_keys(CriticOptions& c, AgentSpec& spec) {
        &c.layer_norm,
        {},
        "layer normalisation in the critics only; `net.layer_norm` is for all networks"},
+      {"algo.critic_dropout", &c.dropout, kDecay,
+       "share of the critics' hidden features that updates drop at random (DroQ, Hiraoka et al. "
+       "2022), before layer normalisation"},
+      {"algo.crossq",
+       &c.crossq,
+       {},
+       "CrossQ (Bhatt et al. 2024): batch renormalisation in all networks, s and s' in one pass of "
+       "the critics, no target networks"},
       Key{"algo.critic_learning_rate", &c.learning_rate, {0, 10}, "learning rate of the critics"}
           .by_default("`optimiser.learning_rate`",
                       [&] { c.learning_rate = spec.optimiser.learning_rate; }),
@@ -83,15 +91,23 @@ Keys ContinuousAlgorithm::keys_with(Keys own, AgentSpec& spec) const {
                     "env steps with uniformly random actions at the beginning"}
                     .by_default("`algo.learning_starts`",
                                 [&] { o.random_steps = spec.learn.learning_starts; }),
+                Key{"algo.explore_steps",
+                    &o.explore_steps,
+                    {1, 1'000'000},
+                    "vector steps that each random action is held; more than one finds what single "
+                    "random actions rarely reach"}
+                    .only_if([&o] { return o.random_steps > 0; }, "algo.random_steps is 0"),
                 {"algo.n_step",
                  &o.n_step,
                  {1, 1'000},
                  "rewards summed before bootstrapping; never across the end of an episode"}});
   append(keys, critic_keys(o.critics, spec));
-  append(keys, {{"algo.target.tau",
-                 &o.tau,
-                 {0, 1, true},
-                 "weight of the online networks when the targets follow them, after every update"},
+  append(keys, {Key{"algo.target.tau",
+                    &o.tau,
+                    {0, 1, true},
+                    "weight of the online networks when the targets sync, after every update"}
+                    .only_if([&o] { return !o.critics.crossq; },
+                             "algo.crossq is true: there are no target networks"),
                 {"algo.policy_delay",
                  &o.policy_delay,
                  {1, 10'000},
@@ -124,6 +140,15 @@ void ContinuousAlgorithm::check(const AgentSpec& spec, Violations& violations) c
   }
   violations.blame_if(c.layer_norm && spec.net.layer_norm, "algo.critic_layer_norm",
                       "net.layer_norm already normalises the critics; leave one of them out");
+  if (c.crossq && spec.learn.batch % kLanes != 0) {
+    violations.blame("algo.crossq",
+                     fmt::format("needs an algo.batch that is a multiple of {}, not {}: s and s' "
+                                 "share blocks of rows",
+                                 kLanes, spec.learn.batch));
+  }
+  violations.blame_if(c.crossq && (c.layer_norm || spec.net.layer_norm), "algo.crossq",
+                      "cannot be combined with layer normalisation: batch renormalisation takes "
+                      "its place");
   violations.check_schedule("algo.critic_learning_rate", c.learning_rate);
   constexpr std::string_view kPlain =
       "the critics also read the action, and only plain hidden layers (net.hidden) can do so";
@@ -133,7 +158,9 @@ void ContinuousAlgorithm::check(const AgentSpec& spec, Violations& violations) c
 }
 
 Structure ContinuousAlgorithm::network(const AgentSpec& spec, const WorldFacts& world) const {
-  return make_mlp(world.spec.obs, world.spec.action_size * (has_std() ? 2 : 1), spec.net);
+  NetOptions net = spec.net;
+  net.batch_norm = shared(spec).critics.crossq;
+  return make_mlp(world.spec.obs, world.spec.action_size * (has_std() ? 2 : 1), net);
 }
 
 std::shared_ptr<const ActionHead> ContinuousAlgorithm::head(const AgentSpec&,
@@ -146,6 +173,7 @@ std::string ContinuousAlgorithm::describe(const AgentSpec& spec) const {
   const CriticOptions& c = o.critics;
   std::string text;
   if (o.n_step > 1) text += fmt::format("{}-step ", o.n_step);
+  if (c.crossq) text += "crossq ";
   text += name();
   if (c.quantiles > 0) {
     text += fmt::format(", {} critics of {} quantiles without the top {}", c.count, c.quantiles,
@@ -155,6 +183,7 @@ std::string ContinuousAlgorithm::describe(const AgentSpec& spec) const {
   } else if (c.count != 2) {
     text += fmt::format(", {} critic{}", c.count, c.count == 1 ? "" : "s");
   }
+  if (c.dropout > 0) text += ", dropout in the critics";
   if (o.replay.prioritised) text += ", prioritised";
   if (o.replay.newest) text += ", newest included";
   if (spec.learn.pipelined) text += ", pipelined";
@@ -203,8 +232,8 @@ LearningWork ContinuousAlgorithm::work(const AgentSpec& spec, const WorldFacts& 
   const double actor_pass = of_actor.forward + of_actor.backward + asked * 2 * of_critic.forward;
   return {
       .acting = actor,
-      .shard = BatchShard::kRows,
-      .min_rows_per_thread = BatchShard::kRows,
+      .shard = CriticShard::rows_of(o.critics, spec.learn.batch),
+      .min_rows_per_thread = CriticShard::rows_of(o.critics, spec.learn.batch),
       .bytes_per_transition = Replay::bytes_per_transition(continuous_replay_shape(o, spec, world)),
       .drawn_per_update = 1.0 * spec.learn.batch,
       .row_flop = {{Phase::learn_target,

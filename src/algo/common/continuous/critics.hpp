@@ -1,8 +1,11 @@
-// K critics that estimate Q(s, a), each with a target copy, over the shards of a batch.
+// K critics that estimate Q(s, a), over the shards of a batch.
 //
 //   targets       y = r + d (min_k Q'_k(s', a') - bonus)    k over all critics, or a random subset
 //                 with quantiles (Kuznetsov et al. 2020): those of the critics are pooled and
 //                 sorted, the largest are left out, and each of the others gives one y
+//                 Q' is a target copy; with dropout (DroQ, Hiraoka et al. 2022), all passes drop.
+//                 In CrossQ (Bhatt et al. 2024), Q' is Q: (s, a) and (s', a') are the two halves of
+//                 one training pass with batch renormalisation, and y counts as a constant
 //   loss          of each critic: critic_loss.hpp
 //   actor value   the smallest, the mean or the first of Q_k(s, a), with its gradient in a
 //
@@ -10,6 +13,7 @@
 // [observation | action]; only observations are normalised.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <string>
@@ -35,6 +39,10 @@ class CriticShard {
  public:
   CriticShard(Arena& arena, const Structure& critic, const CriticOptions& options, int action_size,
               int first, int rows);
+  // Batch renormalisation needs the whole batch at once.
+  static int rows_of(const CriticOptions& options, int batch) {
+    return options.crossq ? batch : std::min(BatchShard::kRows, batch);
+  }
 
   int first, rows;  // in the batch
   // The actions that the critics are asked about, and the gradient of the actor value in them.
@@ -53,7 +61,7 @@ class CriticShard {
   }
 
   int action_size_;
-  std::vector<Workspace> at_;                // [K]
+  std::vector<Workspace> at_;                // [K] of the rows; crossq: of both halves
   std::vector<std::span<float>> gradients_;  // [K] flat, of this shard's part of the mean loss
   std::vector<CriticSums> sums_;             // [K]
   int pool_size_;
@@ -72,18 +80,18 @@ class Critics {
 
   int count() const { return options_.count; }
   LearntNetwork& network(int k) { return *networks_[k]; }
-  std::span<float> target(int k) { return targets_[k]; }
-  CriticShard& shard(int i) { return shards_[i]; }  // of rows [128 i, 128 (i + 1))
+  std::span<float> target(int k) { return targets_[k]; }  // empty in CrossQ
+  CriticShard& shard(int i) { return shards_[i]; }
   // "critic0", "critic1", ...
   static std::string_view name(int k);
 
-  // The critics in the targets of an update: all, or a subset drawn from (seed, policy, lane 0,
-  // index).
-  void choose_targets(std::uint64_t index);
+  // Begins update `index`. The critics in its targets are all, or a subset drawn from (seed,
+  // policy, lane 0, index).
+  void begin_update(std::uint64_t index);
 
-  // For one shard, in this order; several threads may work on different shards.
-  void compute_targets(const Batch& batch, float reward_factor, CriticShard& shard) const;
-  void compute_gradients(const Batch& batch, CriticShard& shard) const;
+  // For one shard whose action (a') and bonus are set; several threads may work on different
+  // shards.
+  void compute_gradients(const Batch& batch, float reward_factor, CriticShard& shard) const;
   // One optimiser step of every critic; parameters change only if loss and gradient are finite.
   struct Report {
     double loss = 0;           // mean over the critics
@@ -104,15 +112,25 @@ class Critics {
   void evaluate(const float* obs, const float* actions, CriticShard& shard) const;
 
  private:
-  void load(const float* obs, CriticShard& shard, int k) const;
+  enum Pass { kTargetPass, kOnlinePass, kActorPass };  // each drops other features
+  void begin_pass(Pass pass, int k, const CriticShard& shard, Workspace& at) const;
+  void load(const float* obs, CriticShard& shard, Workspace& at, int first_block) const;
+  void load_taken(const Batch& batch, CriticShard& shard, Workspace& at) const;
+  const float* next_rows(const Batch& batch, const CriticShard& shard) const;
+  void compute_separate(const Batch& batch, float reward_factor, CriticShard& shard) const;
+  void compute_joint(const Batch& batch, float reward_factor, CriticShard& shard) const;
+  void pool_values(int i, const Workspace& at, int first_block, CriticShard& shard) const;
+  void finish_targets(const Batch& batch, float reward_factor, CriticShard& shard) const;
+  void compute_shares(const Batch& batch, CriticShard& shard) const;
+  void compute_loss(int k, Workspace& at, CriticShard& shard) const;
   void choose_value(CriticShard& shard, int block) const;
 
   CriticOptions options_;
   const InputScale* scale_;
-  std::uint64_t seed_;
+  std::uint64_t seed_, index_ = 0;
   Arena arena_;
   std::vector<std::unique_ptr<LearntNetwork>> networks_;  // [K]
-  std::vector<std::span<float>> targets_;                 // [K] flat parameters
+  std::vector<std::span<float>> targets_;                 // [K] flat parameters; empty in CrossQ
   std::vector<int> in_target_;                            // [options.in_target], ascending
   std::vector<CriticShard> shards_;
   std::span<float> errors_;  // [batch]

@@ -89,7 +89,8 @@ void ContinuousLearner::act_block(int block, std::span<const float> obs, std::ui
   for (int row = 0; row < rows; ++row) {
     const int env = begin + row;
     if (random) {
-      Rng rng(seed_, Purpose::exploration, static_cast<std::uint32_t>(env), vector_step);
+      Rng rng(seed_, Purpose::exploration, static_cast<std::uint32_t>(env),
+              vector_step / options_.explore_steps);
       for (int i = 0; i < range_.size; ++i) a[i] = static_cast<float>(rng.uniform(-1, 1));
     } else {
       explore(acting_.outputs(block) + row, env, vector_step, progress, a.data());
@@ -199,6 +200,7 @@ void ContinuousLearner::compare_returns(Signs& signs) {
 void ContinuousLearner::visit(const ArrayVisitor& visitor) {
   visit_shared(visitor);
   for (int k = 0; k < critics().count(); ++k) {
+    if (critics().target(k).empty()) continue;
     visitor(fmt::format("{}.target", Critics::name(k)), critics().target(k), Limits::finite());
   }
   visit_own(visitor);

@@ -23,6 +23,8 @@ struct CriticOptions {
   int dropped = 2;               // largest target quantiles left out, per critic
   std::vector<int> hidden = {};  // widths of the hidden layers; empty = those of net.hidden
   bool layer_norm = false;
+  double dropout = 0;   // share of hidden features that training passes drop (DroQ)
+  bool crossq = false;  // batch renormalisation, s and s' in one pass, no target networks
   ActorValue actor_value = ActorValue::min;
   Schedule learning_rate = constant(3e-4);
 
@@ -37,6 +39,7 @@ struct ContinuousOptions {
   int policy_delay = 1;           // updates of the critics for each update of the actor
   int n_step = 1;                 // rewards summed before bootstrapping
   std::int64_t random_steps = 0;  // env steps with uniformly random actions at the beginning
+  int explore_steps = 1;          // vector steps that each of them is held
   ReplayOptions replay = {};
 };
 
