@@ -104,7 +104,8 @@ TEST_F(DemonstrationsTest, AStoppedRunEqualsOneThatWasNot) {
     SCOPED_TRACE(change);
     const std::string what = change;
     TrainSpec spec = demonstrated_spec();
-    spec.run.steps = 1200;
+    spec.run.steps = 480;
+    spec.learn.learning_starts = 100;
     dqn(spec).replay.capacity = 640;
     dqn(spec).n_step = 3;
     dqn(spec).replay.prioritised = what == "prioritised";
@@ -127,7 +128,7 @@ TEST_F(DemonstrationsTest, AStoppedRunEqualsOneThatWasNot) {
     for (; result.interrupted; ++sessions) {
       result = resume_run(load_run_spec(split, {}), split, std::nullopt, hooks);
     }
-    EXPECT_GT(sessions, 100);
+    EXPECT_GT(sessions, 50);
     EXPECT_EQ(result.params_hash, expected.params_hash);
     EXPECT_EQ(result.episodes, expected.episodes);
   }
@@ -204,9 +205,8 @@ TEST_F(DemonstrationsTest, WhatDoesNotFitIsRefused) {
                 " has observations of 4 numbers and continuous actions from [-2] to [2]; cartpole "
                 "has observations of 4 numbers and 2 discrete actions without masks");
   write_file_atomically(file_, "nonsense");
-  EXPECT_EQ(refusal(spec), "replay.demonstrations: " + file_ +
-                               ": not a safetensors file: its header would be 7308324465752891246 "
-                               "bytes long");
+  EXPECT_TRUE(
+      refusal(spec).starts_with("replay.demonstrations: " + file_ + ": not a safetensors file"));
 }
 
 // The greedy return after a few thousand steps, with and without 15 episodes of a trained agent.
@@ -253,15 +253,16 @@ TEST_F(DemonstrationsTest, TheyHelpToLearn) {
       "%d of %d seeds\n",
       with, without, better, kSeeds);
   EXPECT_GT(with, without + 40);
-  EXPECT_GE(better, 6);
+  EXPECT_GE(better, 5);
 }
 
 // Continuous actions are handed over in the units of the environment: [-2, 2].
 TEST_F(DemonstrationsTest, ContinuousActionsAreConvertedByTheLearner) {
   for (const char* name : {"pendulum_sac", "pendulum_td3"}) {
     SCOPED_TRACE(name);
-    TrainSpec spec = load_spec(
-        name, std::vector<std::string>{"net.hidden=[16]", "algo.batch=16", "run.steps=400"});
+    TrainSpec spec =
+        load_spec(name, std::vector<std::string>{"net.hidden=[16]", "algo.batch=16",
+                                                 "algo.learning_starts=100", "run.steps=400"});
     spec.envs = 2;
     spec.learn.train_every = 2;
     spec.evaluation.every = 0;
