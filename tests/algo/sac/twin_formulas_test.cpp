@@ -7,7 +7,7 @@
 #include "tests/algo/continuous/differences.hpp"
 #include "tests/algo/continuous/random_twin.hpp"
 
-namespace hotloop {
+namespace hotloop::formulas {
 namespace {
 
 using reference::ContinuousBatch;
@@ -207,4 +207,4 @@ TEST(SacTwinFormulas, TemperatureGradientEqualsFiniteDifferences) {
 }
 
 }  // namespace
-}  // namespace hotloop
+}  // namespace hotloop::formulas

@@ -7,7 +7,7 @@
 #include "tests/algo/continuous/differences.hpp"
 #include "tests/algo/continuous/random_twin.hpp"
 
-namespace hotloop {
+namespace hotloop::formulas {
 namespace {
 
 using reference::ContinuousBatch;
@@ -130,4 +130,4 @@ TEST(Td3TwinFormulas, ActorGradientEqualsFiniteDifferences) {
 }
 
 }  // namespace
-}  // namespace hotloop
+}  // namespace hotloop::formulas
