@@ -15,14 +15,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "reference/continuous.hpp"
 
 namespace hotloop::reference {
 
-// What the actor maximises: a value of all critics, or the first critic. For quantiles it is the
-// mean of all.
+// What the actor maximises: over the critics, the smallest, mean or first value. The value of a
+// critic with quantiles is their mean, so that TQC is `mean`.
 enum class ActorValue { minimum, mean, first };
 
 struct SacSettings {
@@ -66,11 +67,12 @@ struct Sac {
       const auto a = squashed(actor.outputs(next), row_of(eps, b, eps.size() / batch.size));
       const Doubles x = joined(next, actions_of(a));
       Doubles values;
+      int dropped = 0;
       for (std::size_t k = 0; k < critics.size(); ++k) {
-        if (is_chosen(chosen, static_cast<int>(k)))
-          values = joined(values, critics[k].outputs_with(targets[k], x));
+        if (!is_chosen(chosen, static_cast<int>(k))) continue;
+        values = joined(values, critics[k].outputs_with(targets[k], x));
+        dropped += settings.drop;
       }
-      const int dropped = settings.drop * static_cast<int>(critics.size());
       values = settings.quantiles ? truncated(values, dropped)
                                   : Doubles{*std::min_element(values.begin(), values.end())};
       for (double value : values) {
@@ -149,32 +151,27 @@ struct Sac {
   // Q(s, a) for the actor, and dQ/da.
   double value(const Doubles& s, const Doubles& a, Doubles& d_action) const {
     const Doubles x = joined(s, a);
-    std::vector<Doubles> q;
-    for (const Learnt& critic : critics) q.push_back(critic.outputs(x));
-    std::vector<Doubles> dq = q;  // dQ/d outputs
-    for (Doubles& d : dq) std::fill(d.begin(), d.end(), 0.0);
-    double result = 0;
-    if (settings.quantiles || settings.actor_value == ActorValue::mean) {
-      const double share = 1.0 / static_cast<double>(q.size() * q[0].size());
-      for (std::size_t k = 0; k < q.size(); ++k) {
-        for (double one : q[k]) result += share * one;
-        std::fill(dq[k].begin(), dq[k].end(), share);
-      }
+    Doubles q;  // [K]
+    for (const Learnt& critic : critics) {
+      const Doubles y = critic.outputs(x);
+      q.push_back(std::accumulate(y.begin(), y.end(), 0.0) / static_cast<double>(y.size()));
+    }
+    Doubles dq(q.size(), 0.0);
+    if (settings.actor_value == ActorValue::mean) {
+      std::fill(dq.begin(), dq.end(), 1.0 / static_cast<double>(q.size()));
     } else {
-      std::size_t best = 0;
-      for (std::size_t k = 0; k < q.size() && settings.actor_value == ActorValue::minimum; ++k) {
-        if (q[k][0] < q[best][0]) best = k;
-      }
-      result = q[best][0];
-      dq[best] = {1};
+      const bool first = settings.actor_value == ActorValue::first;
+      dq[first ? 0 : std::min_element(q.begin(), q.end()) - q.begin()] = 1;
     }
     d_action.assign(a.size(), 0.0);
     for (std::size_t k = 0; k < q.size(); ++k) {
+      const auto outputs = static_cast<std::size_t>(critics[k].net.outputs);
+      const Doubles dy(outputs, dq[k] / static_cast<double>(outputs));
       Doubles unused(critics[k].p.size());
-      const Doubles dx = critics[k].backward(x, dq[k], unused);
+      const Doubles dx = critics[k].backward(x, dy, unused);
       for (std::size_t i = 0; i < a.size(); ++i) d_action[i] += dx[s.size() + i];
     }
-    return result;
+    return std::inner_product(q.begin(), q.end(), dq.begin(), 0.0);
   }
 
  private:

@@ -18,6 +18,8 @@ from __future__ import annotations
 import json
 import math
 import os
+import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -25,6 +27,7 @@ from dataclasses import dataclass
 from typing import Callable
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+PROGRAM = os.path.join(HERE, "..", "..", "build", "release", "hotloop")
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,8 @@ TIME_TASKS = {
     "sac_256": Task("SAC, 256-256, batch 256", "sac", 256, 256, who=(*PYTHON, "RLtools", "hotloop")),
     "td3_64": Task("TD3, 64-64, batch 100", "td3", 64, 100, who=(*PYTHON, "RLtools", "hotloop")),
     "td3_256": Task("TD3, 256-256, batch 256", "td3", 256, 256, who=(*PYTHON, "RLtools", "hotloop")),
-    "tqc_64": Task("TQC, 25 quantiles, 64-64, batch 100", "tqc", 64, 100),
-    "tqc_256": Task("TQC, 25 quantiles, 256-256, batch 256", "tqc", 256, 256),
+    "tqc_64": Task("TQC, 25 quantiles, 64-64, batch 100", "tqc", 64, 100, who=(*PYTHON, "hotloop")),
+    "tqc_256": Task("TQC, 25 quantiles, 256-256, batch 256", "tqc", 256, 256, who=(*PYTHON, "hotloop")),
     "crossq_64": Task("CrossQ, 64-64, batch 100", "crossq", 64, 100),
     "crossq_256": Task("CrossQ, 256-256, batch 256", "crossq", 256, 256),
 }
@@ -231,7 +234,28 @@ def rltools_training(task: Task, seed: int) -> Training:
     return train
 
 
-def hotloop_piece(task: Task, updates: int, env: str | None) -> Piece:
+def overrides(task: Task, steps: int) -> dict:
+    """The keys of hotloop that the pieces of all libraries share; a row of the metrics when warm, and at the end."""
+    warm = task.learning_starts + WARM_UP
+    return {
+        "env.count": 1,
+        "algo.batch": task.batch,
+        "algo.gamma": GAMMA,
+        "algo.learning_starts": task.learning_starts,
+        "algo.train_every": 1,
+        "algo.updates_per_step": 1,
+        "algo.target.tau": TAU,
+        "net.hidden": [task.width] * 2,
+        "optimiser.learning_rate": task.learning_rate,
+        "replay.capacity": CAPACITY,
+        "evaluation.every": 0,
+        "evaluation.episodes": 1,
+        "run.log_every": math.gcd(warm, steps - warm),
+    }
+
+
+def gymnasium_piece(task: Task, updates: int) -> Piece:
+    """hotloop on Gymnasium's environment."""
     import hotloop
 
     warm = task.learning_starts + WARM_UP
@@ -249,34 +273,19 @@ def hotloop_piece(task: Task, updates: int, env: str | None) -> Piece:
         with tempfile.TemporaryDirectory() as out:
             hotloop.train(
                 f"pendulum_{task.algorithm}",
-                env=env,
+                env="Pendulum-v1",
                 steps=warm + updates + 1,
                 out=out,
                 progress=False,
                 callback=at_row,
-                **{
-                    "env.count": 1,
-                    "algo.batch": task.batch,
-                    "algo.gamma": GAMMA,
-                    "algo.learning_starts": task.learning_starts,
-                    "algo.train_every": 1,
-                    "algo.updates_per_step": 1,
-                    "algo.target.tau": TAU,
-                    "net.hidden": [task.width] * 2,
-                    "optimiser.learning_rate": task.learning_rate,
-                    "replay.capacity": CAPACITY,
-                    "evaluation.every": 0,
-                    "evaluation.episodes": 1,
-                    "run.log_every": math.gcd(warm, updates),
-                },
+                **overrides(task, warm + updates),
             )
         return {**watch.times(), "updates": updates_at[warm + updates] - updates_at[warm]}
 
-    piece()
     return piece
 
 
-def hotloop_training(task: Task, seed: int, env: str | None) -> Training:
+def gymnasium_training(task: Task, seed: int) -> Training:
     import hotloop
 
     def train() -> dict:
@@ -284,7 +293,7 @@ def hotloop_training(task: Task, seed: int, env: str | None) -> Training:
             with Stopwatch() as watch:
                 run = hotloop.train(
                     task.spec,
-                    env=env,
+                    env="Pendulum-v1",
                     seed=seed,
                     steps=task.steps,
                     out=out,
@@ -304,19 +313,67 @@ def hotloop_training(task: Task, seed: int, env: str | None) -> Training:
     return train
 
 
+def run_program(spec: str, steps: int, settings: dict, seed: int = 1) -> dict:
+    """`hotloop train`: its result, with the CPU time of the process."""
+    with tempfile.TemporaryDirectory() as out:
+        command = [PROGRAM, "train", spec, "--steps", str(steps), "--seed", str(seed), "--out", out]
+        for key, value in settings.items():
+            command += ["--set", f"{key}={value}"]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run([*command, "--json", "--quiet"], capture_output=True, text=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode != 0:
+        sys.exit(done.stderr)
+    result = json.loads(done.stdout.strip().splitlines()[-1])
+    result["cpu_seconds"] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return result
+
+
+def program_piece(task: Task, updates: int) -> Piece:
+    """The difference of two runs, one of which ends when everything is warm."""
+    warm = task.learning_starts + WARM_UP
+
+    def piece() -> dict:
+        settings = overrides(task, warm + updates)
+        short = run_program(f"pendulum_{task.algorithm}", warm, settings)
+        long = run_program(f"pendulum_{task.algorithm}", warm + updates, settings)
+        names = {"seconds": "wall_seconds", "cpu_seconds": "cpu_seconds", "updates": "updates"}
+        return {name: long[key] - short[key] for name, key in names.items()}
+
+    return piece
+
+
+def program_training(task: Task, seed: int) -> Training:
+    def train() -> dict:
+        result = run_program(task.spec, task.steps, {"evaluation.every": 0, "evaluation.episodes": 100}, seed)
+        training = 1 - result["time"]["evaluate"] - result["time"]["start"]
+        return {
+            "seconds": result["wall_seconds"] * training,
+            "cpu_seconds": result["cpu_seconds"] * training,
+            "updates": result["updates"],
+            "final_return": result["eval_return_mean"],
+        }
+
+    return train
+
+
 def piece_of(who: str, task: Task, updates: int) -> Piece:
     if who == "RLtools":
         return rltools_piece(task, updates)
+    if who == "hotloop":
+        return program_piece(task, updates)
     if who.startswith("hotloop"):
-        return hotloop_piece(task, updates, "Pendulum-v1" if "Gymnasium" in who else None)
+        return gymnasium_piece(task, updates)
     return baselines_piece(who, task, updates)
 
 
 def training_of(who: str, task: Task, seed: int) -> Training:
     if who == "RLtools":
         return rltools_training(task, seed)
+    if who == "hotloop":
+        return program_training(task, seed)
     if who.startswith("hotloop"):
-        return hotloop_training(task, seed, "Pendulum-v1" if "Gymnasium" in who else None)
+        return gymnasium_training(task, seed)
     return baselines_training(who, task, seed)
 
 

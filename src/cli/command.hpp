@@ -38,12 +38,14 @@ inline void add_trust(CLI::App& app) {
       "run an environment's code from a run folder or spec without asking (docs/trust.md)");
 }
 
+inline constexpr const char* kIsolateHelp =
+    "run an environment from a file in its own process, so that it can neither crash, hang nor "
+    "damage this one (env.isolate)";
+
 // Environments from files run in their own process; adds to the overrides of the spec.
 inline void add_isolate(CLI::App& app, std::vector<std::string>& overrides) {
   app.add_flag_callback(
-      "--isolate", [&overrides] { overrides.emplace_back("env.isolate=true"); },
-      "run an environment from a file in its own process, so that it can neither crash, hang nor "
-      "damage this one (env.isolate)");
+      "--isolate", [&overrides] { overrides.emplace_back("env.isolate=true"); }, kIsolateHelp);
 }
 
 // The model and its environment options, in `compare`, `eval` and `watch`.

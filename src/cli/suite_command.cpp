@@ -20,6 +20,7 @@ struct SuiteArguments {
   int jobs = 1;
   std::string out = "runs";
   std::string csv, figure;  // files to write
+  bool isolate = false;
   bool json = false;
   bool quiet = false;
 };
@@ -27,7 +28,7 @@ struct SuiteArguments {
 int suite_command(const SuiteArguments& arguments) {
   if (!arguments.figure.empty()) check_chart_path(arguments.figure);
   for (const std::string& path : {arguments.figure, arguments.csv}) check_folder_of(path);
-  Suite suite = load_suite(arguments.suite);
+  Suite suite = load_suite(arguments.suite, arguments.isolate);
   if (arguments.seeds) suite.seeds = *arguments.seeds;
   int failures = 0;
   std::optional<OutputError> not_shown;
@@ -99,6 +100,7 @@ const Command kAddSuite(
        app.add_option("--figure", suite.figure, "draw the learning curves into this .svg");
        app.add_option("--csv", suite.csv, "write the learning curves to this file");
        add_trust(app);
+       app.add_flag("--isolate", suite.isolate, kIsolateHelp);
        app.add_flag("--json", suite.json, "print one JSON object per run instead of the table");
        app.add_flag("--quiet", suite.quiet, "no line per run");
        app.callback([&code] { code = suite_command(suite); });

@@ -60,15 +60,13 @@ struct PhaseName {
   std::string_view group, part;  // part is empty if the group has only one phase
 };
 inline constexpr std::array<PhaseName, 27> kPhases = {{
-    {"act", "noise"},       {"act", "forward"},    {"act", "choose"},
-    {"env", "step"},        {"env", "observe"},    {"env", "reset"},
-    {"env", "check"},       {"python", ""},        {"memory", "push"},
-    {"memory", "draw"},     {"memory", "gather"},  {"learn", "returns"},
-    {"learn", "noise"},     {"learn", "target"},   {"learn", "forward"},
-    {"learn", "loss"},      {"learn", "backward"}, {"learn", "clip"},
-    {"learn", "optimiser"}, {"learn", "actor"},    {"learn", "sync"},
-    {"wait", ""},           {"evaluate", ""},      {"log", ""},
-    {"checkpoint", ""},     {"start", ""},         {"unaccounted", ""},
+    {"act", "noise"},      {"act", "forward"},  {"act", "choose"},      {"env", "step"},
+    {"env", "observe"},    {"env", "reset"},    {"env", "check"},       {"python", ""},
+    {"memory", "push"},    {"memory", "draw"},  {"memory", "gather"},   {"learn", "returns"},
+    {"learn", "noise"},    {"learn", "target"}, {"learn", "forward"},   {"learn", "loss"},
+    {"learn", "backward"}, {"learn", "clip"},   {"learn", "optimiser"}, {"learn", "actor"},
+    {"learn", "sync"},     {"wait", ""},        {"evaluate", ""},       {"log", ""},
+    {"checkpoint", ""},    {"start", ""},       {"unaccounted", ""},
 }};
 inline constexpr std::size_t kPhaseCount = kPhases.size();
 static_assert(kPhaseCount == static_cast<std::size_t>(Phase::other) + 1);

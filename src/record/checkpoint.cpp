@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr std::size_t kDigits = 16;  // of the env steps in a file's name
-constexpr const char* kCheckpointFormat = "hotloop-checkpoint-8";
+constexpr const char* kCheckpointFormat = "hotloop-checkpoint-9";
 
 Json to_state(const Trainer& trainer, const RunRecord& record) {
   Json state = Json::object();

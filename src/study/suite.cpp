@@ -60,7 +60,8 @@ std::string resolve_path(const std::string& suite, const std::string& spec) {
 }
 
 // Keys that are missing in the row are taken from the suite. The overrides of both apply.
-SuiteRow read_row(const YAML::Node& node, const YAML::Node& suite, const std::string& path) {
+SuiteRow read_row(const YAML::Node& node, const YAML::Node& suite, const std::string& path,
+                  bool isolate) {
   constexpr std::array<std::string_view, 5> kKeys = {"title", "spec", "algo", "set", "bar"};
   check_keys(node, kKeys, path);
   const std::string place = fmt::format("{}:{}", path, node.Mark().line + 1);
@@ -80,8 +81,10 @@ SuiteRow read_row(const YAML::Node& node, const YAML::Node& suite, const std::st
     const auto text_of = [&](const char* key) {
       return value_of<std::string>(node[key] ? node : suite, key, "a name", path);
     };
-    row.spec = load_spec_or_world(resolve_path(path, text_of("spec")), algo ? text_of("algo") : "",
-                                  overrides);
+    const std::string name = resolve_path(path, text_of("spec"));
+    if (isolate && is_world_file(name)) overrides.emplace_back("env.isolate=true");
+    row.spec = load_spec_or_world(name, algo ? text_of("algo") : "", overrides);
+    if (isolate && is_world_file(row.spec.env)) row.spec.isolation.on = true;
     check_feasible(row.spec);
     read_demonstrations(row.spec);
   } catch (const UsageError& error) {
@@ -133,7 +136,7 @@ std::vector<std::optional<EarlierRun>> find_earlier_runs(const std::string& pare
 
 }  // namespace
 
-Suite load_suite(const std::string& name_or_path) {
+Suite load_suite(const std::string& name_or_path, bool isolate) {
   const std::string ready_made = fmt::format("{}/{}.yaml", suite_folder(), name_or_path);
   const std::string path = fs::exists(ready_made) ? ready_made : name_or_path;
   if (!fs::exists(path)) {
@@ -157,7 +160,13 @@ Suite load_suite(const std::string& name_or_path) {
     if (!root["rows"].IsDefined() || !root["rows"].IsSequence() || root["rows"].size() == 0) {
       throw UsageError(fmt::format("{}: rows: missing, empty or not a list", path));
     }
-    for (const YAML::Node& row : root["rows"]) suite.rows.push_back(read_row(row, root, path));
+    for (const YAML::Node& row : root["rows"]) {
+      suite.rows.push_back(read_row(row, root, path, isolate));
+    }
+    if (isolate && std::none_of(suite.rows.begin(), suite.rows.end(),
+                                [](const SuiteRow& row) { return row.spec.isolation.on; })) {
+      throw UsageError(fmt::format("--isolate: no row of {} has an environment from a file", path));
+    }
     suite.figure_y = read_figure_y(root, suite, path);
     return suite;
   } catch (const YAML::Exception& error) {

@@ -44,8 +44,9 @@ struct Suite {
   std::vector<SuiteRow> rows;
 };
 
-// A suite by name, or by the path of a file.
-Suite load_suite(const std::string& name_or_path);
+// A suite by name, or by the path of a file. `isolate`: the environments from files, of which there
+// must be at least one, run in their own processes.
+Suite load_suite(const std::string& name_or_path, bool isolate = false);
 std::vector<SpecInfo> ready_made_suites();
 
 struct SuiteOptions {

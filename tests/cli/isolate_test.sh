@@ -94,6 +94,23 @@ expect 2 "allowed: evaluation.*, run.* except run.seed, and env.isolate" \
 "$hotloop" eval longer/world-1 --model latest --episodes 50 --json --isolate >two.json
 cmp -s one.json two.json || fail "eval: $(cat one.json two.json)"
 expect 2 "env.isolate: cartpole is part of hotloop" "$hotloop" train cartpole_dqn --isolate
+# A suite isolates its rows with environments from files, named or in a spec, and no others.
+mkdir suite && cp world.cpp suite/ && printf 'env: {name: world.cpp}\n' >suite/spec.yaml
+cat >suite/mixed.yaml <<'YAML'
+seeds: 1
+set: [run.steps=8000, algo.learning_starts=500, env.count=8, evaluation.every=0, evaluation.episodes=5]
+rows:
+  - {title: file, spec: world.cpp, algo: dqn}
+  - {title: spec, spec: spec.yaml}
+  - {title: ours, spec: cartpole, algo: dqn}
+YAML
+expect 0 '| ours |' "$hotloop" suite suite/mixed.yaml --quiet --out suites --isolate
+for row in file:true spec:true ours:false; do
+  grep -q "isolate: ${row#*:}" "suites/mixed/${row%:*}-1/spec.yaml" || fail "suite --isolate: row ${row%:*}"
+done
+HOW=syscall expect 1 '| ours |' "$hotloop" suite suite/mixed.yaml --out ended --isolate
+also "FAILED: environment suite/world.cpp: step ended the program with exit code 0"
+expect 2 "no row of " "$hotloop" suite classic --isolate
 expect 0 "isolated: " "$hotloop" train world.cpp --steps 4000 --isolate --set evaluation.episodes=5
 also "us per vector step"
 

@@ -153,7 +153,7 @@ TEST_F(CheckpointTest, AnOlderFormatIsRefusedByName) {
   Trainer saved(small_spec());
   saved.restore({.env_steps = 8}, {}, {});
   const std::string path = save_checkpoint(folder_.string(), saved, {}, {});
-  const std::string current = "hotloop-checkpoint-8", older = "hotloop-checkpoint-7";
+  const std::string current = "hotloop-checkpoint-9", older = "hotloop-checkpoint-8";
   std::string spec, state;
   {
     const Safetensors file(path);

@@ -104,12 +104,14 @@ TEST(Spec, UnknownKeysNameTheNearest) {
   EXPECT_EQ(second_line("algo: {target: {evry: 5}}"),
             "2: algo.target.evry: unknown key; did you mean algo.target.every? (allowed: every, "
             "count, tau)");
-  EXPECT_EQ(second_line("replay: {learning_rate: 5}"),
-            "2: replay.learning_rate: unknown key; did you mean optimiser.learning_rate? (allowed: "
-            "capacity, newest, prioritised, alpha, epsilon, beta)");
   EXPECT_EQ(
-      second_line("replay: {zzz: 5}"),
-      "2: replay.zzz: unknown key; allowed: capacity, newest, prioritised, alpha, epsilon, beta");
+      second_line("replay: {learning_rate: 5}"),
+      "2: replay.learning_rate: unknown key; did you mean optimiser.learning_rate? (allowed: "
+      "capacity, newest, prioritised, alpha, epsilon, beta, demonstrations, demonstrations_hash)");
+  EXPECT_EQ(second_line("replay: {zzz: 5}"),
+            "2: replay.zzz: unknown key; allowed: capacity, newest, prioritised, alpha, epsilon, "
+            "beta, demonstrations, "
+            "demonstrations_hash");
   EXPECT_EQ(second_line("algo: {epsilon: {form: 1}}"),
             "2: algo.epsilon.form: unknown key; did you mean algo.epsilon.from? (allowed: kind, "
             "from, to, over, factor, every, after, count)");

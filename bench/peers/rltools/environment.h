@@ -3,6 +3,6 @@
 
 namespace RL_TOOLS_MODULE_NAME {
 template <typename T, typename TI>
-using ENVIRONMENT_FACTORY =
-    rl_tools::rl::environments::Pendulum<rl_tools::rl::environments::pendulum::Specification<T, TI>>;
+using ENVIRONMENT_FACTORY = rl_tools::rl::environments::Pendulum<
+    rl_tools::rl::environments::pendulum::Specification<T, TI>>;
 }  // namespace RL_TOOLS_MODULE_NAME

@@ -2,6 +2,10 @@
 // factors are kept for the backward pass.
 #include "net/layers/dropout.hpp"
 
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -9,32 +13,45 @@
 
 #include <hotloop/rng.hpp>
 
+#include "core/cpu/vec.hpp"
 #include "net/lane_arrays.hpp"
 
 namespace hotloop {
 namespace {
 
-constexpr int kRows = kLaneStep;  // side by side: one register
-constexpr int kPieces = 8;        // of 16 bits in a Philox block of four words
-constexpr int kLayerBits = 12;    // Philox blocks of a layer: 2^12, so up to 2^15 features
+constexpr int kPieces = 8;      // of 16 bits in a Philox block of four words
+constexpr int kLayerBits = 12;  // Philox blocks of a layer: 2^12, so up to 2^15 features
 constexpr std::uint32_t kHalf = 1u << 16;
 
-using Words = std::array<std::uint32_t, kRows>;  // the same word of each row
+// The same word of eight rows, and 64-bit numbers of every second row.
+using Words = std::uint32_t __attribute__((vector_size(32)));
+using Longs = std::uint64_t __attribute__((vector_size(32)));
+constexpr std::uint64_t kLow = 0xffffffff;
 
-// Philox 4x32-10 (hotloop/rng.hpp) of eight counters with one key: plain loops, which the compiler
-// turns into one register each.
-void philox_of_rows(std::array<Words, 4>& counter, std::array<std::uint32_t, 2> key) {
+// Products of words 0, 2, 4 and 6.
+inline Longs multiply_even(Words a, std::uint32_t b) {
+#ifdef __AVX2__
+  return Longs(_mm256_mul_epu32(__m256i(a), _mm256_set1_epi64x(b)));
+#else
+  return (Longs(a) & kLow) * b;
+#endif
+}
+
+// Philox 4x32-10 (hotloop/rng.hpp) of eight counters with one key.
+inline void philox_of_rows(Words (&counter)[4], std::array<std::uint32_t, 2> key) {
+  const auto multiply = [](Words a, std::uint32_t b, Words& high) {
+    const Longs even = multiply_even(a, b), odd = multiply_even(Words(Longs(a) >> 32), b);
+    high = Words(even >> 32 | (odd & ~kLow));
+    return Words((even & kLow) | odd << 32);
+  };
   for (int round = 0; round < 10; ++round) {
-    std::array<Words, 4> next;
-    for (int i = 0; i < kRows; ++i) {
-      const std::uint64_t a = std::uint64_t{0xD2511F53} * counter[0][i];
-      const std::uint64_t b = std::uint64_t{0xCD9E8D57} * counter[2][i];
-      next[0][i] = static_cast<std::uint32_t>(b >> 32) ^ counter[1][i] ^ key[0];
-      next[1][i] = static_cast<std::uint32_t>(b);
-      next[2][i] = static_cast<std::uint32_t>(a >> 32) ^ counter[3][i] ^ key[1];
-      next[3][i] = static_cast<std::uint32_t>(a);
-    }
-    counter = next;
+    Words high_a, high_b;
+    const Words low_a = multiply(counter[0], 0xD2511F53, high_a);
+    const Words low_b = multiply(counter[2], 0xCD9E8D57, high_b);
+    counter[0] = high_b ^ counter[1] ^ key[0];
+    counter[1] = low_b;
+    counter[2] = high_a ^ counter[3] ^ key[1];
+    counter[3] = low_a;
     key = {key[0] + 0x9E3779B9, key[1] + 0xBB67AE85};
   }
 }
@@ -47,9 +64,8 @@ class DropoutKernel final : public LayerKernel {
   void backward(const BackwardBlock& block) const override;
 
  private:
-  // The factors of eight features from `feature` on, for eight rows from `row` on.
-  using Factors = std::array<std::array<float, kRows>, kPieces>;
-  void draw(const TrainingPass& pass, int layer, int row, int feature, Factors& factors) const;
+  // The words of eight features from `feature` on, for eight rows from `row` on.
+  void draw(const ForwardBlock& block, int lane, int feature, Words (&words)[4]) const;
 
   int width_;
   std::uint32_t dropped_;  // pieces below this: p * 2^16
@@ -63,25 +79,18 @@ DropoutKernel::DropoutKernel(const DropoutLayer& layer)
   factor_ = static_cast<float>(kHalf) / static_cast<float>(kHalf - dropped_);
 }
 
-void DropoutKernel::draw(const TrainingPass& pass, int layer, int row, int feature,
-                         Factors& factors) const {
-  assert(pass.stream < 256 && layer < 1 << (24 - kLayerBits));
-  const auto first = static_cast<std::uint32_t>(layer) << kLayerBits | feature / kPieces;
-  std::array<Words, 4> words;
-  for (int i = 0; i < kRows; ++i) {
-    words[0][i] = static_cast<std::uint32_t>(Purpose::dropout) << 24 | first;
-    words[1][i] = pass.stream << 24 | static_cast<std::uint32_t>(pass.first_row + row + i);
-    words[2][i] = static_cast<std::uint32_t>(pass.step);
-    words[3][i] = static_cast<std::uint32_t>(pass.step >> 32);
-  }
+void DropoutKernel::draw(const ForwardBlock& b, int lane, int feature, Words (&words)[4]) const {
+  const TrainingPass& pass = *b.training;
+  assert(pass.stream < 256 && b.layer < 1 << (24 - kLayerBits));
+  const std::uint32_t first = static_cast<std::uint32_t>(b.layer) << kLayerBits | feature / kPieces;
+  const std::uint32_t row =
+      pass.stream << 24 | static_cast<std::uint32_t>(pass.first_row + b.row + lane);
+  words[0] = Words{} + (static_cast<std::uint32_t>(Purpose::dropout) << 24 | first);
+  words[1] = Words{0, 1, 2, 3, 4, 5, 6, 7} + row;
+  words[2] = Words{} + static_cast<std::uint32_t>(pass.step);
+  words[3] = Words{} + static_cast<std::uint32_t>(pass.step >> 32);
   philox_of_rows(
       words, {static_cast<std::uint32_t>(pass.seed), static_cast<std::uint32_t>(pass.seed >> 32)});
-  for (int piece = 0; piece < kPieces; ++piece) {
-    for (int i = 0; i < kRows; ++i) {
-      const std::uint32_t bits = words[piece / 2][i] >> piece % 2 * 16 & (kHalf - 1);
-      factors[piece][i] = bits < dropped_ ? 0.0f : factor_;
-    }
-  }
 }
 
 void DropoutKernel::forward(const ForwardBlock& b) const {
@@ -90,15 +99,17 @@ void DropoutKernel::forward(const ForwardBlock& b) const {
     if (b.kept != nullptr) std::fill_n(b.kept, width_ * kLanes, 1.0f);
     return;
   }
-  Factors factors;
+  Words words[4];
   for (int feature = 0; feature < width_; feature += kPieces) {
     const int count = std::min(kPieces, width_ - feature);
-    for (int lane = 0; lane < b.width; lane += kRows) {
-      draw(*b.training, b.layer, b.row + lane, feature, factors);
+    for (int lane = 0; lane < b.width; lane += kVec) {
+      draw(b, lane, feature, words);
       for (int piece = 0; piece < count; ++piece) {
+        const Words bits = words[piece / 2] >> piece % 2 * 16 & (kHalf - 1);
+        const Vec factor = Vec(Words(bits >= dropped_) & Words(broadcast(factor_)));
         const int at = (feature + piece) * kLanes + lane;
-        for (int i = 0; i < kRows; ++i) b.y[at + i] = b.x[at + i] * factors[piece][i];
-        if (b.kept != nullptr) std::copy_n(factors[piece].data(), kRows, b.kept + at);
+        store(b.y + at, load(b.x + at) * factor);
+        if (b.kept != nullptr) store(b.kept + at, factor);
       }
     }
   }

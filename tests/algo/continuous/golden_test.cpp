@@ -14,14 +14,16 @@ Numbers numbers(const std::string& name) {
 reference::Sac golden_sac(int quantiles) {
   const Structure actor = network(kObs, 2 * kActions);
   const Structure critic = network(kObs + kActions, std::max(quantiles, 1));
-  const reference::SacSettings settings{.quantiles = quantiles > 0,
-                                        .drop = quantiles > 0 ? kDrop : 0,
-                                        .reward_factor = kRewardFactor,
-                                        .tau = kTau,
-                                        .target_entropy = kTargetEntropy,
-                                        .actor_rate = kRate,
-                                        .critic_rate = kRate,
-                                        .alpha_rate = kRate};
+  const reference::SacSettings settings{
+      .quantiles = quantiles > 0,
+      .drop = quantiles > 0 ? kDrop : 0,
+      .actor_value = quantiles > 0 ? reference::ActorValue::mean : reference::ActorValue::minimum,
+      .reward_factor = kRewardFactor,
+      .tau = kTau,
+      .target_entropy = kTargetEntropy,
+      .actor_rate = kRate,
+      .critic_rate = kRate,
+      .alpha_rate = kRate};
   reference::Sac sac(settings, learnt(actor, 0, kSacLast), {learnt(critic, 1), learnt(critic, 2)},
                      kLogAlpha, kAdam);
   for (int k = 0; k < kCritics; ++k) sac.targets[k] = parameters(critic, 6 + k);

@@ -145,7 +145,7 @@ class CrossEntropy final : public Algorithm {
             {"algo.elite", &o.elite, {0, 1, true}, "share of candidates that the next follow"},
             {"algo.initial_std", &o.initial_std, {0, 100, true}, "of the first candidates"},
             {"algo.extra_std", &o.extra_std, {0, 100}, "added to that of the elite"},
-            {"algo.batch_norm", &spec.net.batch_norm, "batch norm in the policy"}};
+            {"algo.batch_norm", &spec.net.batch_norm, {}, "batch norm in the policy"}};
   }
   void derive(AgentSpec& spec) const override {
     spec.learn.train_every = std::int64_t{options_of<CemOptions>(spec).n_steps} * spec.envs;

@@ -112,8 +112,11 @@ TEST(SacTwinFormulas, ActorValueByHand) {
     const Sac sac = worked_sac({.actor_value = kind}, {{7}, {-2}, {4}});
     EXPECT_DOUBLE_EQ(sac.value({0}, {0}, d), value);
   }
-  const Sac tqc = worked_sac({.quantiles = true}, {{1, 2}, {3, 6}});
+  Sac tqc =
+      worked_sac({.quantiles = true, .actor_value = reference::ActorValue::mean}, {{1, 2}, {3, 6}});
   EXPECT_DOUBLE_EQ(tqc.value({0}, {0}, d), 3);
+  tqc.settings.actor_value = reference::ActorValue::minimum;
+  EXPECT_DOUBLE_EQ(tqc.value({0}, {0}, d), 1.5);
 }
 
 TEST(SacTwinFormulas, TargetsBlend) {
@@ -150,6 +153,7 @@ const Shape kShapes[] = {{1, 1, 1, 0},
                          {3, 2, 3, 0, reference::ActorValue::mean},
                          {3, 2, 3, 0, reference::ActorValue::first},
                          {3, 2, 2, 5},
+                         {3, 2, 2, 5, reference::ActorValue::mean},
                          {2, 1, 3, 7}};
 
 TEST(SacTwinFormulas, CriticGradientEqualsFiniteDifferences) {
