@@ -106,6 +106,7 @@ TEST_F(DemonstrationsTest, AStoppedRunEqualsOneThatWasNot) {
     TrainSpec spec = demonstrated_spec();
     spec.run.steps = 480;
     spec.learn.learning_starts = 100;
+    spec.learn.train_every = 24;
     dqn(spec).replay.capacity = 640;
     dqn(spec).n_step = 3;
     dqn(spec).replay.prioritised = what == "prioritised";
@@ -128,7 +129,7 @@ TEST_F(DemonstrationsTest, AStoppedRunEqualsOneThatWasNot) {
     for (; result.interrupted; ++sessions) {
       result = resume_run(load_run_spec(split, {}), split, std::nullopt, hooks);
     }
-    EXPECT_GT(sessions, 50);
+    EXPECT_GE(sessions, 20);
     EXPECT_EQ(result.params_hash, expected.params_hash);
     EXPECT_EQ(result.episodes, expected.episodes);
   }
