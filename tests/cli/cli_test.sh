@@ -21,8 +21,8 @@ expect 2 "algo.batch" "$hotloop" train cartpole_dqn --set algo.batch=many
 expect 2 "did you mean cartpole?" "$hotloop" train cartpole_dqn --set env.name=cartpol
 expect 2 "pendulum takes 1 continuous action; dqn supports only discrete ones" "$hotloop" train cartpole_dqn --set env.name=pendulum
 expect 2 "needs a target network" "$hotloop" train cartpole_dqn --set algo.double=true --set algo.target.every=0
-expect 2 "belongs to algo.name: dqn; algo.name is pqn here" "$hotloop" train cartpole_pqn --set algo.n_step=3
-expect 2 "belongs to algo.name: dqn; algo.name is ppo here" "$hotloop" train cartpole_ppo --set replay.capacity=5000
+expect 2 "belongs to algo.name: ddpg, dqn, sac, td3; algo.name is pqn here" "$hotloop" train cartpole_pqn --set algo.n_step=3
+expect 2 "belongs to algo.name: ddpg, dqn, sac, td3; algo.name is ppo here" "$hotloop" train cartpole_ppo --set replay.capacity=5000
 expect 2 "did you mean optimiser.learning_rate?" "$hotloop" train cartpole_dqn --set lr=0.001
 expect 2 "did you mean algo.clip_range?" "$hotloop" train cartpole_ppo --set algo.clip_coef=0.1
 expect 2 "did you mean classic?" "$hotloop" suite clasic
