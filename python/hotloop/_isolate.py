@@ -44,6 +44,7 @@ class Worker:
         import cloudpickle  # with Gymnasium
 
         self._timeout = timeout
+        self._starts = True  # the first call also waits until Python has started
         here, there = socket.socketpair()
         self._process = subprocess.Popen(
             [sys.executable, "-c", f"from hotloop._isolate import serve; serve({there.fileno()})"],
@@ -59,14 +60,16 @@ class Worker:
             pass  # it has ended already, which the first call reports
 
     def ask(self, command: str, *arguments: Any) -> Any:
+        limit = self._timeout + (DEFAULT_TIMEOUT if self._starts else 0)
         try:
             self._connection.send((command, *arguments))
-            if not self._connection.poll(self._timeout):
+            if not self._connection.poll(limit):
                 self.end()
                 raise RunError(
-                    f"env: {command} did not return within {self._timeout:g} s, and its process was ended; "
+                    f"env: {command} did not return within {limit:g} s, and its process was ended; "
                     "isolate=SECONDS gives it more time"
                 )
+            self._starts = False
             kind, value, said = self._connection.recv()
         except (EOFError, OSError) as error:
             raise RunError(f"env: {command} {self._ending()}") from error

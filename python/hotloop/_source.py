@@ -45,8 +45,7 @@ def request(
         return _hotloop.SpecRequest(name, text, None, settings + isolation_keys(timeout))
     world, rows = engine_env(env, eval_env, timeout)
     _hotloop.trust_named(world)
-    if not is_python_env(world):
-        settings += isolation_keys(timeout)
+    settings += isolation_keys(timeout)
     if rows is not None:
         settings.insert(0, f"env.count={rows}")
         if _hotloop.has_key(name, "algo.train_every"):
@@ -62,7 +61,7 @@ def request(
 
 
 def isolation_keys(timeout: Optional[float]) -> list[str]:
-    """For an environment of the engine that runs in its own process."""
+    """For an environment that runs in its own process; a Python one is already there, so this is for `resume`."""
     return [] if timeout is None else ["env.isolate=true", f"env.timeout_seconds={timeout}"]
 
 
@@ -89,7 +88,11 @@ def ensure_registered(name: str, trust: bool = False, timeout: Optional[float] =
 
     The name comes from a file. If it names a module, importing that runs code: see docs/trust.md.
     """
-    if not is_python_env(name) or (_hotloop.can_play(name) and timeout is None):
+    if not is_python_env(name):
+        return
+    from ._worlds import isolated
+
+    if _hotloop.can_play(name) and timeout in (None, isolated(name)):
         return
     if name.startswith("python:"):
         raise UsageError(

@@ -17,7 +17,6 @@ from ._source import (
     EnvLike,
     Spec,
     ensure_registered,
-    is_python_env,
     isolation_keys,
     on_main_thread,
     request,
@@ -85,7 +84,7 @@ def resume(
     callback: Optional[Callback] = None,
     progress: bool = True,
     trust: bool = False,
-    isolate: Union[bool, float] = False,
+    isolate: Union[bool, float, None] = None,
     **overrides: Any,
 ) -> Run:
     """Continues a run, or the run in a folder, from its newest checkpoint, as if it had never stopped.
@@ -94,19 +93,19 @@ def resume(
         the returned run uses it, to evaluate and to resume.
     steps: a new total, to train longer. overrides: keys of the groups run and evaluation.
     trust: whether code in a folder that was not made here may run without a question (docs/trust.md).
-    isolate: as for ``train``. A run on a C++ file keeps what it was trained with; for others, give it again.
+    isolate: as for ``train``; None: as the run was trained.
     """
     folder = os.path.abspath(run.folder if isinstance(run, Run) else run)
     name = _hotloop.run_env(folder)
     plays = run._plays if isinstance(run, Run) else ""
-    timeout = timeout_of(isolate)
+    timeout = _hotloop.run_isolate(folder) if isolate is None else timeout_of(isolate)
     if env is not None:
         plays = stand_in(name, env, eval_env, timeout)
     elif not plays:
         ensure_registered(name, trust, timeout)
     settings = override_list(overrides)
-    if not is_python_env(name):
-        settings += isolation_keys(timeout)
+    if isolate is not None:
+        settings += isolation_keys(timeout) or ["env.isolate=false"]
     if steps is not None:
         settings.append(f"run.steps={json.dumps(plain(steps, 'steps'))}")
     hooks = _Hooks(callback, progress)

@@ -150,6 +150,7 @@ def _shape(facts: dict[str, Any]) -> tuple[Any, ...]:
 
 
 _registered: dict[str, dict[str, Any]] = {}  # facts by name
+_isolated: dict[str, float] = {}  # seconds for one call, by name
 
 
 def _check_same_shape(facts: dict[str, Any], name: str) -> None:
@@ -168,12 +169,19 @@ def _register(
     _check_same_shape(facts, instead_of or name)
     _hotloop.register_env(name, facts, driver)
     _registered[name] = facts
+    _isolated.pop(name, None)
 
 
 def forget(name: str) -> None:
     """Forgets an environment that is no longer played."""
     _hotloop.forget_env(name)
     del _registered[name]
+    _isolated.pop(name, None)
+
+
+def isolated(name: str) -> Optional[float]:
+    """The seconds for one call of an environment that is registered to run in its own process, else None."""
+    return _isolated.get(name)
 
 
 def register(
@@ -216,6 +224,7 @@ def register(
 
     facts = facts_apart(make, name, timeout)
     _register(name, instead_of, facts, lambda count, training: IsolatedDriver(make, count, timeout))
+    _isolated[name] = timeout
     return name, None
 
 

@@ -144,6 +144,13 @@ void bind_spec(nb::module_& m) {
   m.def(
       "run_env", [](const std::string& folder) { return load_run_spec(folder, {}).env; },
       "folder"_a, "The environment of the run in a folder.");
+  m.def(
+      "run_isolate",
+      [](const std::string& folder) -> std::optional<double> {
+        const Isolation isolation = load_run_spec(folder, {}).isolation;
+        return isolation.on ? std::optional(isolation.timeout_seconds) : std::nullopt;
+      },
+      "folder"_a, "The seconds that a call of the run's isolated environment may take, or None.");
   nb::class_<TrustBlock>(m, "TrustAll", "A block that trusts all code, or not.")
       .def(nb::init<bool>(), "is_on"_a)
       .def("__enter__", [](TrustBlock& block) { block.all.emplace(block.is_on); })

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -13,6 +15,7 @@ pytest.importorskip("cloudpickle")
 import hotloop  # noqa: E402
 from gymnasium import spaces  # noqa: E402
 from gymnasium.vector import SyncVectorEnv  # noqa: E402
+from hotloop import _worlds  # noqa: E402
 
 
 class Walk(gymnasium.Env):
@@ -63,6 +66,71 @@ def test_results_are_equal_to_the_bit(tmp_path):
         == longer
     )
     assert hotloop.resume(apart, env=Walk, steps=6000, progress=False).result["params_hash"] == longer
+
+
+RESUME = """
+import hotloop, os, sys
+from test_isolate import Walk
+class Where(Walk):
+    def reset(self, **given):
+        print("process", os.getpid(), flush=True)
+        return super().reset(**given)
+isolate = {"as trained": None, "isolated": True, "here": False}[sys.argv[2]]
+env = None if sys.argv[3] == "id" else Where
+print("trainer", os.getpid(), flush=True)
+print("hash", hotloop.resume(sys.argv[1], env=env, steps=int(sys.argv[4]), isolate=isolate, progress=False)
+      .result["params_hash"])
+"""
+
+
+def resume_elsewhere(run, how, env, steps):
+    """Resumes in a new process. Returns whether the environments played in the trainer's, and the hash."""
+    words = [sys.executable, "-c", RESUME, run.folder, how, env, str(steps)]
+    done = subprocess.run(words, cwd=os.path.dirname(__file__), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    said = [line.split() for line in done.stdout.splitlines()]
+    (trainer,) = (word for what, word in said if what == "trainer")
+    (params_hash,) = (word for what, word in said if what == "hash")
+    return {word == trainer for what, word in said if what == "process"}, params_hash
+
+
+def test_a_resumed_run_remembers(tmp_path):
+    longer = hotloop.train("dqn", env=Walk, **small(tmp_path, 9000)).result["params_hash"]
+    run = hotloop.train("dqn", env=Walk, isolate=30.0, **small(tmp_path))
+    said = open(run.folder + "/spec.yaml").read()
+    assert "isolate: true" in said and "timeout_seconds: 30" in said
+    plays_here, _ = resume_elsewhere(run, "as trained", "again", 4500)
+    assert plays_here == {False}
+    plays_here, _ = resume_elsewhere(run, "here", "again", 6000)  # from here on, not isolated
+    assert plays_here == {True}
+    plays_here, _ = resume_elsewhere(run, "as trained", "again", 7500)
+    assert plays_here == {True}
+    plays_here, params_hash = resume_elsewhere(run, "isolated", "again", 9000)
+    assert plays_here == {False}
+    assert params_hash == longer
+
+
+def test_a_gymnasium_id_remembers(tmp_path, monkeypatch):
+    run = hotloop.train("dqn", env="CartPole-v1", isolate=True, **small(tmp_path))
+    hotloop.train("dqn", env="CartPole-v1", **small(tmp_path))  # the same name, now in this process
+    made = []
+    register = _worlds.register
+    monkeypatch.setattr(
+        _worlds, "register", lambda *a, **given: made.append(given["timeout"]) or register(*a, **given)
+    )
+    hotloop.resume(run, steps=4000, progress=False)
+    assert made == [60.0]
+    hotloop.resume(run, steps=5000, progress=False)  # still registered
+    assert made == [60.0]
+
+
+def test_the_same_process_remembers(tmp_path):
+    run = hotloop.train("dqn", env=Walk, isolate=True, **small(tmp_path))
+    hotloop.resume(run, steps=4000, progress=False)
+    hotloop.resume(run, steps=5000, isolate=True, progress=False)
+    plain = hotloop.train("dqn", env=Walk, **small(tmp_path))
+    with pytest.raises(hotloop.UsageError, match="give it again, as env="):
+        hotloop.resume(plain, steps=4000, isolate=True, progress=False)
 
 
 @pytest.mark.parametrize(
