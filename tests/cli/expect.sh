@@ -19,6 +19,16 @@ expect() {
 also() { grep -qF -- "$1" <<<"$output" || fail "no \"$1\" in: $output"; }
 not_also() { ! grep -qF -- "$1" <<<"$output" || fail "\"$1\" in: $output"; }
 
+# wait_until CONDITION...: up to two minutes, because the machine may be busy.
+wait_until() {
+  local i
+  for ((i = 0; i < 1200; ++i)); do
+    "$@" && return 0
+    sleep 0.1
+  done
+  return 1
+}
+
 hash_of() { grep -o '"params_hash":"[0-9a-f]*"' "$1" | tail -n 1; }
 
 # finish WHAT: the end of a test.

@@ -18,8 +18,10 @@ while [ "$kills" -lt "$wanted" ]; do
   "$hotloop" train cartpole_dqn "${settings[@]}" --seed "$runs" --out "killed$runs" >killed.json 2>err &
   while :; do
     pid=$!
-    sleep "0.$(printf '%03d' $((RANDOM % 150)))"
-    kill -KILL "$pid" 2>/dev/null
+    if [ "$kills" -lt "$wanted" ]; then  # else it may finish: on a busy machine it would not otherwise
+      sleep "0.$(printf '%03d' $((RANDOM % 150)))"
+      kill -KILL "$pid" 2>/dev/null
+    fi
     wait "$pid" 2>/dev/null
     case $? in
       0) break ;;                        # finished before the kill

@@ -128,6 +128,7 @@ class Campaign:
         while True:
             was_disturbed = self.disturb(session, pause)
             out, err = session.communicate()
+            pause *= 1.05  # so that the run ends on a machine that has become busy
             if session.returncode == 0:
                 return folder, json.loads(out)
             if not was_disturbed or session.returncode not in (
