@@ -1,6 +1,6 @@
 // hotloop bench sac: complete updates of SAC and its kin (draw, gather, targets, critics, actor,
 // temperature, sync) on one thread, against their bare matrix products in the fastest library for
-// each, and the FMA peak of the core; all interleaved in one run.
+// each, and the FMA peak of the core, all interleaved in one run; and against the slow twin.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include "bench/benchmarks.hpp"
 #include "bench/libraries.hpp"
 #include "bench/measure.hpp"
+#include "bench/sac_twin.hpp"
 #include "spec/spec.hpp"
 
 namespace hotloop::bench {
@@ -32,6 +33,14 @@ struct Case {
 constexpr Passes kActor = {.forward = 2};
 constexpr Passes kCritics = {
     .forward = 6, .weight_gradient = 2, .input_gradient = 4, .to_inputs = 2};
+// One pass over both halves for each critic, without target networks; the actor's forward pass for
+// s' and every third of its own.
+constexpr Passes kThirdActor = {
+    .forward = 4.0 / 3, .weight_gradient = 1.0 / 3, .input_gradient = 1.0 / 3};
+constexpr Passes kJointCritics = {.forward = 4 + 2.0 / 3,
+                                  .weight_gradient = 4,
+                                  .input_gradient = 4 + 2.0 / 3,
+                                  .to_inputs = 2.0 / 3};
 // The actor is updated every second time, through the first critic.
 constexpr Passes kDelayedActor = {.forward = 1.5, .weight_gradient = 0.5, .input_gradient = 0.5};
 constexpr Passes kDelayedCritics = {
@@ -41,7 +50,7 @@ const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
       {"sac", {"algo.name=sac"}, kActor, kCritics},
       {"td3", {"algo.name=td3"}, kDelayedActor, kDelayedCritics},
-      {"tqc", {"algo.name=sac", "algo.quantiles=25", "algo.actor_value=mean"}, kActor, kCritics}};
+      {"tqc", {"algo.name=sac", "algo.quantiles=25"}, kActor, kCritics}};
   return all;
 }
 
@@ -124,6 +133,13 @@ Json measure(const Shape& shape, const Case& variant) {
     flop += product.flop() * product.times;
   }
   const double update_us = times.at("update").median_us;
+  Json slow_us, speedup;
+  if (auto slow = slow_update(variant.name, *contest->learner, shape.actions, shape.batch)) {
+    Measurement twins;  // of its own, because an update of the twin takes up to a second
+    twins.add("slow", slow);
+    slow_us = twins.run(3, 0.01).at("slow").median_us;
+    speedup = slow_us.get<double>() / update_us;
+  }
   const double peak_gflops = fma_kernel_flop() / times.at("peak").median_us / 1e3;
   return {{"name", fmt::format("{} {}-{}-{}-{} b{}", variant.name, shape.obs, shape.width,
                                shape.width, shape.actions, shape.batch)},
@@ -131,6 +147,8 @@ Json measure(const Shape& shape, const Case& variant) {
           {"products_us", products_us},
           {"ratio", update_us / products_us},
           {"peak_fraction", flop / (update_us * peak_gflops * 1e3)},
+          {"reference_us", slow_us},
+          {"speedup", speedup},
           {"peak_gflops", peak_gflops},
           {"spread", times.at("update").spread}};
 }

@@ -28,7 +28,7 @@ struct LearningOptions {
   bool normalise_rewards = false;
   // A file of transitions that are in the replay before training, and the hash of its content;
   // empty = none.
-  std::string demonstrations, demonstrations_hash;
+  std::string demonstrations = {}, demonstrations_hash = {};
 };
 
 struct AgentSpec {

@@ -32,7 +32,11 @@ Keys critic_keys(CriticOptions& c, AgentSpec& spec) {
           choice(c.actor_value, kActorValueNames),
           {},
           "what the actor maximises: the smallest value that a critic gives, their mean, or that "
-          "of the first critic"},
+          "of the first critic"}
+          .by_default("`min`, td3 and ddpg `first`, with quantiles `mean`",
+                      [&c] {
+                        if (c.quantiles > 0) c.actor_value = ActorValue::mean;
+                      }),
       {"algo.quantiles",
        &c.quantiles,
        {0, 1'000},
@@ -267,7 +271,7 @@ std::string ContinuousAlgorithm::advice(Sign sign, const AgentSpec& spec) const 
       return fmt::format("{}a smaller algo.critic_learning_rate or algo.critic_layer_norm",
                          shared(spec).critics.count < 2 ? "two critics (algo.critics), " : "");
     case Sign::critic_bias:
-      return "algo.critic_layer_norm, algo.quantiles 25 with algo.actor_value mean, or a smaller "
+      return "algo.critic_layer_norm, algo.quantiles 25, or a smaller "
              "algo.critic_learning_rate";
     case Sign::no_terminals:
       return "a larger algo.n_step or a larger replay.capacity";
