@@ -88,11 +88,14 @@ struct Contest {
     for (std::int64_t t = 0; t < steps; ++t) {
       draw(obs), draw(action), draw(reward);
       terminated[0] = rng.below(200) == 0;
-      learner->push({.rewards = reward,
+      learner->push({.actions = {},
+                     .rewards = reward,
                      .terminated = terminated,
                      .truncated = truncated,
                      .next_obs = obs,
+                     .next_mask = {},
                      .final_obs = obs,
+                     .final_mask = {},
                      .continuous_actions = action},
                     counters);
     }

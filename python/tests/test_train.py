@@ -157,10 +157,10 @@ def test_another_environment_of_the_engine(tmp_path):
         ({"callback": 3}, ["callback", "int"]),
         ({"env": "cartpol"}, ["cartpol", "did you mean cartpole"]),
         (
-            {"spec": "sac", "env": "pendulum"},
-            ["sac is unknown\nalgorithms: dqn, ppo, pqn, sarsa\nready-made"],
+            {"spec": "impala", "env": "pendulum"},
+            ["impala is unknown\nalgorithms: ddpg, dqn, ppo, pqn, sac, sarsa, td3\nready-made"],
         ),
-        ({"spec": "a2c"}, ["a2c is unknown", "\nalgorithms: dqn"]),
+        ({"spec": "a2c"}, ["a2c is unknown", "\nalgorithms: ddpg, dqn"]),
         (
             {"env": "Pendulum-v1", "env.g": 2.5},
             [

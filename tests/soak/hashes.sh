@@ -25,11 +25,15 @@ for spec in "$root"/specs/*.yaml; do
   case $name in
     sfc*) steps=6000 ;;
     durotaxis* | snake*) steps=12000 ;;
+    *_td3 | mountaincar_continuous_sac) steps=11000 ;;
+    *_sac | *_tqc | *_crossq | *_sac_rltools) steps=1500 ;;
     *) steps=20000 ;;
   esac
   for seed in 11 12 13; do line "$name" "$seed" "$name" --steps "$steps"; done
 done
 for spec in "$root"/specs/algos/*.yaml; do
   name=$(basename "$spec" .yaml)
-  for seed in 11 12 13; do line "algos/$name" "$seed" cartpole --algo "$name" --steps 20000; done
+  env=cartpole steps=20000
+  case $name in sac | td3 | ddpg) env=pendulum steps=11000 ;; esac
+  for seed in 11 12 13; do line "algos/$name" "$seed" "$env" --algo "$name" --steps "$steps"; done
 done

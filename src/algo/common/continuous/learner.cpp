@@ -63,6 +63,7 @@ void ContinuousLearner::begin_after(const Demonstrations& demonstrations,
   replay_.expect_demonstrations(streams.steps(), streams.truncation_gap());
   begin(streams.first_obs(), streams.first_mask());
   while (!streams.done()) store(streams.next());
+  episodes_.begin(obs);
 }
 
 void ContinuousLearner::act(std::span<const float> obs, std::span<const std::uint8_t>,
@@ -112,15 +113,17 @@ void ContinuousLearner::freeze_policy(const Counters&) {
   std::copy(actor().online().begin(), actor().online().end(), frozen_.begin());
 }
 
-void ContinuousLearner::push(const Transitions& step, Counters&) { store(step); }
+void ContinuousLearner::push(const Transitions& step, Counters&) {
+  episodes_.add(store(step), static_cast<double>(reward_factor()), bonus(), spec_.learn.gamma);
+}
 
-void ContinuousLearner::store(const Transitions& step) {
+Transitions ContinuousLearner::store(const Transitions& step) {
   observe(step);
   range_.from_env(step.continuous_actions, pushed_);
   Transitions stored = step;
   stored.continuous_actions = pushed_;
   replay_.push(stored);
-  episodes_.add(stored, static_cast<double>(reward_factor()), bonus(), spec_.learn.gamma);
+  return stored;
 }
 
 void ContinuousLearner::learn(Training training) {

@@ -78,7 +78,7 @@ class ContinuousLearner : public LearnerBase {
   Arena arena_;
 
  private:
-  void store(const Transitions& step);
+  Transitions store(const Transitions& step);  // returns it with actions in [-1, 1]
   void act_block(int block, std::span<const float> obs, std::uint64_t vector_step,
                  const Progress& progress, Actions& actions);
   void compare_returns(Signs& signs);
