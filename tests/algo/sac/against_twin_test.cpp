@@ -8,7 +8,7 @@
 #include "algo/sac/squashed.hpp"
 #include "reference/sac.hpp"
 #include "tests/algo/agent_specs.hpp"
-#include "tests/algo/continuous/comparison.hpp"
+#include "tests/algo/common/continuous/comparison.hpp"
 
 namespace hotloop::comparison {
 namespace {

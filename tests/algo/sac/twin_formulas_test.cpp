@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "reference/sac.hpp"
-#include "tests/algo/continuous/differences.hpp"
-#include "tests/algo/continuous/random_twin.hpp"
+#include "tests/algo/common/continuous/differences.hpp"
+#include "tests/algo/common/continuous/random_twin.hpp"
 
 namespace hotloop::formulas {
 namespace {

@@ -4,7 +4,7 @@
 #include "algo/td3/td3.hpp"
 #include "reference/td3.hpp"
 #include "tests/algo/agent_specs.hpp"
-#include "tests/algo/continuous/comparison.hpp"
+#include "tests/algo/common/continuous/comparison.hpp"
 
 namespace hotloop::comparison {
 namespace {

@@ -1,5 +1,5 @@
 // The slow twins against PyTorch: whole updates of SAC and TD3, the critics' update of TQC.
-#include "tests/algo/continuous/golden.hpp"
+#include "tests/algo/common/continuous/golden.hpp"
 
 #include "reference/sac.hpp"
 #include "reference/td3.hpp"

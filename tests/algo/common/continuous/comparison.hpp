@@ -18,7 +18,7 @@
 
 #include "algo/common/continuous/critics.hpp"
 #include "net/kernels/normals.hpp"
-#include "tests/algo/continuous/random_twin.hpp"
+#include "tests/algo/common/continuous/random_twin.hpp"
 
 namespace hotloop::comparison {
 

@@ -5,7 +5,7 @@ Needs torch (any version) and nothing else; written from the papers, with autogr
 torch.optim.Adam, in double precision. Networks are 3-8-8 with ReLU, batches have 5 rows, actions 2 numbers.
 
 All inputs follow from number(t, i) in [-1, 1), a multiple of 1/1024, so that single precision holds it
-exactly; tests/algo/continuous/golden.hpp repeats the formula and the scales below. Element i of a tensor
+exactly; tests/algo/common/continuous/golden.hpp repeats the formula and the scales below. Element i of a tensor
 counts along its rows. Network n has tensors t = 10 n, 10 n + 1, ...: weight, bias, weight, ...; the actor is
 n = 0, critic k is n = 1 + k, and targets start at n = 5 (the actor's) and n = 6 + k. Data have t = 100 and
 above, those of the second TD3 update 200 and above.
