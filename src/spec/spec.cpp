@@ -31,7 +31,7 @@ std::vector<std::string> ready_made_names(const std::string& folder) {
 // Does not throw, because a list must not fail if one spec is broken.
 std::string about_of(const std::string& path) {
   try {
-    const YAML::Node about = parse_yaml(read_file(path).text(), path, true)["about"];
+    const YAML::Node about = parse_first_yaml(read_file(path).text(), path)["about"];
     return about && about.IsScalar() ? about.Scalar() : "";
   } catch (const std::exception&) {
     return "(cannot be read)";

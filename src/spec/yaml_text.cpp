@@ -50,18 +50,20 @@ struct IgnoreEvents final : YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-}  // namespace
+// Whether another document follows the first. Not YAML::LoadAll: after a comma or a bracket that
+// closes nothing it finds empty documents forever.
+bool has_several_documents(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  IgnoreEvents ignore;
+  return parser.HandleNextDocument(ignore) && parser.HandleNextDocument(ignore);
+}
 
-// Not YAML::LoadAll: after a comma or a bracket that closes nothing it finds empty documents
-// forever.
-YAML::Node parse_yaml(std::string_view text, const std::string& where, bool lines) {
+YAML::Node parse(std::string_view text, const std::string& where, bool lines, bool only_one) {
   check_size(text, where);
   const std::string copy(text);
   try {
-    std::istringstream stream(copy);
-    YAML::Parser parser(stream);
-    IgnoreEvents ignore;
-    if (parser.HandleNextDocument(ignore) && parser.HandleNextDocument(ignore))
+    if (only_one && has_several_documents(copy))
       fail_at(where, "", "expected one YAML document, found several");
     return YAML::Load(copy);
   } catch (const YAML::ParserException& error) {
@@ -70,6 +72,16 @@ YAML::Node parse_yaml(std::string_view text, const std::string& where, bool line
   } catch (const YAML::Exception& error) {
     fail_at(where, "", "not valid YAML: " + error.msg);
   }
+}
+
+}  // namespace
+
+YAML::Node parse_yaml(std::string_view text, const std::string& where, bool lines) {
+  return parse(text, where, lines, true);
+}
+
+YAML::Node parse_first_yaml(std::string_view text, const std::string& where) {
+  return parse(text, where, true, false);
 }
 
 }  // namespace hotloop
