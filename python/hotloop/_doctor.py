@@ -51,7 +51,7 @@ def profile(
 
     html, trace: files to write, a page for the browser and a trace for Perfetto. The rest is as in ``train``.
     """
-    asked = request(spec, env, eval_env, overrides, seed=seed)
+    asked = request(spec, env, eval_env, overrides, seed=seed, trust=trust)
     with _hotloop.TrustAll(trust):
         return Report(*_hotloop.profile(asked, seconds, os.fspath(html), os.fspath(trace), on_main_thread()))
 
@@ -70,7 +70,7 @@ def doctor(
 
     It needs many environments at a time, so ``env`` must be a name or a function, not an existing environment.
     """
-    asked = request(spec, env, None, overrides, seed=seed)
+    asked = request(spec, env, None, overrides, seed=seed, trust=trust)
 
     def show(text: str) -> None:
         print(text, file=sys.stderr, flush=True)

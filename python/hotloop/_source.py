@@ -29,6 +29,7 @@ def request(
     steps: Optional[int] = None,
     seed: Optional[int] = None,
     isolate: Union[bool, float] = False,
+    trust: bool = False,
 ) -> Any:
     """The request from which the engine reads the spec; also registers the environment."""
     name, text = _spec_source(spec)
@@ -42,7 +43,10 @@ def request(
         settings.append(f"run.seed={json.dumps(plain(seed, 'seed'))}")
     timeout = timeout_of(isolate)
     if env is None:
-        return _hotloop.SpecRequest(name, text, None, settings + isolation_keys(timeout))
+        asked = _hotloop.SpecRequest(name, text, None, settings + isolation_keys(timeout))
+        with _hotloop.TrustAll(trust):
+            ensure_registered(_hotloop.spec_env(asked), trust, timeout)
+        return asked
     world, rows = engine_env(env, eval_env, timeout)
     _hotloop.trust_named(world)
     settings += isolation_keys(timeout)

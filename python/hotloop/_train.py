@@ -65,7 +65,7 @@ def train(
     whose ``.run`` can be resumed. A bad request raises ``hotloop.UsageError``.
     """
     parent = os.path.abspath("runs" if out is None else out)  # an environment may change the working folder
-    asked = request(spec, env, eval_env, overrides, steps=steps, seed=seed, isolate=isolate)
+    asked = request(spec, env, eval_env, overrides, steps=steps, seed=seed, isolate=isolate, trust=trust)
     hooks = _Hooks(callback, progress)
     with _hotloop.TrustAll(trust), with_demonstrations(demonstrations, asked):
         result, stopped = hooks.drive(

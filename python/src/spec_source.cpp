@@ -142,6 +142,9 @@ void bind_spec(nb::module_& m) {
       "resolve", [](const SpecRequest& request) { return to_yaml(read_spec(request)); },
       "request"_a, "A spec as YAML with every key.");
   m.def(
+      "spec_env", [](const SpecRequest& request) { return read_spec(request).env; }, "request"_a,
+      "The name of the environment of a spec.");
+  m.def(
       "run_env", [](const std::string& folder) { return load_run_spec(folder, {}).env; },
       "folder"_a, "The environment of the run in a folder.");
   m.def(

@@ -87,8 +87,8 @@ const EnvEntry& EnvRegistry::find(std::string_view name) {
   if (const EnvEntry* entry = look_up(name)) return *entry;
   if (is_python_env(name)) {
     throw UsageError("env.name: " + std::string(name) +
-                     " is a Python environment; train, resume and evaluate it from Python, "
-                     "with hotloop.train(..., env=...) or hotloop.resume(..., env=...)");
+                     " is a Python environment; use Python: hotloop.train(SPEC), "
+                     "hotloop.train(ALGORITHM, env=...), hotloop.resume(RUN)");
   }
   if (const EnvLoader* loader = loader_of(name)) {
     return put(std::string(name), loader->load(std::string(name)));
