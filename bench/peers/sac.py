@@ -1,4 +1,4 @@
-"""Compares hotloop with Stable-Baselines3, SBX and RLtools on Pendulum-v1; writes two tables.
+"""Compares hotloop with Stable-Baselines3, SBX and RLtools on Pendulum-v1 and HalfCheetah-v5; writes two tables.
 
 The first is the time of one environment step with one update, once everything is warm. The contestants of a
 task are all started first, and then take turns, so that other load on the machine affects all of them. The
@@ -168,7 +168,7 @@ def versions(python: str, names: list) -> str:
 
 
 def conditions(arguments: argparse.Namespace) -> str:
-    own = ["stable-baselines3", "sb3-contrib", "torch", "gymnasium", "numpy", "hotloop"]
+    own = ["stable-baselines3", "sb3-contrib", "torch", "gymnasium", "mujoco", "numpy", "hotloop"]
     found = [
         versions(sys.executable, own),
         versions(arguments.sbx, ["sbx-rl", "jax"]),

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sac.sh [ARGS]: compares hotloop with Stable-Baselines3, SBX and RLtools on Pendulum-v1; see sac.py for ARGS.
+# sac.sh [ARGS]: compares hotloop with Stable-Baselines3, SBX and RLtools on continuous control; see sac.py for ARGS.
 # Makes its own virtual environments in build/peers (PyTorch takes about 3 GB in each of two).
 set -eu
 root=$(cd "$(dirname -- "$0")/../.." && pwd)

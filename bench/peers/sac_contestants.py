@@ -1,4 +1,4 @@
-"""One library that trains on Pendulum-v1, in its own process and with one thread.
+"""One library that trains on Pendulum-v1 or HalfCheetah-v5, in its own process and with one thread.
 
     sac_contestants.py time WHO TASK UPDATES
 
@@ -40,6 +40,7 @@ class Task:
     learning_rate: float = 3e-4
     steps: int = 0  # of a training run
     spec: str = ""  # hotloop's; these are its settings
+    env: str = "Pendulum-v1"
     who: tuple[str, ...] = ("Stable-Baselines3", "SBX")
 
 
@@ -51,8 +52,13 @@ TIME_TASKS = {
     "td3_256": Task("TD3, 256-256, batch 256", "td3", 256, 256, who=(*PYTHON, "RLtools", "hotloop")),
     "tqc_64": Task("TQC, 25 quantiles, 64-64, batch 100", "tqc", 64, 100, who=(*PYTHON, "hotloop")),
     "tqc_256": Task("TQC, 25 quantiles, 256-256, batch 256", "tqc", 256, 256, who=(*PYTHON, "hotloop")),
-    "crossq_64": Task("CrossQ, 64-64, batch 100", "crossq", 64, 100),
-    "crossq_256": Task("CrossQ, 256-256, batch 256", "crossq", 256, 256),
+    "crossq_64": Task("CrossQ, 64-64, batch 96", "crossq", 64, 96, who=(*PYTHON, "hotloop")),
+    "crossq_256": Task("CrossQ, 256-256, batch 256", "crossq", 256, 256, who=(*PYTHON, "hotloop")),
+    # 17 observed numbers, 6 actions.
+    "sac_cheetah": Task("SAC, HalfCheetah-v5", "sac", 256, 256, who=PYTHON, env="HalfCheetah-v5"),
+    "td3_cheetah": Task("TD3, HalfCheetah-v5", "td3", 256, 256, who=PYTHON, env="HalfCheetah-v5"),
+    "tqc_cheetah": Task("TQC, HalfCheetah-v5", "tqc", 256, 256, who=PYTHON, env="HalfCheetah-v5"),
+    "crossq_cheetah": Task("CrossQ, HalfCheetah-v5", "crossq", 256, 256, who=PYTHON, env="HalfCheetah-v5"),
 }
 TRAIN_TASKS = {
     "pendulum_sac": Task(
@@ -139,7 +145,7 @@ def baselines_model(who: str, task: Task, seed: int):
     kind = {"sac": "SAC", "td3": "TD3", "tqc": "TQC", "crossq": "CrossQ"}[task.algorithm]
     return getattr(library, kind)(
         "MlpPolicy",
-        gymnasium.make("Pendulum-v1"),
+        gymnasium.make(task.env),
         learning_rate=task.learning_rate,
         buffer_size=CAPACITY,
         learning_starts=task.learning_starts,
@@ -244,7 +250,7 @@ def overrides(task: Task, steps: int) -> dict:
         "algo.learning_starts": task.learning_starts,
         "algo.train_every": 1,
         "algo.updates_per_step": 1,
-        "algo.target.tau": TAU,
+        **({} if task.algorithm == "crossq" else {"algo.target.tau": TAU}),
         "net.hidden": [task.width] * 2,
         "optimiser.learning_rate": task.learning_rate,
         "replay.capacity": CAPACITY,
@@ -273,7 +279,7 @@ def gymnasium_piece(task: Task, updates: int) -> Piece:
         with tempfile.TemporaryDirectory() as out:
             hotloop.train(
                 f"pendulum_{task.algorithm}",
-                env="Pendulum-v1",
+                env=task.env,
                 steps=warm + updates + 1,
                 out=out,
                 progress=False,
