@@ -45,7 +45,8 @@ def request(
     if env is None:
         asked = _hotloop.SpecRequest(name, text, None, settings + isolation_keys(timeout))
         with _hotloop.TrustAll(trust):
-            ensure_registered(_hotloop.spec_env(asked), trust, timeout)
+            world, timeout = _hotloop.spec_env(asked)
+            ensure_registered(world, trust, timeout)
         return asked
     world, rows = engine_env(env, eval_env, timeout)
     _hotloop.trust_named(world)

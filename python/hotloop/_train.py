@@ -96,9 +96,10 @@ def resume(
     isolate: as for ``train``; None: as the run was trained.
     """
     folder = os.path.abspath(run.folder if isinstance(run, Run) else run)
-    name = _hotloop.run_env(folder)
+    name, timeout = _hotloop.run_env(folder)
     plays = run._plays if isinstance(run, Run) else ""
-    timeout = _hotloop.run_isolate(folder) if isolate is None else timeout_of(isolate)
+    if isolate is not None:
+        timeout = timeout_of(isolate)
     if env is not None:
         plays = stand_in(name, env, eval_env, timeout)
     elif not plays:
@@ -154,5 +155,5 @@ def _finish(result: str, stopped: bool, plays: str = "") -> Run:
     run = Run(values["run_dir"], values)
     run._plays = plays
     if stopped and values["interrupted"]:
-        raise Interrupted(run, ", env=..." if _hotloop.run_env(run.folder).startswith("python:") else "")
+        raise Interrupted(run, ", env=..." if _hotloop.run_env(run.folder)[0].startswith("python:") else "")
     return run

@@ -37,6 +37,11 @@ std::pair<std::string, std::string> env_of(const SpecRequest& request) {
   return {spec.env, env_facts(*make_worlds(spec.world(), 1))};
 }
 
+std::pair<std::string, std::optional<double>> env_and_timeout(const TrainSpec& spec) {
+  if (!spec.isolation.on) return {spec.env, std::nullopt};
+  return {spec.env, spec.isolation.timeout_seconds};
+}
+
 template <class T>
 std::vector<T> vector_of(const AnyArray& array, const char* name) {
   if (array.dtype() != nb::dtype<T>()) {
@@ -142,18 +147,13 @@ void bind_spec(nb::module_& m) {
       "resolve", [](const SpecRequest& request) { return to_yaml(read_spec(request)); },
       "request"_a, "A spec as YAML with every key.");
   m.def(
-      "spec_env", [](const SpecRequest& request) { return read_spec(request).env; }, "request"_a,
-      "The name of the environment of a spec.");
+      "spec_env", [](const SpecRequest& request) { return env_and_timeout(read_spec(request)); },
+      "request"_a,
+      "The environment of a spec, and the seconds that a call may take if it is isolated, or None.");
   m.def(
-      "run_env", [](const std::string& folder) { return load_run_spec(folder, {}).env; },
-      "folder"_a, "The environment of the run in a folder.");
-  m.def(
-      "run_isolate",
-      [](const std::string& folder) -> std::optional<double> {
-        const Isolation isolation = load_run_spec(folder, {}).isolation;
-        return isolation.on ? std::optional(isolation.timeout_seconds) : std::nullopt;
-      },
-      "folder"_a, "The seconds that a call of the run's isolated environment may take, or None.");
+      "run_env",
+      [](const std::string& folder) { return env_and_timeout(load_run_spec(folder, {})); },
+      "folder"_a, "The same of the run in a folder.");
   nb::class_<TrustBlock>(m, "TrustAll", "A block that trusts all code, or not.")
       .def(nb::init<bool>(), "is_on"_a)
       .def("__enter__", [](TrustBlock& block) { block.all.emplace(block.is_on); })

@@ -135,6 +135,23 @@ def test_a_path_is_a_spec(tmp_path, value_run):
     assert run.result["env_steps"] == 1200
 
 
+def test_a_spec_may_name_a_gymnasium_environment(tmp_path):
+    spec = tmp_path / "cartpole.yaml"
+    spec.write_text(
+        "env: {name: 'gymnasium:CartPole-v1', count: 2, isolate: true}\n"
+        "algo: {name: dqn, batch: 16, learning_starts: 100}\n"
+        "evaluation: {every: 0, episodes: 2}\n"
+        "run: {steps: 400}\n"
+    )
+    run = hotloop.train(spec, out=tmp_path, progress=False)
+    assert run.result["env_steps"] == 400
+    whole = hotloop.train(spec, env="CartPole-v1", out=tmp_path, progress=False, steps=600)
+    resumed = hotloop.resume(run, steps=600, progress=False)
+    assert resumed.result["params_hash"] == whole.result["params_hash"]
+    with pytest.raises(hotloop.UsageError, match="CartPoll"):
+        hotloop.train({"env": {"name": "gymnasium:CartPoll-v1"}}, out=tmp_path, progress=False)
+
+
 def test_another_environment_of_the_engine(tmp_path):
     run = hotloop.train("cartpole_dqn", env="acrobot", out=tmp_path, steps=1200, progress=False)
     assert 'name: "acrobot"' in run.spec

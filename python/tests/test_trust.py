@@ -111,8 +111,12 @@ def test_a_module_that_a_run_names_is_not_imported(somebody_else):
             sys.exit()
         run = hotloop.Run("runs/" + os.listdir("runs")[0])
         try:
-            hotloop.resume(run, steps=310, progress=False) if sys.argv[1] == "resume" else run.evaluate(
-                2, trust=sys.argv[1] == "trust")
+            if sys.argv[1] == "resume":
+                hotloop.resume(run, steps=310, progress=False)
+            elif sys.argv[1] == "spec":
+                hotloop.train({"env": {"name": "gymnasium:evil_module:Evil-v0"}}, out="others", progress=False)
+            else:
+                run.evaluate(2, trust=sys.argv[1] == "trust")
         except hotloop.UsageError as error:
             print(error)
             sys.exit(3)
@@ -128,7 +132,7 @@ def test_a_module_that_a_run_names_is_not_imported(somebody_else):
 
     assert run("train", "maker")[:2] == (0, True)  # named by the user
     assert run("evaluate", "maker")[:2] == (0, True)  # and remembered
-    for what in ("evaluate", "resume"):
+    for what in ("evaluate", "resume", "spec"):
         code, ran, text = run(what, "receiver")
         assert (code, ran) == (3, False), text
         assert "evil_module: not run" in text

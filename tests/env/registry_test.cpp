@@ -124,7 +124,9 @@ TEST(EnvRegistry, UnknownNameListsTheKnownAndTheNearest) {
 
 TEST(EnvRegistry, PythonEnvironmentsAreSentToPython) {
   EnvRegistry registry;
-  EXPECT_NE(error_of(registry, "gymnasium:CartPole-v1").find("hotloop.resume"), std::string::npos);
+  EXPECT_EQ(error_of(registry, "gymnasium:CartPole-v1"),
+            "env.name: gymnasium:CartPole-v1 is a Python environment; use Python: "
+            "hotloop.train(SPEC), hotloop.train(ALGORITHM, env=...), hotloop.resume(RUN)");
   EXPECT_NE(error_of(registry, "envpool:CartPole-v1").find("hotloop.resume"), std::string::npos);
 }
 

@@ -22,6 +22,7 @@ line() {  # line NAME SEED ARGUMENTS...
 }
 
 for spec in "$root"/specs/*.yaml; do
+  grep -q 'gymnasium:' "$spec" && continue  # for Python only
   name=$(basename "$spec" .yaml)
   case $name in
     sfc*) steps=6000 ;;
