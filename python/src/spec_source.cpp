@@ -149,7 +149,8 @@ void bind_spec(nb::module_& m) {
   m.def(
       "spec_env", [](const SpecRequest& request) { return env_and_timeout(read_spec(request)); },
       "request"_a,
-      "The environment of a spec, and the seconds that a call may take if it is isolated, or None.");
+      "The environment of a spec, and the seconds that a call may take if it is isolated, or "
+      "None.");
   m.def(
       "run_env",
       [](const std::string& folder) { return env_and_timeout(load_run_spec(folder, {})); },

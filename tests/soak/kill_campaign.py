@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""kill_campaign.py HOTLOOP [--kills N] [--seed S] [--work FOLDER]: kills runs at random moments and resumes them.
+"""kill_campaign.py HOTLOOP [--kills N] [--seed S] [--spec NAME --steps N] [--work FOLDER]: kills runs at random
+moments and resumes them.
 
-Ten ready-made specs of all algorithms, in turn, each with another seed, with or without pipelining. One run is
-left alone. The other is ended again and again, mostly by SIGKILL, sometimes by SIGTERM or SIGUSR1, or paused by
+Twelve ready-made specs of all algorithms, in turn, or one that is named, each with another seed, with or without
+pipelining. One run is left alone. The other is ended again and again, mostly by SIGKILL, sometimes by SIGTERM or SIGUSR1, or paused by
 SIGSTOP, and resumed each time with another number of threads. At the end both must have the same params_hash,
 the same bytes in every tensor of the final checkpoint and of the models, the same state (but for times), the
 same episodes and the same rows of metrics (but for times). Checkpoints are written all the time, so that many
@@ -34,6 +35,8 @@ SPECS = [
     ("topology_64", 100_000, ["replay.capacity=5000"]),
     ("snake_per", 100_000, ["replay.capacity=10000"]),
     ("sfc_best", 40_000, ["replay.capacity=4000"]),
+    ("pendulum_sac_rltools", 10_000, ["replay.capacity=5000"]),
+    ("pendulum_td3", 20_000, ["replay.capacity=5000", "net.hidden=[32, 32]", "algo.batch=64"]),
 ]
 COMMON = ["run.checkpoint_seconds=0.02", "run.episode_log=true", "evaluation.stop_when_solved=false"]
 COMMON += ["evaluation.episodes=3", "evaluation.max_steps=300"]
@@ -79,8 +82,8 @@ def contents(run):
 
 
 class Campaign:
-    def __init__(self, hotloop, seed, work):
-        self.hotloop, self.work = hotloop, work
+    def __init__(self, hotloop, specs, seed, work):
+        self.hotloop, self.specs, self.work = hotloop, specs, work
         self.random = random.Random(seed)
         self.sent = collections.Counter()
         self.runs = self.differing = self.temporaries = self.restarts = 0
@@ -147,11 +150,11 @@ class Campaign:
                 session = self.train(spec, steps, seed, settings, "broken")
 
     def one(self, number):
-        spec, steps, settings = SPECS[number % len(SPECS)]
+        spec, steps, settings = self.specs[number % len(self.specs)]
         seed = self.random.randrange(1 << 40)
         settings = COMMON + settings + [f"evaluation.every={steps // 4}", f"run.log_every={steps // 10}"]
-        algorithm_is_dqn = "replay.capacity" in " ".join(settings)
-        if algorithm_is_dqn and self.random.random() < 0.5:
+        has_replay = "replay.capacity" in " ".join(settings)
+        if has_replay and self.random.random() < 0.5:
             settings.append("algo.pipelined=true")
         for name in ("straight", "broken"):
             shutil.rmtree(f"{self.work}/{name}", ignore_errors=True)
@@ -177,7 +180,7 @@ class Campaign:
     def report(self):
         signals = ", ".join(f"{count} {name}" for name, count in sorted(self.sent.items()))
         return (
-            f"{self.sent['SIGKILL']} kills ({signals}) in {self.runs} runs of {min(self.runs, len(SPECS))} specs, "
+            f"{self.sent['SIGKILL']} kills ({signals}) in {self.runs} runs of {min(self.runs, len(self.specs))} specs, "
             f"{self.differing} differing, {self.restarts} ended before their first checkpoint, "
             f"{self.temporaries} temporary files left"
         )
@@ -188,10 +191,13 @@ def main():
     parser.add_argument("hotloop")
     parser.add_argument("--kills", type=int, default=20, help="SIGKILLs in all")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--spec", help="only this ready-made spec, with a replay of 20,000")
+    parser.add_argument("--steps", type=int, default=20_000, help="its env steps")
     parser.add_argument("--work", default=None)
     arguments = parser.parse_args()
+    specs = [(arguments.spec, arguments.steps, ["replay.capacity=20000"])] if arguments.spec else SPECS
     work = arguments.work or tempfile.mkdtemp(prefix="kill_campaign-")
-    campaign = Campaign(os.path.abspath(arguments.hotloop), arguments.seed, work)
+    campaign = Campaign(os.path.abspath(arguments.hotloop), specs, arguments.seed, work)
     while campaign.sent["SIGKILL"] < arguments.kills:
         campaign.one(campaign.runs)
         print(campaign.report(), flush=True)
