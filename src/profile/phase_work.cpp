@@ -17,7 +17,7 @@ double rows_per_visit(Phase phase, const TrainSpec& spec, const LearningWork& wo
   const int shard = work.shard, batch = spec.learn.batch;
   if (phase == Phase::act_forward) return mean_rows(spec.envs, kLanes);
   if (phase == Phase::learn_target) return mean_rows(batch, shard) * work.target_passes;
-  if (phase == Phase::learn_backward && work.shards_in_one_visit) {
+  if (phase == Phase::learn_actor || (phase == Phase::learn_backward && work.shards_in_one_visit)) {
     return 1.0 * batch / std::min(spec.run.threads, (batch + shard - 1) / shard);
   }
   return mean_rows(batch, shard);

@@ -53,6 +53,22 @@ TEST(PhaseWork, LargeBatchesAreForwardedByShardAndSharedByThreads) {
   EXPECT_EQ(work(Phase::learn_backward, spec).flop, 10 * 128 * 1024.0);
 }
 
+// Pendulum with one hidden layer: an actor 3-64-2, with 640 operations forward and 896 backward, and
+// two critics 4-64-1, with 640 forward and 768 backward. The actor's gradient takes 640 more in each.
+TEST(PhaseWork, ActorAndCriticsCountTheirPasses) {
+  TrainSpec spec;
+  spec.env = "pendulum";
+  use_algorithm(spec, find_algorithm("sac"));
+  spec.net.hidden = {64};
+  spec.learn.batch = 256;  // two shards
+  EXPECT_EQ(work(Phase::learn_target, spec).flop, 10 * 128 * (640 + 2 * 640.0));
+  EXPECT_EQ(work(Phase::learn_forward, spec).flop, 10 * 128 * 640.0);
+  EXPECT_EQ(work(Phase::learn_backward, spec).flop, 10 * 128 * 768.0);
+  EXPECT_EQ(work(Phase::learn_actor, spec).flop, 10 * 256 * (640 + 896 + 2 * (640 + 640.0)));
+  spec.run.threads = 2;
+  EXPECT_EQ(work(Phase::learn_actor, spec).flop, 10 * 128 * (640 + 896 + 2 * (640 + 640.0)));
+}
+
 // Parts that are not full are counted with their real size.
 TEST(PhaseWork, AShortLastPartCountsAsItIs) {
   TrainSpec spec = spec_4_64_2();

@@ -234,6 +234,7 @@ LearningWork ContinuousAlgorithm::work(const AgentSpec& spec, const WorldFacts& 
   const int asked = o.critics.actor_value == ActorValue::first ? 1 : o.critics.count;
   // The actor's gradient goes back through the critics to their inputs: about another forward pass.
   const double actor_pass = of_actor.forward + of_actor.backward + asked * 2 * of_critic.forward;
+  const bool joint = o.critics.crossq;  // s and s' in one pass, so none for the targets
   return {
       .acting = actor,
       .shard = CriticShard::rows_of(o.critics, spec.learn.batch),
@@ -241,9 +242,9 @@ LearningWork ContinuousAlgorithm::work(const AgentSpec& spec, const WorldFacts& 
       .bytes_per_transition = Replay::bytes_per_transition(continuous_replay_shape(o, spec, world)),
       .drawn_per_update = 1.0 * spec.learn.batch,
       .row_flop = {{Phase::learn_target,
-                    of_actor.forward + o.critics.in_target * of_critic.forward},
-                   {Phase::learn_forward, of_critic.forward},
-                   {Phase::learn_backward, of_critic.backward},
+                    of_actor.forward + (joint ? 0 : o.critics.in_target) * of_critic.forward},
+                   {Phase::learn_forward, (joint ? 2 : 1) * of_critic.forward},
+                   {Phase::learn_backward, (joint ? 2 : 1) * of_critic.backward},
                    {Phase::learn_actor, actor_pass}},
       .parameters = parameters(actor) / o.policy_delay + o.critics.count * parameters(critic)};
 }
