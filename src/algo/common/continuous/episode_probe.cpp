@@ -28,13 +28,14 @@ void EpisodeProbe::begin(std::span<const float> obs) {
   std::copy(obs.begin(), obs.end(), first_obs_.begin());
 }
 
-void EpisodeProbe::add(const Transitions& step, double factor, double bonus, double gamma) {
+void EpisodeProbe::add(const Transitions& step, double factor, double bonus, int n_step,
+                       double gamma) {
   for (std::size_t env = 0; env < sums_.size(); ++env) {
     const float* action = &step.continuous_actions[env * action_size_];
-    const bool is_first = lengths_[env]++ == 0;
-    if (is_first) std::copy_n(action, action_size_, &first_actions_[env * action_size_]);
+    const std::int64_t at = lengths_[env]++;
+    if (at == 0) std::copy_n(action, action_size_, &first_actions_[env * action_size_]);
     const double reward = factor * static_cast<double>(step.rewards[env]);
-    sums_[env] += weights_[env] * (reward + (is_first ? 0 : bonus));
+    sums_[env] += weights_[env] * (reward + (at > 0 && at % n_step == 0 ? bonus : 0));
     weights_[env] *= gamma;
     if ((step.terminated[env] | step.truncated[env]) == 0) continue;
     if (step.terminated[env] != 0 || weights_[env] <= kMaxTail) {

@@ -21,9 +21,9 @@ class EpisodeProbe {
 
   // The observations [N, D] of the first states.
   void begin(std::span<const float> obs);
-  // One vector step. Rewards are multiplied by `factor`; `bonus` is added in each state after the
-  // first (what a soft critic also counts).
-  void add(const Transitions& step, double factor, double bonus, double gamma);
+  // One vector step. Rewards are multiplied by `factor`; `bonus` is what a soft critic also counts
+  // in each state that its target bootstraps from: in every n-th after the first.
+  void add(const Transitions& step, double factor, double bonus, int n_step, double gamma);
 
   int count() const { return static_cast<int>(std::min<std::int64_t>(finished_[0], kRows)); }
   const float* obs() const { return kept_obs_.data(); }          // [kRows, D]
@@ -34,12 +34,12 @@ class EpisodeProbe {
   void visit(Visitor&& v) {
     v("finished", finished_, Limits::count());
     v("first_obs", first_obs_, Limits::finite());
-    v("first_actions", first_actions_, Limits::finite());
+    v("first_actions", first_actions_, Limits::between(-1, 1));
     v("lengths", lengths_, Limits::count());
     v("sums", sums_, Limits::finite());
     v("weights", weights_, Limits::between(0, 1));
     v("obs", kept_obs_, Limits::finite());
-    v("actions", kept_actions_, Limits::finite());
+    v("actions", kept_actions_, Limits::between(-1, 1));
     v("returns", kept_returns_, Limits::finite());
   }
 

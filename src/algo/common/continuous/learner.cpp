@@ -114,7 +114,8 @@ void ContinuousLearner::freeze_policy(const Counters&) {
 }
 
 void ContinuousLearner::push(const Transitions& step, Counters&) {
-  episodes_.add(store(step), static_cast<double>(reward_factor()), bonus(), spec_.learn.gamma);
+  episodes_.add(store(step), static_cast<double>(reward_factor()), bonus(), options_.n_step,
+                spec_.learn.gamma);
 }
 
 Transitions ContinuousLearner::store(const Transitions& step) {

@@ -10,6 +10,7 @@ namespace {
 // One environment with one observed number and one action; gamma 1/2, rewards times 2, bonus 10.
 struct Probe {
   EpisodeProbe probe{1, 1, 1};
+  int n_step = 1;
   void step(float action, float reward, bool terminated, bool truncated, float next) {
     const std::vector<float> actions = {action}, rewards = {reward}, obs = {next};
     const std::vector<std::uint8_t> ends = {terminated}, cuts = {truncated};
@@ -22,7 +23,7 @@ struct Probe {
                .final_obs = {},
                .final_mask = {},
                .continuous_actions = actions},
-              2, 10, 0.5);
+              2, 10, n_step, 0.5);
   }
 };
 
@@ -44,6 +45,19 @@ TEST(EpisodeProbe, SumsWhatFollowedTheFirstState) {
   EXPECT_EQ(p.probe.obs()[1], 9);
   EXPECT_EQ(p.probe.actions()[1], -1);
   EXPECT_DOUBLE_EQ(p.probe.returns()[1], 2);
+}
+
+// Targets of two steps bootstrap from the third state: 2 * 3 + 2 * 5 / 2 + (2 * 7 + 10) / 4 = 17.
+TEST(EpisodeProbe, CountsTheBonusOnlyWhereTargetsBootstrap) {
+  Probe p;
+  p.n_step = 2;
+  const std::vector<float> first = {0};
+  p.probe.begin(first);
+  p.step(0, 3, false, false, 1);
+  p.step(0, 5, false, false, 2);
+  p.step(0, 7, true, false, 3);
+  ASSERT_EQ(p.probe.count(), 1);
+  EXPECT_DOUBLE_EQ(p.probe.returns()[0], 17);
 }
 
 // After two steps the rest would weigh 1/4, after three 1/8.
