@@ -45,7 +45,14 @@ Keys Td3Algorithm::keys(AgentSpec& spec) const {
 
 void Td3Algorithm::check(const AgentSpec& spec, Violations& violations) const {
   ContinuousAlgorithm::check(spec, violations);
-  violations.check_schedule("algo.noise_std", options_of<Td3Options>(spec).noise_std);
+  const auto& o = options_of<Td3Options>(spec);
+  violations.check_schedule("algo.noise_std", o.noise_std);
+  violations.blame_if(o.noise == NoiseKind::ornstein_uhlenbeck && spec.learn.pipelined &&
+                          spec.learn.train_every > spec.envs,
+                      "algo.noise",
+                      "ornstein_uhlenbeck starts at zero in every episode, but pipelined rounds of "
+                      "several vector steps learn of its end too late; set algo.train_every to "
+                      "env.count, or algo.pipelined to false");
 }
 
 std::unique_ptr<Learner> Td3Algorithm::make_learner(const AgentSpec& spec, const WorldFacts& world,

@@ -103,5 +103,41 @@ TEST(Td3Learner, OrnsteinUhlenbeckNoiseDrifts) {
   EXPECT_NEAR(products / static_cast<double>(all.size()) / (std * std), 0.75, 0.03);
 }
 
+// After the end of an episode, the noise of its environment is that of a fresh start.
+TEST(Td3Learner, OrnsteinUhlenbeckNoiseStartsAtZeroInEveryEpisode) {
+  TrainSpec spec = spec_of("td3");
+  spec.envs = 2;
+  spec.learn.train_every = 2;
+  spec.learn.learning_starts = 1'000'000;
+  td3(spec).noise = NoiseKind::ornstein_uhlenbeck;
+  const WorldFacts facts = world_facts(spec.world());
+  Td3Learner lived(spec, facts, 3), fresh(spec, facts, 3);
+  const std::vector<float> obs(6, 0.5f), rewards(2);
+  lived.begin(obs, {});
+  fresh.begin(obs, {});
+  ThreadTeam team(1);
+  Counters counters{.env_steps = 1'000};
+  Actions actions(facts.spec, 2);
+  const auto act = [&](Td3Learner& learner, std::uint64_t step) {
+    learner.act(obs, {}, step, counters, team, actions);
+    return copy(actions.continuous);
+  };
+  for (std::uint64_t step = 0; step < 10; ++step) act(lived, step);
+  const std::vector<std::uint8_t> ended = {1, 0}, none = {0, 0};
+  lived.push({.actions = {},
+              .rewards = rewards,
+              .terminated = ended,
+              .truncated = none,
+              .next_obs = obs,
+              .next_mask = {},
+              .final_obs = obs,
+              .final_mask = {},
+              .continuous_actions = actions.continuous},
+             counters);
+  const std::vector<float> after = act(lived, 10), start = act(fresh, 10);
+  EXPECT_EQ(after[0], start[0]);
+  EXPECT_NE(after[1], start[1]);
+}
+
 }  // namespace
 }  // namespace hotloop

@@ -153,6 +153,10 @@ void ContinuousAlgorithm::check(const AgentSpec& spec, Violations& violations) c
   violations.blame_if(c.crossq && (c.layer_norm || spec.net.layer_norm), "algo.crossq",
                       "cannot be combined with layer normalisation: batch renormalisation takes "
                       "its place");
+  const bool has_hidden = !c.hidden.empty() || !spec.net.hidden.empty();
+  constexpr std::string_view kNoHidden = "the critics have no hidden layers (algo.critic_hidden)";
+  violations.blame_if(c.dropout > 0 && !has_hidden, "algo.critic_dropout", kNoHidden);
+  violations.blame_if(c.layer_norm && !has_hidden, "algo.critic_layer_norm", kNoHidden);
   violations.check_schedule("algo.critic_learning_rate", c.learning_rate);
   constexpr std::string_view kPlain =
       "the critics also read the action, and only plain hidden layers (net.hidden) can do so";
