@@ -123,7 +123,7 @@ const Command kAddEval(
            ->check(kSeed);
        app.add_flag(
            "--sample", eval.sample,
-           "sample actions from the policy, as in training, instead of taking the best (ppo)");
+           "sample actions from the policy, as in training, instead of taking the best (ppo, sac)");
        app.add_option("--record", eval.record,
                       "write the transitions of the episodes to this file, for "
                       "replay.demonstrations");

@@ -117,7 +117,7 @@ class Replay {
     v("outcomes", outcomes_.first(outcomes_.size() / ring_ * slots), Limits::any());
     if (shape_.action_size > 0) {
       v("continuous_actions", continuous_actions_.first(continuous_actions_.size() / ring_ * slots),
-        Limits::finite());
+        Limits::between(-1, 1));
     }
     v("final_obs", final_obs_, Limits::finite());
     v("final_mask", final_mask_, Limits::flags());
@@ -193,7 +193,7 @@ class Replay {
   std::span<float> obs_;                 // [ring, N, D]
   std::span<std::uint8_t> mask_;         // [ring, N, A]
   std::span<std::uint64_t> outcomes_;    // [ring, N]
-  std::span<float> continuous_actions_;  // [ring, N, action_size]
+  std::span<float> continuous_actions_;  // [ring, N, action_size] in [-1, 1]
   std::span<float> final_obs_;           // [final_slots, N, D]
   std::span<std::uint8_t> final_mask_;   // [final_slots, N, A]
   std::span<double> powers_;             // [steps + 1] of gamma
