@@ -106,7 +106,7 @@ class Learner {
   // Stores the transitions. The counters already include these steps and their finished episodes.
   virtual void push(const Transitions& step, Counters& counters) = 0;
   // Makes the updates due after the round just collected. Throws RunError if loss or gradient is
-  // not finite; that update does not change the parameters.
+  // not finite; that update does not change the network that acts.
   virtual void learn(Training training) = 0;
 
   // The network that chooses actions; it is evaluated and saved as the model.

@@ -1,7 +1,11 @@
 // sac: keys, checks and facts, as the rest of the program sees them.
 #include "algo/common/continuous/algorithm.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
+
+#include <hotloop/error.hpp>
 
 #include "algo/sac/learner.hpp"
 
@@ -56,6 +60,18 @@ class SacAlgorithm final : public ContinuousAlgorithm {
     ContinuousAlgorithm::check(spec, violations);
     violations.check_schedule("algo.ent_coef_learning_rate",
                               options_of<SacOptions>(spec).ent_coef_learning_rate);
+  }
+
+  void check_world(const AgentSpec& spec, std::string_view,
+                   const WorldFacts& world) const override {
+    const double target = options_of<SacOptions>(spec).target_entropy;
+    const int size = world.spec.action_size;
+    const double largest = size * std::log(2);  // that of uniform actions in [-1, 1]
+    if (std::isnan(target) || target < largest) return;
+    throw UsageError(fmt::format(
+        "algo.target_entropy: {:g} cannot be reached: the entropy of {} in [-1, 1] is "
+        "below {:.2f}; the usual target is {}",
+        target, size == 1 ? "1 action" : fmt::format("{} actions", size), largest, -size));
   }
 
   std::unique_ptr<Learner> make_learner(const AgentSpec& spec, const WorldFacts& world,

@@ -36,7 +36,7 @@ void SacLearner::update(const Batch& batch, Training& training) {
                   static_cast<std::uint64_t>(c.updates), training.team);
   check_actor(report.actor_loss, report.actor_gradient_norm, c);
   record(report, kSacColumns, training);
-  ++training.counters.target_updates;
+  if (!options_.critics.crossq) ++training.counters.target_updates;
 }
 
 void SacLearner::settings(const Counters& counters, const NumberVisitor& visitor) const {
@@ -47,7 +47,8 @@ void SacLearner::settings(const Counters& counters, const NumberVisitor& visitor
 
 void SacLearner::visit_own(const ArrayVisitor& visitor) {
   visit_report(sac_.report(), kSacColumns, visitor);
-  visitor("log_ent_coef", sac_.log_temperature(), Limits::between(-100, 100));
+  visitor("log_ent_coef", sac_.log_temperature(),
+          Limits::between(-kMaxLogTemperature, kMaxLogTemperature));
   if (!sac_.learns_temperature()) return;
   Optimiser& optimiser = sac_.temperature_optimiser();
   visitor("log_ent_coef.optimiser.first", optimiser.first(), Limits::finite());

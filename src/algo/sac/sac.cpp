@@ -15,9 +15,10 @@ namespace {
 
 constexpr int kNextPass = 0, kActorPass = 1;  // which actions are sampled
 
-// Without what only makes sense for weights.
+// Without what is meant for the weights of networks: CrossQ's momentum too.
 OptimiserOptions plain(const OptimiserOptions& of_networks) {
   OptimiserOptions o = of_networks;
+  o.beta1 = OptimiserOptions{}.beta1;
   o.weight_decay = 0;
   o.max_grad_norm = 0;
   return o;
@@ -82,6 +83,7 @@ SacReport Sac::update(const Batch& batch, const Rates& rates, std::uint64_t inde
   report_.loss = critics.loss;
   report_.gradient_norm = critics.gradient_norm;
   report_.mean_q = critics.mean_q;
+  if (!critics.is_finite()) return report_;
   if ((index + 1) % options_.policy_delay == 0) update_actor(batch, rates, index, team);
   mark(Phase::learn_sync);
   critics_.sync_targets(team, options_.tau);
@@ -164,6 +166,7 @@ void Sac::update_actor(const Batch& batch, const Rates& rates, std::uint64_t ind
   const auto gradient = static_cast<float>(-(log_probability + target_entropy_));
   temperature_optimiser_.step(log_temperature_, {&gradient, 1},
                               static_cast<float>(rates.temperature), 1, team);
+  log_temperature_[0] = std::clamp(log_temperature_[0], -kMaxLogTemperature, kMaxLogTemperature);
 }
 
 }  // namespace hotloop

@@ -40,6 +40,9 @@ inline constexpr std::array<Column<SacReport>, 8> kSacColumns = {
      {"gradient_norm", &SacReport::gradient_norm},
      {"actor_gradient_norm", &SacReport::actor_gradient_norm}}};
 
+// Bounds of log alpha: beyond them float arithmetic ends.
+inline constexpr float kMaxLogTemperature = 80;
+
 class Sac {
  public:
   Sac(const Structure& actor, const Structure& critic, const AgentSpec& spec, std::uint64_t seed,
@@ -48,8 +51,8 @@ class Sac {
   struct Rates {
     double actor, critics, temperature;
   };
-  // One update. Parameters change only if their loss and gradient are finite; the caller checks the
-  // report. `index` is the number of the update and selects the random streams.
+  // One update. Parameters change only if their loss and gradient are finite, and those of the actor
+  // only if those of all critics are; the caller checks the report. `index` is the number of the update and selects the random streams.
   SacReport update(const Batch& batch, const Rates& rates, std::uint64_t index, ThreadTeam& team);
   // Of the latest update, for priorities: [B].
   std::span<const float> errors() const { return critics_.errors(); }

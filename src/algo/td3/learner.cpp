@@ -50,7 +50,8 @@ void Td3Learner::update(const Batch& batch, Training& training) {
   const Td3Report report =
       td3_.update(batch, {.actor = learning_rate(c), .critics = critic_learning_rate(c)},
                   static_cast<std::uint64_t>(c.updates), training.team);
-  training.counters.target_updates += td3_.updates_actor(static_cast<std::uint64_t>(c.updates));
+  if (!options_.critics.crossq && td3_.updates_actor(static_cast<std::uint64_t>(c.updates)))
+    ++training.counters.target_updates;
   check_actor(report.actor_loss, report.actor_gradient_norm, c);
   record(report, kTd3Columns, training);
 }

@@ -56,7 +56,7 @@ Td3Report Td3::update(const Batch& batch, const Rates& rates, std::uint64_t inde
   report_.loss = critics.loss;
   report_.gradient_norm = critics.gradient_norm;
   report_.mean_q = critics.mean_q;
-  if (!updates_actor(index)) return report_;
+  if (!critics.is_finite() || !updates_actor(index)) return report_;
   update_actor(batch, rates, team);
   mark(Phase::learn_sync);
   critics_.sync_targets(team, options_.tau);

@@ -175,8 +175,8 @@ void Critics::compute_separate(const Batch& batch, float reward_factor, CriticSh
 void Critics::compute_joint(const Batch& batch, float reward_factor, CriticShard& shard) const {
   const Plan& plan = networks_[0]->plan();
   const int blocks = block_count(shard.rows);
-  mark(Phase::learn_forward);
   for (int k = 0; k < options_.count; ++k) {
+    mark(Phase::learn_forward);
     Workspace& at = shard.at_[k];
     load_taken(batch, shard, at);
     load(next_rows(batch, shard), shard, at, blocks);

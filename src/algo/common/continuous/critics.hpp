@@ -97,6 +97,8 @@ class Critics {
     double loss = 0;           // mean over the critics
     double gradient_norm = 0;  // of all critics together, before clipping
     double mean_q = 0;
+
+    bool is_finite() const { return std::isfinite(loss) && std::isfinite(gradient_norm); }
   };
   Report descend(double learning_rate, ThreadTeam& team);
   // For priorities, after the step: [B], means over the critics.
