@@ -3,20 +3,43 @@
 //
 // There are B rows and K critics; observations have D numbers and actions A, each in [-1, 1]. A
 // critic reads [s | a] and has one output, or M quantiles.
+//
+// Networks evaluate, row by row, with two exceptions:
+//   DroQ (Hiraoka et al. 2022)    The critics have dropout. Each pass of a critic in an update drops
+//                                 features: for Q'(s', a'), for Q(s, a) and for the actor.
+//   CrossQ (Bhatt et al. 2024)    All networks have batch renormalisation, and there are no target
+//                                 networks. Two passes use the statistics of their rows, and move
+//                                 the running ones: that of a critic over the 2 B rows (s, a) and
+//                                 (s', a'), and that of the actor over s when it learns. The
+//                                 gradient flows through these statistics, so (s', a') is part of
+//                                 it, although y is a constant. Next actions and the critics
+//                                 under the actor's loss use running statistics.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
+#include <optional>
 #include <vector>
 
 #include "net/structure.hpp"
 #include "reference/network.hpp"
 #include "reference/optimiser.hpp"
+#include "reference/training_network.hpp"
 
 namespace hotloop::reference {
 
 using Doubles = std::vector<double>;
+using Rows = Table<double>;  // [rows][numbers]
+
+// A pass in which dropout and batch norm train; otherwise they evaluate.
+using Training = std::optional<TrainingPass>;
+
+// The dropout masks of an update are an argument, like all noise: those of critic k in each pass.
+// Empty: nothing is dropped.
+enum class CriticPass { target, online, actor };
+using Masks = std::function<TrainingPass(CriticPass, int k)>;
 
 struct ContinuousBatch {
   int size = 0;           // B
@@ -35,6 +58,31 @@ inline Doubles row_of(const Doubles& all, int row, std::size_t size) {
 inline Doubles joined(Doubles first, const Doubles& second) {
   first.insert(first.end(), second.begin(), second.end());
   return first;
+}
+
+inline Rows rows_of(const Doubles& all, int rows) {
+  Rows table;
+  for (int row = 0; row < rows; ++row) table.push_back(row_of(all, row, all.size() / rows));
+  return table;
+}
+
+// Side by side.
+inline Rows joined(const Rows& first, const Rows& second) {
+  Rows table;
+  for (std::size_t row = 0; row < first.size(); ++row)
+    table.push_back(joined(first[row], second[row]));
+  return table;
+}
+
+// One above the other.
+inline Rows stacked(Rows first, const Rows& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+// [s | a] of the batch.
+inline Rows taken_rows(const ContinuousBatch& batch) {
+  return joined(rows_of(batch.obs, batch.size), rows_of(batch.actions, batch.size));
 }
 
 // A network with its parameters, and its own optimiser.
@@ -57,9 +105,42 @@ struct Learnt {
   Doubles backward(const Doubles& x, const Doubles& dy, Doubles& gradient) const {
     return reference::backward<double>(net, p, forward<double>(net, p, x), dy, gradient);
   }
-  void step(Doubles gradient, double rate) {
+  // The same for all rows of a pass.
+  Rows outputs(const Rows& x, const Training& training) const {
+    return outputs_with(p, x, training);
+  }
+  Rows outputs_with(const Doubles& parameters, const Rows& x, const Training& training) const {
+    Rows y;
+    if (training) {
+      const auto trace = forward_training<double>(net, parameters, x, *training);
+      for (std::size_t row = 0; row < x.size(); ++row) y.push_back(trace.outputs(net, row));
+    } else {
+      for (const Doubles& row : x) y.push_back(outputs_with(parameters, row));
+    }
+    return y;
+  }
+  Rows backward(const Rows& x, const Rows& dy, const Training& training, Doubles& gradient) const {
+    if (training) {
+      const auto trace = forward_training<double>(net, p, x, *training);
+      return backward_training<double>(net, p, trace, dy, *training, gradient);
+    }
+    Rows dx;
+    for (std::size_t row = 0; row < x.size(); ++row)
+      dx.push_back(backward(x[row], dy[row], gradient));
+    return dx;
+  }
+  // One step of the optimiser; then the running statistics move, by the pass over `x` that gave the
+  // gradient, if it was a training pass.
+  void step(Doubles gradient, double rate, const Rows& x = {}, const Training& training = {}) {
+    Doubles moved = p;
+    if (training) {
+      const auto trace = forward_training<double>(net, p, x, *training);
+      update_statistics<double>(net, trace, moved);
+    }
     clip<double>(gradient, optimiser.options.max_grad_norm);
-    optimiser.step(p, gradient, rate);
+    const auto trained = static_cast<std::ptrdiff_t>(net.trainable);
+    optimiser.step(std::span(p).first(net.trainable), gradient, rate);
+    std::copy(moved.begin() + trained, moved.end(), p.begin() + trained);
   }
 };
 
@@ -153,23 +234,55 @@ inline Doubles truncated(Doubles pooled, int dropped) {
   return pooled;
 }
 
-// The mean over the rows of the weighted loss of one critic. `y` has the same number of targets for
-// each row. Adds to the gradient.
+// The mean over the rows of the weighted loss of one critic, from a pass over `x`: the rows [s | a]
+// of the batch, and perhaps others that have no loss. `y` has the same number of targets for each
+// row of the batch. Adds to the gradient.
 inline double critic_loss(const Learnt& critic, bool quantiles, const ContinuousBatch& batch,
-                          const Doubles& y, Doubles& gradient) {
-  const std::size_t inputs = batch.obs.size() / batch.size;
-  const std::size_t actions = batch.actions.size() / batch.size;
+                          const Doubles& y, Doubles& gradient, const Rows& x,
+                          const Training& training) {
+  const Rows q = critic.outputs(x, training);
+  Rows dq(x.size(), Doubles(critic.net.outputs, 0.0));
   double loss = 0;
   for (int b = 0; b < batch.size; ++b) {
-    const Doubles x = joined(row_of(batch.obs, b, inputs), row_of(batch.actions, b, actions));
-    const Doubles q = critic.outputs(x), targets = row_of(y, b, y.size() / batch.size);
-    CriticRow row = quantiles ? quantile_row(q, targets) : squared_row(q[0], targets[0]);
+    const Doubles targets = row_of(y, b, y.size() / batch.size);
+    const CriticRow row =
+        quantiles ? quantile_row(q[b], targets) : squared_row(q[b][0], targets[0]);
     const double share = batch.weight(b) / batch.size;
     loss += share * row.loss;
-    for (double& d : row.gradient) d *= share;
-    critic.backward(x, row.gradient, gradient);
+    for (std::size_t i = 0; i < row.gradient.size(); ++i) dq[b][i] = share * row.gradient[i];
   }
+  critic.backward(x, dq, training, gradient);
   return loss;
 }
+inline double critic_loss(const Learnt& critic, bool quantiles, const ContinuousBatch& batch,
+                          const Doubles& y, Doubles& gradient) {
+  return critic_loss(critic, quantiles, batch, y, gradient, taken_rows(batch), {});
+}
+
+// How critic k passes the rows of an update, in plain, DroQ and CrossQ mode.
+struct CriticPasses {
+  bool crossq = false;
+  Masks masks = {};
+
+  Training target(int k) const { return dropping(CriticPass::target, k); }  // not in CrossQ
+  Training online(int k) const {
+    return crossq && !masks ? TrainingPass{} : dropping(CriticPass::online, k);
+  }
+  // In CrossQ it evaluates, so nothing is dropped.
+  Training actor(int k) const { return crossq ? Training{} : dropping(CriticPass::actor, k); }
+
+  // Q'(s', a') [B][outputs] of critic k for the targets, from rows [s' | a'].
+  Rows next_values(const Learnt& critic, const Doubles& target_parameters, int k,
+                   const ContinuousBatch& batch, const Rows& next) const {
+    if (!crossq) return critic.outputs_with(target_parameters, next, target(k));
+    const Rows both = critic.outputs(stacked(taken_rows(batch), next), online(k));
+    return {both.begin() + batch.size, both.end()};
+  }
+
+ private:
+  Training dropping(CriticPass pass, int k) const {
+    return masks ? Training(masks(pass, k)) : Training{};
+  }
+};
 
 }  // namespace hotloop::reference

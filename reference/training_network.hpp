@@ -182,4 +182,19 @@ Table<T> backward_training(const Structure& net, std::span<const T> p,
   return deltas;
 }
 
+// After a training pass: running statistics move by 1 % towards those of its rows, and the pass is
+// counted.
+template <class T>
+void update_statistics(const Structure& net, const TrainingTrace<T>& trace, std::span<T> p) {
+  for (const auto& [l, pass] : trace.norms) {
+    const auto& layer = std::get<BatchNormLayer>(net.layers[l]);
+    for (int f = 0; f < layer.width; ++f) {
+      T &mean = p[layer.mean + f], &variance = p[layer.variance + f];
+      mean = T(0.99) * mean + T(0.01) * pass.mean[f];
+      variance = T(0.99) * variance + T(0.01) * pass.variance[f];
+    }
+    p[layer.passes] += 1;
+  }
+}
+
 }  // namespace hotloop::reference

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <functional>
 #include <set>
 
 #include "algo/sac/sac.hpp"
@@ -42,15 +43,15 @@ struct SacPair {
   SacPair(const Shape& s, const SacOptions& o, Rng& rng)
       : shape(s),
         options(o),
-        actor(make_mlp(kObs, 2 * s.actions, net_options(s))),
-        critic(make_mlp(kObs + s.actions, o.critics.outputs(), net_options(s))),
+        actor(make_mlp(kObs, 2 * s.actions, actor_options(s, o.critics))),
+        critic(make_mlp(kObs + s.actions, o.critics.outputs(), critic_options(s, o.critics))),
         fast(actor, critic,
              agent(o, {.learn = {.batch = s.rows}, .optimiser = optimiser_options(s)}), kSacSeed),
         twin(make_twin(rng)),
         reward_factor(s.number % 2 == 0 ? 1.0f : 0.375f) {
     put(twin.actor.p, fast.actor().online());
     for (int k = 0; k < s.critics; ++k) {
-      twin.targets[k] = random_parameters(critic, rng);
+      if (!o.critics.crossq) twin.targets[k] = random_parameters(critic, rng);
       put(twin.critics[k].p, fast.critics().network(k).online());
       put(twin.targets[k], fast.critics().target(k));
     }
@@ -59,10 +60,12 @@ struct SacPair {
   }
   reference::Sac make_twin(Rng& rng) const {
     const reference::SacSettings settings{
+        .crossq = options.critics.crossq,
         .quantiles = shape.quantiles > 0,
         .drop = options.critics.dropped,
         .actor_value = static_cast<reference::ActorValue>(options.critics.actor_value),
         .tau = options.tau,
+        .delay = options.policy_delay,
         .learns_alpha = std::isnan(options.ent_coef),
         .target_entropy = options.target_entropy,
         .actor_rate = kRate,
@@ -83,6 +86,9 @@ struct SacPair {
   Doubles noise_of(int pass, std::uint64_t index) const {
     return noise(shape.rows, shape.actions, kSacSeed, index,
                  [pass](int block) { return 1 + 2 * block + pass; });
+  }
+  reference::Masks masks_of(std::uint64_t index) const {
+    return masks(options.critics, kSacSeed, index);
   }
   void copy_to_twin() {
     const auto copy = [](std::span<const float> from, Doubles& to) {
@@ -107,71 +113,106 @@ struct SacPair {
   }
 };
 
-TEST(SacAgainstTwin, WholeUpdates) {
-  Rng rng(21, Purpose::test, 0, 0);
+// Whole updates of all shapes: parameters with their running statistics, and losses. `change` sets
+// the options of a shape.
+void compare(const std::vector<Shape>& all, int updates, double tolerance, Rng rng,
+             const std::function<void(const Shape&, SacOptions&)>& change = {}) {
   ThreadTeam team(1);
   double worst = 0, worst_loss = 0;
-  for (const Shape& shape : shapes({0, 5, 25})) {
+  for (const Shape& shape : all) {
     SCOPED_TRACE(shape.name());
-    SacPair pair(shape, sac_options(shape), rng);
-    for (std::uint64_t index = 0; index < 2; ++index) {
+    SacOptions options = sac_options(shape);
+    if (change) change(shape, options);
+    SacPair pair(shape, options, rng);
+    for (int index = 0; index < updates; ++index) {
+      SCOPED_TRACE("update " + std::to_string(index));
       const reference::ContinuousBatch batch =
           random_continuous_batch(shape.rows, kObs, shape.actions, rng, shape.number % 3 != 0);
       const double alpha = pair.twin.alpha();
-      const auto expected =
-          pair.twin.update(batch, pair.noise_of(0, index), pair.noise_of(1, index));
+      const auto expected = pair.twin.update(batch, pair.noise_of(0, index),
+                                             pair.noise_of(1, index), {}, pair.masks_of(index));
       const FloatBatch floats(batch);
       const SacReport report = pair.fast.update(
           floats.view(), {.actor = kRate, .critics = kRate, .temperature = kRate}, index, team);
-      pair.expect_same(1e-6);
+      pair.expect_same(tolerance);
+      const auto expect_loss = [&](double fast, double twin) {
+        EXPECT_NEAR(fast, twin, 10 * tolerance * (1 + std::abs(twin)));
+        worst_loss = std::max(worst_loss, std::abs(fast - twin) / (1 + std::abs(twin)));
+      };
       double loss = 0, log_p = 0;
       for (double one : expected.critics) loss += one / shape.critics;
       for (double one : expected.log_p) log_p += one / shape.rows;
-      for (const auto& [fast, twin] : {std::pair{report.loss, loss},
-                                       {report.actor_loss, expected.actor},
-                                       {report.entropy, -log_p},
-                                       {report.ent_coef, alpha}}) {
-        EXPECT_NEAR(fast, twin, 1e-5 * (1 + std::abs(twin)));
-        worst_loss = std::max(worst_loss, std::abs(fast - twin) / (1 + std::abs(twin)));
-      }
+      expect_loss(report.loss, loss);
+      if (pair.twin.updates % options.policy_delay != 0) continue;
+      expect_loss(report.actor_loss, expected.actor);
+      expect_loss(report.entropy, -log_p);
+      expect_loss(report.ent_coef, alpha);
     }
     worst = std::max(worst, pair.worst);
   }
-  RecordProperty("largest_parameter_error", testing::PrintToString(worst));
-  RecordProperty("largest_loss_error", testing::PrintToString(worst_loss));
+  testing::Test::RecordProperty("largest_parameter_error", testing::PrintToString(worst));
+  testing::Test::RecordProperty("largest_loss_error", testing::PrintToString(worst_loss));
+}
+
+TEST(SacAgainstTwin, WholeUpdates) {
+  compare(shapes({0, 5, 25}), 2, 1e-6, Rng(21, Purpose::test, 0, 0));
 }
 
 TEST(SacAgainstTwin, ActorsThatLearnLessOften) {
-  Rng rng(22, Purpose::test, 0, 0);
-  ThreadTeam team(1);
-  const Shape shape{.rows = 9, .actions = 2, .critics = 2, .quantiles = 0};
-  SacOptions options = sac_options(shape);
-  options.policy_delay = 3;
-  SacPair pair(shape, options, rng);
-  for (std::uint64_t index = 0; index < 7; ++index) {
-    const reference::ContinuousBatch batch = random_continuous_batch(9, kObs, 2, rng);
-    auto losses = pair.twin.update_critics(batch, pair.noise_of(0, index));
-    if (index % 3 == 2) pair.twin.update_actor(batch, pair.noise_of(1, index), losses);
-    pair.twin.blend_targets();
-    const FloatBatch floats(batch);
-    pair.fast.update(floats.view(), {kRate, kRate, kRate}, index, team);
-    pair.expect_same(2e-6);
-  }
+  compare({{.rows = 9, .actions = 2, .critics = 2, .quantiles = 0}}, 7, 2e-6,
+          Rng(22, Purpose::test, 0, 0), [](const Shape&, SacOptions& o) { o.policy_delay = 3; });
+}
+
+// The warm-up of batch renormalisation ends in half of the networks; actors learn after every
+// update, every second or every third.
+TEST(SacAgainstTwin, CrossQ) {
+  compare(shapes({0, 5}, {32, 160}), 5, 2e-6, Rng(25, Purpose::test, 0, 0),
+          [](const Shape& shape, SacOptions& o) {
+            o.critics.crossq = true;
+            o.policy_delay = 1 + shape.number % 3;
+          });
+}
+
+// Also over two shards of the batch.
+TEST(SacAgainstTwin, Dropout) {
+  compare(shapes({0, 5}, {7, 33, 200}), 5, 2e-6, Rng(26, Purpose::test, 0, 0),
+          [](const Shape& shape, SacOptions& o) {
+            o.critics.dropout = shape.number % 2 == 0 ? 0.01 : 0.3;
+            o.critics.layer_norm = shape.number % 4 < 2;
+          });
+}
+
+// Only the joint pass drops features.
+TEST(SacAgainstTwin, CrossQWithDropout) {
+  compare(shapes({0}, {64}), 5, 2e-6, Rng(27, Purpose::test, 0, 0),
+          [](const Shape&, SacOptions& o) {
+            o.critics.crossq = true;
+            o.critics.dropout = 0.2;
+          });
 }
 
 // The targets of an update use one subset of two of five critics, and the subsets change.
 TEST(SacAgainstTwin, SubsetsOfCritics) {
   Rng rng(23, Purpose::test, 0, 0);
   ThreadTeam team(1);
-  for (const int quantiles : {0, 5}) {
-    const Shape shape{.rows = 7, .actions = 2, .critics = 5, .quantiles = quantiles};
+  struct Case {
+    int rows, quantiles;
+    bool crossq;
+    double dropout;
+  };
+  for (const auto& [rows, quantiles, crossq, dropout] :
+       {Case{7, 0, false, 0}, Case{7, 5, false, 0}, Case{7, 0, false, 0.2}, Case{32, 5, true, 0}}) {
+    const Shape shape{.rows = rows, .actions = 2, .critics = 5, .quantiles = quantiles};
+    SCOPED_TRACE(shape.name());
     SacOptions options = sac_options(shape);
     options.critics.in_target = 2;
     options.critics.dropped = quantiles > 0 ? 1 : 0;
+    options.critics.crossq = crossq;
+    options.critics.dropout = dropout;
     SacPair pair(shape, options, rng);
     std::set<std::vector<int>> seen;
     for (std::uint64_t index = 0; index < 25; ++index) {
-      const reference::ContinuousBatch batch = random_continuous_batch(7, kObs, 2, rng);
+      const reference::ContinuousBatch batch = random_continuous_batch(rows, kObs, 2, rng);
       const FloatBatch floats(batch);
       pair.fast.update(floats.view(), {kRate, kRate, kRate}, index, team);
       std::vector<std::vector<int>> fitting;
@@ -179,7 +220,8 @@ TEST(SacAgainstTwin, SubsetsOfCritics) {
       for (int first = 0; first < 5; ++first) {
         for (int second = first + 1; second < 5; ++second) {
           reference::Sac trial = pair.twin;
-          trial.update_critics(batch, pair.noise_of(0, index), {first, second});
+          trial.update_critics(batch, pair.noise_of(0, index), {first, second},
+                               pair.masks_of(index));
           double error = 0;
           for (std::size_t i = 0; i < online.size(); ++i)
             error = std::max(error, std::abs(online[i] - trial.critics[0].p[i]));
@@ -188,7 +230,8 @@ TEST(SacAgainstTwin, SubsetsOfCritics) {
       }
       ASSERT_GE(fitting.size(), 1u) << "update " << index;
       if (fitting.size() == 1) seen.insert(fitting[0]);
-      pair.twin.update(batch, pair.noise_of(0, index), pair.noise_of(1, index), fitting[0]);
+      pair.twin.update(batch, pair.noise_of(0, index), pair.noise_of(1, index), fitting[0],
+                       pair.masks_of(index));
       pair.copy_to_twin();  // so that rounding does not add up
     }
     EXPECT_GE(seen.size(), 7u);

@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include "reference/sac.hpp"
 #include "tests/algo/common/continuous/differences.hpp"
@@ -105,18 +108,18 @@ TEST(SacTwinFormulas, TemperatureGradientByHand) {
 }
 
 TEST(SacTwinFormulas, ActorValueByHand) {
-  Doubles d;
+  reference::Rows d;
   for (const auto& [kind, value] : {std::pair{reference::ActorValue::minimum, -2.0},
                                     {reference::ActorValue::mean, 3.0},
                                     {reference::ActorValue::first, 7.0}}) {
     const Sac sac = worked_sac({.actor_value = kind}, {{7}, {-2}, {4}});
-    EXPECT_DOUBLE_EQ(sac.value({0}, {0}, d), value);
+    EXPECT_DOUBLE_EQ(sac.values({{0}}, {{0}}, d)[0], value);
   }
   Sac tqc =
       worked_sac({.quantiles = true, .actor_value = reference::ActorValue::mean}, {{1, 2}, {3, 6}});
-  EXPECT_DOUBLE_EQ(tqc.value({0}, {0}, d), 3);
+  EXPECT_DOUBLE_EQ(tqc.values({{0}}, {{0}}, d)[0], 3);
   tqc.settings.actor_value = reference::ActorValue::minimum;
-  EXPECT_DOUBLE_EQ(tqc.value({0}, {0}, d), 1.5);
+  EXPECT_DOUBLE_EQ(tqc.values({{0}}, {{0}}, d)[0], 1.5);
 }
 
 TEST(SacTwinFormulas, TargetsBlend) {
@@ -127,24 +130,112 @@ TEST(SacTwinFormulas, TargetsBlend) {
   EXPECT_DOUBLE_EQ(sac.critics[0].outputs({0, 0})[0], 8);
 }
 
+// Two inputs (s, a), batch norm that has seen nothing, and Q = the sum of its outputs + 1.
+Learnt normalised_sum() {
+  const Structure net = make_mlp(2, 1, {.hidden = {}, .batch_norm = true});
+  Doubles p(net.storage, 0.0);
+  for (const TensorInfo& tensor : tensors(net)) {
+    const bool zero = tensor.name.ends_with(".shift") || tensor.name.ends_with(".mean") ||
+                      tensor.name.ends_with(".passes");
+    std::fill_n(p.begin() + static_cast<std::ptrdiff_t>(tensor.offset), tensor.columns,
+                zero ? 0.0 : 1.0);
+  }
+  return {net, p, {}};
+}
+Doubles tensor_of(const Learnt& learnt, std::string_view end) {
+  for (const TensorInfo& tensor : tensors(learnt.net)) {
+    const auto first = learnt.p.begin() + static_cast<std::ptrdiff_t>(tensor.offset);
+    if (tensor.name.ends_with(end)) return {first, first + tensor.columns};
+  }
+  return {};
+}
+
+// s = 0 and s' = 2 in one pass: mean 1, variance 1, so they become -+1 / sqrt(1.001). a = a' = 0.
+// (The engine's epsilon is 1e-3 in single precision.)
+TEST(SacTwinFormulas, CrossQNormalisesBothHalvesTogether) {
+  const ContinuousBatch batch{
+      .size = 1, .obs = {0}, .next_obs = {2}, .actions = {0}, .rewards = {3}, .discounts = {0.5}};
+  const double n = 1 / std::sqrt(1.001);
+  Sac sac({.crossq = true, .critic_rate = 0}, constant_network(1, {0, 0}), {normalised_sum()},
+          std::log(0.5), {});
+  const double y = 3 + 0.5 * (1 + n - 0.5 * kLogP);
+  EXPECT_NEAR(sac.critic_targets(batch, {0})[0], y, 1e-9);
+  const auto losses = sac.update_critics(batch, {0});
+  EXPECT_NEAR(losses.critics[0], (1 - n - y) * (1 - n - y) / 2, 1e-9);
+
+  // Running statistics move by 1 %: the mean of s from 0 towards 1, the variance of a from 1
+  // towards 0. The actor's critics use them.
+  const Doubles mean = tensor_of(sac.critics[0], ".mean");
+  const Doubles variance = tensor_of(sac.critics[0], ".variance");
+  EXPECT_DOUBLE_EQ(mean[0], 0.01);
+  EXPECT_DOUBLE_EQ(mean[1], 0);
+  EXPECT_DOUBLE_EQ(variance[0], 1);
+  EXPECT_DOUBLE_EQ(variance[1], 0.99);
+  EXPECT_EQ(tensor_of(sac.critics[0], ".passes"), Doubles{1});
+  reference::Rows d;
+  EXPECT_NEAR(sac.values({{2}}, {{0.5}}, d)[0],
+              1 + 1.99 / std::sqrt(1.001) + 0.5 / std::sqrt(0.991), 1e-9);
+  EXPECT_NEAR(d[0][0], 1 / std::sqrt(0.991), 1e-9);
+}
+
+// With dropout, all three passes of all critics drop; in CrossQ only the joint one does.
+TEST(SacTwinFormulas, PassesThatDrop) {
+  using reference::CriticPass;
+  for (const bool crossq : {false, true}) {
+    Sac sac = worked_sac({.crossq = crossq}, {{7}, {5}});
+    std::set<std::pair<CriticPass, int>> seen;
+    const auto masks = [&](CriticPass pass, int k) {
+      seen.insert({pass, k});
+      return TrainingPass{};
+    };
+    sac.update(worked_batch(), {0, 0}, {0, 0}, {}, masks);
+    std::set<std::pair<CriticPass, int>> expected = {{CriticPass::online, 0},
+                                                     {CriticPass::online, 1}};
+    for (int k = 0; k < 2 && !crossq; ++k) {
+      expected.insert({CriticPass::target, k});
+      expected.insert({CriticPass::actor, k});
+    }
+    EXPECT_EQ(seen, expected);
+  }
+}
+
+TEST(SacTwinFormulas, ActorWaitsForTheDelay) {
+  Sac sac = worked_sac({.delay = 3}, {{7}, {5}});
+  for (int update = 1; update <= 6; ++update) {
+    const Sac before = sac;
+    sac.update(worked_batch(), {0, 0}, {0.5, 0.5});
+    EXPECT_EQ(sac.actor.p != before.actor.p, update % 3 == 0) << update;
+    EXPECT_EQ(sac.log_alpha != before.log_alpha, update % 3 == 0) << update;
+    EXPECT_NE(sac.targets[0], before.targets[0]);
+  }
+}
+
 struct Shape {
   int rows, actions, critics, quantiles;
   reference::ActorValue value = reference::ActorValue::minimum;
+  bool crossq = false;
+  double dropout = 0;
+  reference::Masks masks() const { return dropout > 0 ? some_masks() : reference::Masks{}; }
 };
 
 // Smooth activations: a kink between two points would look like a wrong gradient.
 Sac random_sac(const Shape& shape, Rng& rng) {
-  const NetOptions options{.hidden = {7, 5}, .activation = Activation::tanh};
+  NetOptions options{.hidden = {7, 5}, .activation = Activation::tanh, .batch_norm = shape.crossq};
   const Structure actor = make_mlp(3, 2 * shape.actions, options);
+  options.dropout = shape.dropout;
   const Structure critic = make_mlp(3 + shape.actions, std::max(shape.quantiles, 1), options);
   std::vector<Learnt> critics;
   for (int k = 0; k < shape.critics; ++k)
     critics.emplace_back(critic, random_parameters(critic, rng), OptimiserOptions{});
-  const SacSettings settings{.quantiles = shape.quantiles > 0,
+  const SacSettings settings{.crossq = shape.crossq,
+                             .quantiles = shape.quantiles > 0,
                              .drop = shape.quantiles / 3,
                              .actor_value = shape.value,
                              .reward_factor = 0.7};
-  return {settings, Learnt(actor, random_parameters(actor, rng), {}), critics, -0.5, {}};
+  Sac sac(settings, Learnt(actor, random_parameters(actor, rng), {}), critics, -0.5, {});
+  forget_passes(actor, sac.actor.p);
+  for (Learnt& one : sac.critics) forget_passes(critic, one.p);
+  return sac;
 }
 
 const Shape kShapes[] = {{1, 1, 1, 0},
@@ -154,21 +245,30 @@ const Shape kShapes[] = {{1, 1, 1, 0},
                          {3, 2, 3, 0, reference::ActorValue::first},
                          {3, 2, 2, 5},
                          {3, 2, 2, 5, reference::ActorValue::mean},
-                         {2, 1, 3, 7}};
+                         {2, 1, 3, 7},
+                         {4, 2, 2, 0, reference::ActorValue::minimum, true},
+                         {3, 1, 2, 5, reference::ActorValue::mean, true},
+                         {4, 2, 2, 0, reference::ActorValue::minimum, false, 0.3},
+                         {3, 1, 2, 5, reference::ActorValue::mean, false, 0.3}};
 
 TEST(SacTwinFormulas, CriticGradientEqualsFiniteDifferences) {
   Rng rng(4, Purpose::test, 0, 0);
   for (const Shape& shape : kShapes) {
     Sac sac = random_sac(shape, rng);
     const ContinuousBatch batch = random_continuous_batch(shape.rows, 3, shape.actions, rng);
-    const Doubles y = sac.critic_targets(batch, random_doubles(shape.rows * shape.actions, rng));
-    for (Learnt& critic : sac.critics) {
+    const Doubles eps = random_doubles(shape.rows * shape.actions, rng);
+    const Doubles y = sac.critic_targets(batch, eps, {}, shape.masks());
+    const reference::CriticPasses passes{shape.crossq, shape.masks()};
+    reference::Rows x = taken_rows(batch);
+    if (shape.crossq) x = reference::stacked(x, sac.next_states(batch, eps).x);
+    for (int k = 0; k < shape.critics; ++k) {
+      Learnt& critic = sac.critics[k];
       Doubles gradient(critic.p.size(), 0.0);
       const auto loss = [&] {
         Doubles unused(critic.p.size(), 0.0);
-        return critic_loss(critic, shape.quantiles > 0, batch, y, unused);
+        return critic_loss(critic, shape.quantiles > 0, batch, y, unused, x, passes.online(k));
       };
-      critic_loss(critic, shape.quantiles > 0, batch, y, gradient);
+      critic_loss(critic, shape.quantiles > 0, batch, y, gradient, x, passes.online(k));
       EXPECT_GT(std::abs(std::accumulate(gradient.begin(), gradient.end(), 0.0)), 1e-6);
       expect_gradient(critic.p, gradient, loss);
     }
@@ -184,10 +284,10 @@ TEST(SacTwinFormulas, ActorGradientEqualsFiniteDifferences) {
     const Doubles eps = random_doubles(shape.rows * shape.actions, rng);
     const auto loss = [&] {
       Doubles unused(sac.actor.p.size(), 0.0), log_p;
-      return sac.actor_loss(batch, eps, unused, log_p);
+      return sac.actor_loss(batch, eps, unused, log_p, shape.masks());
     };
     Doubles gradient(sac.actor.p.size(), 0.0), log_p;
-    sac.actor_loss(batch, eps, gradient, log_p);
+    sac.actor_loss(batch, eps, gradient, log_p, shape.masks());
     EXPECT_GT(std::abs(std::accumulate(gradient.begin(), gradient.end(), 0.0)), 1e-6);
     expect_gradient(sac.actor.p, gradient, loss);
   }

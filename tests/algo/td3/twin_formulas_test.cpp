@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <utility>
 
 #include "reference/td3.hpp"
 #include "tests/algo/common/continuous/differences.hpp"
@@ -67,13 +68,20 @@ TEST(Td3TwinFormulas, TargetIsTheMinimum) {
   }
 }
 
-Td3 random_td3(const Td3Settings& settings, int actions, int critics, Rng& rng) {
-  const NetOptions options{.hidden = {7, 5}, .activation = Activation::tanh};
-  const Structure actor = make_mlp(3, actions, options), critic = make_mlp(3 + actions, 1, options);
+Td3 random_td3(const Td3Settings& settings, int actions, int critics, Rng& rng,
+               double dropout = 0) {
+  NetOptions options{
+      .hidden = {7, 5}, .activation = Activation::tanh, .batch_norm = settings.crossq};
+  const Structure actor = make_mlp(3, actions, options);
+  options.dropout = dropout;
+  const Structure critic = make_mlp(3 + actions, 1, options);
   std::vector<Learnt> networks;
   for (int k = 0; k < critics; ++k)
     networks.emplace_back(critic, random_parameters(critic, rng), OptimiserOptions{});
-  return {settings, Learnt(actor, random_parameters(actor, rng), {}), networks};
+  Td3 td3(settings, Learnt(actor, random_parameters(actor, rng), {}), networks);
+  forget_passes(actor, td3.actor.p);
+  for (Learnt& one : td3.critics) forget_passes(critic, one.p);
+  return td3;
 }
 
 TEST(Td3TwinFormulas, ActorAndTargetsWaitForTheDelay) {
@@ -117,15 +125,18 @@ TEST(Td3TwinFormulas, CriticGradientEqualsFiniteDifferences) {
 TEST(Td3TwinFormulas, ActorGradientEqualsFiniteDifferences) {
   Rng rng(8, Purpose::test, 0, 0);
   for (const int actions : {1, 2, 6}) {
-    Td3 td3 = random_td3({}, actions, 2, rng);
-    const ContinuousBatch batch = random_continuous_batch(4, 3, actions, rng);
-    Doubles gradient(td3.actor.p.size(), 0.0);
-    td3.actor_loss(batch, gradient);
-    EXPECT_GT(std::abs(std::accumulate(gradient.begin(), gradient.end(), 0.0)), 1e-6);
-    expect_gradient(td3.actor.p, gradient, [&] {
-      Doubles unused(td3.actor.p.size(), 0.0);
-      return td3.actor_loss(batch, unused);
-    });
+    for (const auto& [crossq, dropout] : {std::pair{false, 0.0}, {true, 0.0}, {false, 0.3}}) {
+      Td3 td3 = random_td3({.crossq = crossq}, actions, 2, rng, dropout);
+      const reference::Masks masks = dropout > 0 ? some_masks() : reference::Masks{};
+      const ContinuousBatch batch = random_continuous_batch(4, 3, actions, rng);
+      Doubles gradient(td3.actor.p.size(), 0.0);
+      td3.actor_loss(batch, gradient, masks);
+      EXPECT_GT(std::abs(std::accumulate(gradient.begin(), gradient.end(), 0.0)), 1e-6);
+      expect_gradient(td3.actor.p, gradient, [&] {
+        Doubles unused(td3.actor.p.size());
+        return td3.actor_loss(batch, unused, masks);
+      });
+    }
   }
 }
 
