@@ -16,9 +16,13 @@ Learnt learnt(LearntNetwork& network) {
 
 }  // namespace
 
-std::function<void()> slow_update(std::string_view variant, Learner& learner, int actions,
-                                  int batch) {
-  if (variant == "crossq") return {};
+std::function<void()> slow_updates(std::string_view variant, Learner& learner, int actions,
+                                   int batch, int count) {
+  const auto repeated = [count](auto update) {
+    return [=] {
+      for (int i = 0; i < count; ++i) update();
+    };
+  };
   const std::vector<NamedNetwork> networks = learner.networks();
   const Learnt actor = learnt(*networks[0].network);
   const std::vector<Learnt> critics = {learnt(*networks[1].network), learnt(*networks[2].network)};
@@ -37,17 +41,18 @@ std::function<void()> slow_update(std::string_view variant, Learner& learner, in
                                         .discounts = Doubles(batch, 0.99)};
   const Doubles next_noise = draw(actions), noise = draw(actions);
   if (variant == "td3") {
-    auto twin = std::make_shared<reference::Td3>(reference::Td3Settings{}, actor, critics);
-    return [=] { twin->update(rows, next_noise); };
+    auto twin =
+        std::make_shared<reference::Td3>(reference::Td3Settings{.delay = count}, actor, critics);
+    return repeated([=] { twin->update(rows, next_noise); });
   }
-  reference::SacSettings settings;
+  reference::SacSettings settings{.crossq = variant == "crossq", .delay = count};
   if (variant == "tqc") {
     settings.quantiles = true;
     settings.drop = 2;
     settings.actor_value = reference::ActorValue::mean;
   }
   auto twin = std::make_shared<reference::Sac>(settings, actor, critics, 0.0, OptimiserOptions{});
-  return [=] { twin->update(rows, next_noise, noise); };
+  return repeated([=] { twin->update(rows, next_noise, noise); });
 }
 
 }  // namespace hotloop::bench

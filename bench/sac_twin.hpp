@@ -9,8 +9,8 @@
 
 namespace hotloop::bench {
 
-// One update of the twin; empty if `variant` has none.
-std::function<void()> slow_update(std::string_view variant, Learner& learner, int actions,
-                                  int batch);
+// `count` updates of the twin of "sac", "tqc", "crossq" or "td3"; the last one also updates the actor.
+std::function<void()> slow_updates(std::string_view variant, Learner& learner, int actions,
+                                   int batch, int count);
 
 }  // namespace hotloop::bench
