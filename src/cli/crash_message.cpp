@@ -39,7 +39,7 @@ void set_advice() {
   }
 }
 
-bool is_in_world() { return getpid() == owner && my_note().function.load() != nullptr; }
+bool is_in_world() { return getpid() == owner && my_note().function() != nullptr; }
 
 // Called where little is allowed: no allocation.
 void report(const char* what) {
@@ -51,7 +51,7 @@ void report(const char* what) {
     at = fmt::format_to_n(at, left, fmt::runtime(format), arguments...).out;
   };
   const CallNote& note = my_note();
-  const char* function = note.function.load();
+  const char* function = note.function();
   if (function != nullptr) {
     const char* env = note.env.load();
     const std::int64_t first = note.row, last = note.last_row, step = note.step;
@@ -119,7 +119,7 @@ void watch(const std::stop_token& stop, double patience) {
     const Clock::time_point now = Clock::now();
     for (std::size_t i = 0; i < seen.size(); ++i) {
       const CallNote& note = call_notes().notes[i];
-      const char* function = note.function.load(std::memory_order_acquire);
+      const char* function = note.function();
       if (function == nullptr || note.changes != seen[i].changes) {
         seen[i] = {note.changes, now, patience};
         continue;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 
+#include <array>
 #include <csignal>
 
 namespace hotloop {
@@ -11,7 +12,29 @@ namespace {
 CallNotes own_notes;
 std::atomic<CallNotes*> current{&own_notes};
 
+// By EnvCall.
+constexpr std::array kWords = {static_cast<const char*>(nullptr),
+                               "loading it (the constructor of a global variable)",
+                               "the constructor",
+                               "the destructor",
+                               "reset",
+                               "step",
+                               "observe",
+                               "mask",
+                               "measure",
+                               "reward_parts",
+                               "picture",
+                               "save_row",
+                               "restore_row",
+                               "restore"};
+static_assert(kWords.size() == static_cast<std::size_t>(EnvCall::restore) + 1);
+
 }  // namespace
+
+const char* words_of(EnvCall call) {
+  const auto number = static_cast<std::size_t>(call);
+  return number < kWords.size() ? kWords[number] : nullptr;
+}
 
 CallNotes& call_notes() { return *current.load(std::memory_order_relaxed); }
 void keep_notes_in(CallNotes& here) { current = &here; }
@@ -29,7 +52,7 @@ CallNote& my_note() {
 
 const CallNote* CallNotes::first_in_call() const {
   for (const CallNote& note : notes) {
-    if (note.function.load() != nullptr) return &note;
+    if (note.function() != nullptr) return &note;
   }
   return nullptr;
 }
@@ -65,7 +88,7 @@ const char* signal_words(int signal) {
 
 std::string ending_text(const CallNotes& notes, int status) {
   const CallNote* note = notes.first_in_call();
-  const char* function = note != nullptr ? note->function.load() : nullptr;
+  const char* function = note != nullptr ? note->function() : nullptr;
   const std::string who = function != nullptr ? function : "the environment";
   const std::string place = note != nullptr ? note->place() : "";
   if (!WIFSIGNALED(status)) {

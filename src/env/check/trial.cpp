@@ -23,10 +23,10 @@
 namespace hotloop {
 namespace {
 
-// In memory that parent and child share.
+// In memory that parent and child share. The parent believes nothing of it.
 struct Shared {
   CallNotes calls;
-  std::atomic<bool> is_done{false}, threw{false};
+  std::atomic<std::uint8_t> is_done{0}, threw{0};
   std::size_t length = 0;
   std::array<char, 1 << 18> text{};
 };
@@ -44,9 +44,9 @@ void write_text(Shared& to, const std::string& text) {
     write_text(mine, body());
   } catch (const std::exception& error) {
     write_text(mine, message_of(error));
-    mine.threw = true;
+    mine.threw = 1;
   }
-  mine.is_done = true;
+  mine.is_done = 1;
   _exit(0);
 }
 
@@ -66,7 +66,7 @@ int watch(pid_t child, Shared& memory, double seconds, const std::atomic<bool>& 
     for (std::size_t i = 0; i < CallNotes::kCount; ++i) {
       const CallNote& note = memory.calls.notes[i];
       const std::uint64_t changes = note.changes;
-      if (changes != seen[i] || note.function.load() == nullptr) {
+      if (changes != seen[i] || note.function() == nullptr) {
         seen[i] = changes;
         since[i] = now;
       } else if (std::chrono::duration<double>(now - since[i]).count() > seconds) {
@@ -103,15 +103,16 @@ TrialResult run_trial(const std::function<std::string()>& body, double seconds) 
   const CallNote* hung = nullptr;
   const int status = watch(child, *child_shared, seconds, stop->requested(), hung);
   stop.reset();  // from here on a signal has its previous effect
-  const std::string message(child_shared->text.data(), child_shared->length);
-  if (child_shared->is_done && !child_shared->threw) {
+  const std::string message(child_shared->text.data(),
+                            std::min(child_shared->length, child_shared->text.size()));
+  if (child_shared->is_done != 0 && child_shared->threw == 0) {
     result.is_done = true;
     result.text = message;
-  } else if (child_shared->is_done) {
+  } else if (child_shared->is_done != 0) {
     result.failure = message;
   } else {
     const CallNote* note = hung != nullptr ? hung : child_shared->calls.first_in_call();
-    const char* function = note != nullptr ? note->function.load() : nullptr;
+    const char* function = note != nullptr ? note->function() : nullptr;
     if (function != nullptr) result.function = function;
     result.is_hung = hung != nullptr;
     result.failure = hung != nullptr ? fmt::format("{} did not return within {:g} s{}",
@@ -131,56 +132,56 @@ class NotedWorlds final : public WorldArray {
   NotedWorlds(std::unique_ptr<WorldArray> worlds, bool each_row)
       : worlds_(std::move(worlds)), each_row_(each_row) {}
   ~NotedWorlds() override {
-    const Doing doing("the destructor");
+    const Doing doing(EnvCall::destructor);
     worlds_.reset();
   }
 
   const EnvSpec& spec() const override { return worlds_->spec(); }
   bool has_mask() const override { return worlds_->has_mask(); }
   void clear() override {
-    const Doing doing("the constructor");
+    const Doing doing(EnvCall::constructor);
     worlds_->clear();
   }
   void reset(int row, Rng& rng) override {
-    const Doing doing("reset", row, row + 1);
+    const Doing doing(EnvCall::reset, row, row + 1);
     worlds_->reset(row, rng);
   }
   void step(int begin, int end, const ActionRows& actions, std::uint64_t seed, Purpose purpose,
             std::uint64_t step, std::span<float> rewards,
             std::span<std::uint8_t> terminated) override {
     in_turn(begin, end, [&](int first, int last) {
-      const Doing doing("step", first, last, static_cast<std::int64_t>(step));
+      const Doing doing(EnvCall::step, first, last, static_cast<std::int64_t>(step));
       worlds_->step(first, last, actions, seed, purpose, step, rewards, terminated);
     });
   }
   void observe(int begin, int end, std::span<float> obs) const override {
     in_turn(begin, end, [&](int first, int last) {
-      const Doing doing("observe", first, last);
+      const Doing doing(EnvCall::observe, first, last);
       worlds_->observe(first, last, obs);
     });
   }
   void mask(int begin, int end, std::span<std::uint8_t> allowed) const override {
     in_turn(begin, end, [&](int first, int last) {
-      const Doing doing("mask", first, last);
+      const Doing doing(EnvCall::mask, first, last);
       worlds_->mask(first, last, allowed);
     });
   }
   void measure(int row, std::span<float> values) const override {
-    const Doing doing("measure", row, row + 1);
+    const Doing doing(EnvCall::measure, row, row + 1);
     worlds_->measure(row, values);
   }
   void reward_parts(int begin, int end, std::span<float> parts) const override {
-    const Doing doing("reward_parts", begin, end);
+    const Doing doing(EnvCall::reward_parts, begin, end);
     worlds_->reward_parts(begin, end, parts);
   }
   Picture picture(int row) const override {
-    const Doing doing("picture", row, row + 1);
+    const Doing doing(EnvCall::picture, row, row + 1);
     return worlds_->picture(row);
   }
   std::size_t row_bytes() const override { return worlds_->row_bytes(); }
   void save_row(int row, std::byte* to) const override { worlds_->save_row(row, to); }
   bool restore_row(int row, const std::byte* from) override {
-    const Doing doing("restore", row, row + 1);
+    const Doing doing(EnvCall::restore, row, row + 1);
     return worlds_->restore_row(row, from);
   }
   bool checks_state() const override { return worlds_->checks_state(); }
@@ -200,7 +201,7 @@ EnvEntry::RowMaker noted_maker(EnvEntry::RowMaker make, bool each_row) {
   return [make = std::move(make), each_row](int count, std::span<const double> values) {
     std::unique_ptr<WorldArray> worlds;
     {
-      const Doing doing("the constructor");
+      const Doing doing(EnvCall::constructor);
       worlds = make(count, values);
     }
     return noted(std::move(worlds), each_row);

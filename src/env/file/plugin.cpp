@@ -57,7 +57,7 @@ class PluginArray final : public WorldArray {
  public:
   PluginArray(const PluginWorld& world, int count, bool plain)
       : world_(world), table_(world.table) {
-    const Doing doing = in("the constructor");
+    const Doing doing = in(EnvCall::constructor);
     if (table_.create(count, plain ? 1 : 0, &worlds_) != 0) world_.fail("the constructor", "");
     if (worlds_ == nullptr) {
       throw RunError(
@@ -65,7 +65,7 @@ class PluginArray final : public WorldArray {
     }
   }
   ~PluginArray() override {
-    const Doing doing = in("the destructor");
+    const Doing doing = in(EnvCall::destructor);
     if (worlds_ != nullptr) table_.destroy(worlds_);
   }
 
@@ -73,7 +73,7 @@ class PluginArray final : public WorldArray {
   bool has_mask() const override { return table_.mask != nullptr; }
 
   void clear() override {
-    const Doing doing = in("the constructor");
+    const Doing doing = in(EnvCall::constructor);
     if (table_.clear(worlds_) != 0) world_.fail("the constructor", "");
   }
 
@@ -81,7 +81,7 @@ class PluginArray final : public WorldArray {
     const RngState at = rng.state();
     hotloop_stream stream{at.seed, at.step, static_cast<std::uint32_t>(at.purpose), at.lane,
                           at.draws};
-    const Doing doing = in("reset", row, row + 1);
+    const Doing doing = in(EnvCall::reset, row, row + 1);
     if (table_.reset(worlds_, row, &stream) != 0) world_.fail("reset", rows_text(row, row + 1));
     rng = Rng(RngState{at.seed, at.purpose, at.lane, at.step, stream.draws});
   }
@@ -110,7 +110,7 @@ class PluginArray final : public WorldArray {
                            -1};
     int failed = 0;
     {
-      const Doing doing = in("step", begin, end);
+      const Doing doing = in(EnvCall::step, begin, end);
       failed = table_.step(worlds_, &call);
     }
     check_marks(reward_memory, "rewards", end - begin, begin, end);
@@ -126,27 +126,27 @@ class PluginArray final : public WorldArray {
   }
 
   void observe(int begin, int end, std::span<float> obs) const override {
-    show("observe", "observation", begin, end, world_.spec.obs, obs,
+    show(EnvCall::observe, "observation", begin, end, world_.spec.obs, obs,
          [this](int first, int last, float* to) {
            return table_.observe(worlds_, first, last, to);
          });
   }
   void mask(int begin, int end, std::span<std::uint8_t> allowed) const override {
     if (table_.mask == nullptr) return;
-    show("mask", "mask", begin, end, world_.spec.actions, allowed,
+    show(EnvCall::mask, "mask", begin, end, world_.spec.actions, allowed,
          [this](int first, int last, std::uint8_t* to) {
            return table_.mask(worlds_, first, last, to);
          });
   }
   void measure(int row, std::span<float> values) const override {
     if (table_.measure == nullptr) return;
-    fill("measure", "measures", row, values.first(world_.spec.measure_count()),
+    fill(EnvCall::measure, "measures", row, values.first(world_.spec.measure_count()),
          [this, row](float* to) { return table_.measure(worlds_, row, to); });
   }
   void reward_parts(int begin, int end, std::span<float> parts) const override {
     if (table_.parts_of_reward == nullptr) return;
-    show("reward_parts", "parts of the reward", begin, end, world_.spec.reward_part_count(), parts,
-         [this](int first, int last, float* to) {
+    show(EnvCall::reward_parts, "parts of the reward", begin, end, world_.spec.reward_part_count(),
+         parts, [this](int first, int last, float* to) {
            return table_.parts_of_reward(worlds_, first, last, to);
          });
   }
@@ -156,7 +156,7 @@ class PluginArray final : public WorldArray {
     Picture drawn;
     if (table_.picture == nullptr) return drawn;
     {
-      const Doing doing = in("picture", row, row + 1);
+      const Doing doing = in(EnvCall::picture, row, row + 1);
       if (table_.picture(worlds_, row, &drawn.width, &drawn.height, nullptr) != 0) {
         world_.fail("picture", rows_text(row, row + 1));
       }
@@ -167,7 +167,7 @@ class PluginArray final : public WorldArray {
                                  world_.spec.name, drawn.width, drawn.height, kMaxSide, kMaxSide));
     }
     drawn.rgb.resize(static_cast<std::size_t>(drawn.width) * drawn.height * 3);
-    fill("picture", "picture", row, std::span(drawn.rgb), [this, row](std::uint8_t* to) {
+    fill(EnvCall::picture, "picture", row, std::span(drawn.rgb), [this, row](std::uint8_t* to) {
       std::int32_t width = 0, height = 0;
       return table_.picture(worlds_, row, &width, &height, to);
     });
@@ -176,13 +176,13 @@ class PluginArray final : public WorldArray {
 
   std::size_t row_bytes() const override { return table_.row_bytes; }
   void save_row(int row, std::byte* to) const override {
-    fill("save_row", "saved state", row, std::span(to, table_.row_bytes),
+    fill(EnvCall::save_row, "saved state", row, std::span(to, table_.row_bytes),
          [this, row](std::byte* at) { return table_.save_row(worlds_, row, at); });
   }
   bool restore_row(int row, const std::byte* from) override {
     std::vector<std::byte> bytes(from, from + table_.row_bytes);
     bool is_valid = true;
-    fill("restore_row", "saved state", row, std::span(bytes), [&](std::byte* at) {
+    fill(EnvCall::restore_row, "saved state", row, std::span(bytes), [&](std::byte* at) {
       const int result = table_.restore_row(worlds_, row, at);
       is_valid = result != HOTLOOP_INVALID_STATE;
       return is_valid ? result : 0;
@@ -207,22 +207,22 @@ class PluginArray final : public WorldArray {
   }
 
  private:
-  Doing in(const char* function, int begin = -1, int end = -1) const {
-    return Doing(function, begin, end, begin < 0 ? -1 : step_.load(std::memory_order_relaxed),
+  Doing in(EnvCall call, int begin = -1, int end = -1) const {
+    return Doing(call, begin, end, begin < 0 ? -1 : step_.load(std::memory_order_relaxed),
                  table_.name);
   }
 
   // Calls a function that writes `width` values for each row, a few rows at a time.
-  template <class T, class Call>
-  void show(const char* function, const char* what, int begin, int end, int width, std::span<T> all,
-            Call&& call) const {
+  template <class T, class Write>
+  void show(EnvCall call, const char* what, int begin, int end, int width, std::span<T> all,
+            Write&& write) const {
     for (int first = begin; first < end; first += kRowsPerCall) {
-      show_few(function, what, first, std::min(first + kRowsPerCall, end), width, all, call);
+      show_few(call, what, first, std::min(first + kRowsPerCall, end), width, all, write);
     }
   }
-  template <class T, class Call>
-  void show_few(const char* function, const char* what, int begin, int end, int width,
-                std::span<T> all, Call&& call) const {
+  template <class T, class Write>
+  void show_few(EnvCall call, const char* what, int begin, int end, int width, std::span<T> all,
+                Write&& write) const {
     const std::size_t at = static_cast<std::size_t>(begin) * static_cast<std::size_t>(width);
     const std::size_t count =
         static_cast<std::size_t>(end - begin) * static_cast<std::size_t>(width);
@@ -231,35 +231,34 @@ class PluginArray final : public WorldArray {
     std::copy_n(&all[at], count, own);
     int failed = 0;
     {
-      const Doing doing = in(function, begin, end);
-      failed = call(begin, end, row_zero(own, at));
+      const Doing doing = in(call, begin, end);
+      failed = write(begin, end, row_zero(own, at));
     }
     const bool is_wrong = failed != 0 || memory.stray() != Stray::none;
     if (is_wrong && end - begin > 1) {  // it only reads, so it can be asked again, row by row
       memory.mend();
       for (int row = begin; row < end; ++row) {
-        show_few(function, what, row, row + 1, width, all, call);
+        show_few(call, what, row, row + 1, width, all, write);
       }
     }
     check_marks(memory, what, width, begin, end);
-    if (failed != 0) world_.fail(function, rows_text(begin, end));
+    if (failed != 0) world_.fail(words_of(call), rows_text(begin, end));
     std::copy_n(own, count, &all[at]);
   }
 
   // Calls a function that writes, or only reads, `values` of one row.
-  template <class T, class Call>
-  void fill(const char* function, const char* what, int row, std::span<T> values,
-            Call&& call) const {
+  template <class T, class Write>
+  void fill(EnvCall call, const char* what, int row, std::span<T> values, Write&& write) const {
     GuardedMemory& memory = guarded_memory(0);
     T* const own = memory.take<T>(values.size());
     std::copy_n(values.data(), values.size(), own);
     int failed = 0;
     {
-      const Doing doing = in(function, row, row + 1);
-      failed = call(own);
+      const Doing doing = in(call, row, row + 1);
+      failed = write(own);
     }
     check_marks(memory, what, static_cast<int>(values.size()), row, row + 1);
-    if (failed != 0) world_.fail(function, rows_text(row, row + 1));
+    if (failed != 0) world_.fail(words_of(call), rows_text(row, row + 1));
     std::copy_n(own, values.size(), values.data());
   }
 
@@ -407,7 +406,7 @@ void* load_library(const std::string& path, const std::string& shown) {
     const struct stat& b = file->about();
     if (a.st_dev == b.st_dev && a.st_ino == b.st_ino) return known.handle;
   }
-  const Doing doing("loading it (the constructor of a global variable)");
+  const Doing doing(EnvCall::load);
   void* handle = dlopen(file->path().c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     std::string why = dlerror();
@@ -469,7 +468,7 @@ std::vector<EnvEntry> load_plugin(const std::string& path, const std::string& sh
                     "<hotloop/plugin.h>)",
                     shown, HOTLOOP_PLUGIN_SYMBOL));
   }
-  const Doing doing("the constructor");  // a C++ plug-in makes a world to read its facts
+  const Doing doing(EnvCall::constructor);  // a C++ plug-in makes a world to read its facts
   return plugin_entries(function(), shown);
 }
 

@@ -178,7 +178,7 @@ void Host::end_hung() {
   const std::lock_guard lock(end_mutex_);
   if (!end_.empty()) throw WorldError(end_);
   const CallNote* note = shared_->calls.first_in_call();
-  const char* function = note != nullptr ? note->function.load() : nullptr;
+  const char* function = note != nullptr ? note->function() : nullptr;
   end_ = fmt::format(
       "environment {}: {} did not return within {:g} s{}; env.timeout_seconds gives it more time",
       shown_, function != nullptr ? function : "it", options_.timeout_seconds,

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -184,23 +185,34 @@ TEST(Trial, SaysHowItEnded) {
   const auto failure = [](auto&& body) { return run_trial(body, 0.2).failure; };
   EXPECT_EQ(failure([]() -> std::string { throw RunError("no way"); }), "no way");
   EXPECT_EQ(failure([]() -> std::string {
-              const Doing doing("step", 3, 4, 17);
+              const Doing doing(EnvCall::step, 3, 4, 17);
               for (volatile bool always = true; always;) {
               }
               return "";
             }),
             "step did not return within 0.2 s (row 3, step 17)");
   EXPECT_EQ(failure([]() -> std::string {
-              const Doing doing("reset", 0, 1);
+              const Doing doing(EnvCall::reset, 0, 1);
               std::raise(SIGSEGV);
               return "";
             }),
             "reset crashed: a read or write where there is no memory (SIGSEGV) (row 0)");
   EXPECT_EQ(failure([]() -> std::string {
-              const Doing doing("the constructor");
+              const Doing doing(EnvCall::constructor);
               _exit(3);
             }),
             "the constructor ended the program with exit code 3");
+}
+
+// The child can write to the memory in which it answers.
+TEST(Trial, BelievesNoLength) {
+  const TrialResult result = run_trial(
+      []() -> std::string {
+        std::memset(static_cast<void*>(&call_notes()), 1, sizeof(CallNotes) + 64);
+        _exit(0);
+      },
+      1);
+  EXPECT_LE(result.failure.size(), std::size_t{1} << 18);
 }
 
 // A registered world needs no file; it is checked too.

@@ -6,10 +6,12 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 
 #include "core/thread_team.hpp"
 #include "env/batch_env.hpp"
 #include "env/check/battery_play.hpp"
+#include "env/check/doing.hpp"
 #include "env/registry.hpp"
 
 namespace hotloop {
@@ -18,11 +20,11 @@ namespace {
 #define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
 // A world that does what the action says.
-enum Wish { nothing, crash, end, end_at_once, loop, complain };
+enum Wish { nothing, crash, end, end_at_once, loop, complain, scribble };
 struct Wishes {
   static constexpr auto spec = EnvSpec{.name = "wishes",
                                        .obs = 1,
-                                       .actions = 6,
+                                       .actions = 7,
                                        .max_steps = 20,
                                        .about = "does as it is asked",
                                        .measures = {"sum"}};
@@ -44,6 +46,9 @@ struct Wishes {
         while (true) usleep(1000);
       case complain:
         throw std::runtime_error("no such wish");
+      case scribble:  // over the notes that the parent reads
+        std::memset(static_cast<void*>(&call_notes()), 0xff, sizeof(CallNotes));
+        _exit(3);
       default:
         break;
     }
@@ -110,6 +115,7 @@ TEST(Isolated, ItsEndIsAnError) {
       {crash, "environment wishes: the environment crashed: a read or write where there is no"},
       {end, "environment wishes: the environment ended the program with exit code 0"},
       {end_at_once, "environment wishes: the environment ended the program with exit code 3"},
+      {scribble, "environment wishes: the environment ended the program with exit code 3"},
       {loop, "environment wishes: it did not return within 0.3 s"}};
   for (const auto& [wish, text] : ends) {
     BatchEnv env(entry.make(3), 3, 1, Purpose::test);  // in a new process, if the last one is gone
