@@ -91,7 +91,7 @@ void Host::end() {
     while (waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
     }
   }
-  munmap(shared_, sizeof(SharedMemory));
+  for (const Piece& piece : all_) munmap(piece.at, piece.bytes);
   close(memory_);
 }
 
@@ -113,21 +113,39 @@ int Host::my_slot() const {
 
 Host::Piece Host::share(std::size_t bytes) {
   const std::lock_guard lock(end_mutex_);
-  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  const Piece none;
-  Piece piece{none.at, size_};
-  const std::uint64_t rounded = (bytes + page - 1) / page * page;
-  if (ftruncate(memory_, static_cast<off_t>(size_ + rounded)) == 0) {
-    void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory_,
-                    static_cast<off_t>(size_));
-    if (at != MAP_FAILED) piece.at = static_cast<std::byte*>(at);
+  auto fitting = free_.end();  // the smallest
+  for (auto free = free_.begin(); free != free_.end(); ++free) {
+    if (free->bytes < bytes) continue;
+    if (fitting == free_.end() || free->bytes < fitting->bytes) fitting = free;
   }
-  if (piece.at == nullptr) {
+  if (fitting != free_.end()) {
+    const Piece piece = *fitting;
+    free_.erase(fitting);
+    return piece;
+  }
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const std::uint64_t rounded = (bytes + page - 1) / page * page;
+  all_.reserve(all_.size() + 1);
+  free_.reserve(all_.size() + 1);  // giving back needs no memory
+  void* at = MAP_FAILED;
+  if (ftruncate(memory_, static_cast<off_t>(size_ + rounded)) == 0) {
+    at = mmap(nullptr, rounded, PROT_READ | PROT_WRITE, MAP_SHARED, memory_,
+              static_cast<off_t>(size_));
+  }
+  if (at == MAP_FAILED) {
     if (errno == ENOMEM) throw std::bad_alloc();
     throw RunError("cannot share memory with another process");
   }
+  all_.push_back({static_cast<std::byte*>(at), size_, rounded});
   size_ += rounded;
-  return piece;
+  return all_.back();
+}
+
+void Host::give_back(const Piece& piece) {
+  const std::lock_guard lock(end_mutex_);
+  fallocate(memory_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(piece.offset),
+            static_cast<off_t>(piece.bytes));  // frees the pages
+  free_.push_back(piece);
 }
 
 const Answer& Host::exchange(Channel& channel, const Request& request) {

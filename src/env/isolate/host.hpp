@@ -10,6 +10,7 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "env/isolate/channel.hpp"
 #include "env/options.hpp"
@@ -40,12 +41,14 @@ class Host {
     call(request, [](const Answer&) {});
   }
 
-  // More shared memory; the caller unmaps it.
+  // A piece of the shared memory, full of zeros, until it is given back.
   struct Piece {
     std::byte* at = nullptr;
     std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;  // at least as many as asked for
   };
   Piece share(std::size_t bytes);
+  void give_back(const Piece& piece);
 
  private:
   int my_slot() const;
@@ -61,6 +64,7 @@ class Host {
   int channels_;
   int memory_ = -1;
   std::uint64_t size_ = 0;  // of the memory
+  std::vector<Piece> all_, free_;
   SharedMemory* shared_ = nullptr;
   pid_t owner_ = 0, child_ = 0;
   std::array<std::mutex, SharedMemory::kChannels> mutexes_;  // one caller per channel

@@ -1,10 +1,10 @@
 #include "env/isolate/isolated_worlds.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include <hotloop/error.hpp>
 
@@ -12,6 +12,22 @@
 
 namespace hotloop {
 namespace {
+
+// A piece of a host's memory, given back in the end.
+class Borrowed {
+ public:
+  Borrowed(Host& host, std::size_t bytes) : host_(host), piece_(host.share(bytes)) {}
+  ~Borrowed() { host_.give_back(piece_); }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+
+  std::byte* at() const { return piece_.at; }
+  std::uint64_t offset() const { return piece_.offset; }
+
+ private:
+  Host& host_;
+  Host::Piece piece_;
+};
 
 // Whenever the state of a row changes, the host also shows the row in the shared memory. So a vector
 // step takes one exchange, and observations are only copied.
@@ -27,12 +43,10 @@ class IsolatedArray final : public WorldArray {
       checks_state_ = answer.checks_state;
       row_bytes_ = answer.row_bytes;
     });
-    bytes_ = rows_.place(nullptr, spec(), count, has_mask_, row_bytes_);
-    const Host::Piece piece = host_->share(bytes_);
-    memory_ = piece.at;
-    rows_.place(memory_, spec(), count, has_mask_, row_bytes_);
+    memory_.emplace(*host_, rows_.place(nullptr, spec(), count, has_mask_, row_bytes_));
+    rows_.place(memory_->at(), spec(), count, has_mask_, row_bytes_);
     Request attach = about(HostCommand::attach);
-    attach.offset = piece.offset;
+    attach.offset = memory_->offset();
     host_->call(attach);
   }
   ~IsolatedArray() override {
@@ -40,7 +54,6 @@ class IsolatedArray final : public WorldArray {
       host_->call(about(HostCommand::destroy));
     } catch (...) {  // the process is gone
     }
-    munmap(memory_, bytes_);
   }
 
   const EnvSpec& spec() const override { return spec_; }
@@ -94,12 +107,11 @@ class IsolatedArray final : public WorldArray {
     });
     if (drawn.width <= 0 || drawn.height <= 0) return {};
     drawn.rgb.resize(static_cast<std::size_t>(drawn.width) * drawn.height * 3);
-    const Host::Piece piece = host_->share(drawn.rgb.size());
+    const Borrowed memory(*host_, drawn.rgb.size());
     Request fetch = about(HostCommand::fetch, row);
-    fetch.offset = piece.offset;
+    fetch.offset = memory.offset();
     host_->call(fetch);
-    std::memcpy(drawn.rgb.data(), piece.at, drawn.rgb.size());
-    munmap(piece.at, drawn.rgb.size());
+    std::memcpy(drawn.rgb.data(), memory.at(), drawn.rgb.size());
     return drawn;
   }
 
@@ -136,8 +148,7 @@ class IsolatedArray final : public WorldArray {
   void* worlds_ = nullptr;  // the host's
   bool has_mask_ = false, checks_state_ = false;
   std::size_t row_bytes_ = 0;
-  std::size_t bytes_ = 0;
-  std::byte* memory_ = nullptr;
+  std::optional<Borrowed> memory_;
   SharedRows rows_;
 };
 

@@ -25,7 +25,12 @@ struct Served {
   std::unique_ptr<WorldArray> worlds;
   int count = 0;
   SharedRows rows{};
+  std::span<std::byte> memory{};  // where the rows are
   Picture picture{};
+
+  ~Served() {
+    if (!memory.empty()) munmap(memory.data(), memory.size());
+  }
 
   // Called after everything that changes the state of rows.
   void show(int begin, int end) {
@@ -63,7 +68,9 @@ class Server {
           return served->rows.place(at, worlds.spec(), served->count, worlds.has_mask(),
                                     worlds.row_bytes());
         };
-        place(map(request.offset, place(nullptr)));
+        const std::size_t bytes = place(nullptr);
+        served->memory = {map(request.offset, bytes), bytes};
+        place(served->memory.data());
         break;
       }
       case HostCommand::destroy:

@@ -1,12 +1,14 @@
 #include "env/isolate/isolated_worlds.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <hotloop/error.hpp>
 
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "core/thread_team.hpp"
 #include "env/batch_env.hpp"
@@ -145,6 +147,47 @@ TEST(Isolated, FailuresToLoadArrive) {
   EXPECT_THROW(
       isolated_entry(load([] { usleep(10'000'000); }), "w", {.on = true, .timeout_seconds = 0.2}),
       WorldError);
+}
+
+// A state of a megabyte, and a picture.
+struct Large {
+  static constexpr auto spec = EnvSpec{.name = "large", .obs = 1, .actions = 2};
+  std::array<char, 1 << 20> state{};
+  void reset(Rng&) {}
+  void observe(std::span<float> obs) const { obs[0] = 0; }
+  Step step(int, Rng&) { return {0, false}; }
+  Picture picture() const { return {64, 64, std::vector<std::uint8_t>(64 * 64 * 3, 9)}; }
+};
+
+// The size of the memory that this process shares with its only host.
+struct stat shared_memory() {
+  namespace fs = std::filesystem;
+  struct stat about {};
+  int found = 0;
+  for (const auto& file : fs::directory_iterator("/proc/self/fd")) {
+    std::error_code error;
+    if (!fs::read_symlink(file, error).string().starts_with("/memfd:hotloop")) continue;
+    stat(file.path().c_str(), &about);
+    ++found;
+  }
+  EXPECT_EQ(found, 1);
+  return about;
+}
+
+TEST(Isolated, MemoryIsUsedAgain) {
+  const EnvEntry entry = isolated(env_entry<Large>(), {.on = true, .memory_gb = 0.3});
+  const auto keeps_it = entry.make(1);  // the process
+  struct stat after_one {};
+  for (int i = 0; i < 60; ++i) {  // 500 MB together
+    const auto worlds = entry.make(8);
+    std::vector<std::byte> state(worlds->row_bytes(), std::byte{1});
+    EXPECT_TRUE(worlds->restore_row(7, state.data()));
+    EXPECT_EQ(worlds->picture(0).rgb, std::vector<std::uint8_t>(64 * 64 * 3, 9));
+    if (i == 0) after_one = shared_memory();
+  }
+  const struct stat after_all = shared_memory();
+  EXPECT_EQ(after_all.st_size, after_one.st_size);
+  EXPECT_LE(after_all.st_blocks * 512, 1 << 20);  // only what `keeps_it` has
 }
 
 TEST(Isolated, CountsItsPrice) {
