@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <deque>
@@ -18,6 +17,7 @@
 
 #include "env/check/doing.hpp"
 #include "env/check/guarded_memory.hpp"
+#include "env/claims.hpp"
 #include "env/file/cache.hpp"
 
 namespace hotloop {
@@ -116,7 +116,8 @@ class PluginArray final : public WorldArray {
     check_marks(reward_memory, "rewards", end - begin, begin, end);
     check_marks(flag_memory, "terminated", end - begin, begin, end);
     std::copy_n(own_rewards, count, &rewards[begin]);
-    std::copy_n(own_flags, count, &terminated[begin]);
+    std::transform(own_flags, own_flags + count, &terminated[begin],
+                   [](std::uint8_t flag) { return std::uint8_t{flag != 0}; });
     if (failed == 0) return;
     const bool known = call.failed_row >= begin && call.failed_row < end;
     world_.fail("step", fmt::format("{}, step {}",
@@ -137,6 +138,8 @@ class PluginArray final : public WorldArray {
          [this](int first, int last, std::uint8_t* to) {
            return table_.mask(worlds_, first, last, to);
          });
+    const auto width = static_cast<std::size_t>(world_.spec.actions);
+    for (std::size_t i = begin * width; i < end * width; ++i) allowed[i] = allowed[i] != 0;
   }
   void measure(int row, std::span<float> values) const override {
     if (table_.measure == nullptr) return;
@@ -152,7 +155,6 @@ class PluginArray final : public WorldArray {
   }
 
   Picture picture(int row) const override {
-    constexpr int kMaxSide = 1 << 14;
     Picture drawn;
     if (table_.picture == nullptr) return drawn;
     {
@@ -162,9 +164,10 @@ class PluginArray final : public WorldArray {
       }
     }
     if (drawn.width <= 0 || drawn.height <= 0) return {};
-    if (drawn.width > kMaxSide || drawn.height > kMaxSide) {
+    if (drawn.width > kMaxPictureSide || drawn.height > kMaxPictureSide) {
       throw RunError(fmt::format("environment {}: a picture of {} x {} pixels; at most {} x {}",
-                                 world_.spec.name, drawn.width, drawn.height, kMaxSide, kMaxSide));
+                                 world_.spec.name, drawn.width, drawn.height, kMaxPictureSide,
+                                 kMaxPictureSide));
     }
     drawn.rgb.resize(static_cast<std::size_t>(drawn.width) * drawn.height * 3);
     fill(EnvCall::picture, "picture", row, std::span(drawn.rgb), [this, row](std::uint8_t* to) {
@@ -317,12 +320,6 @@ EnvSpec read_spec(const hotloop_world& w, Refuse&& refuse) {
     if (name == nullptr || *name == 0) complain(fmt::format("{}[{}] has no name", what, index));
     return std::string_view(name);
   };
-  constexpr int kMaxCount = 1 << 24;
-  in_range("obs", w.obs, 1, kMaxCount);
-  in_range("actions", w.actions, 0, kMaxCount);
-  in_range("action_size", w.action_size, w.actions == 0 ? 1 : 0,
-           w.actions == 0 ? kMaxActionSize : 0);
-  in_range("max_steps", w.max_steps, 0, std::numeric_limits<int>::max());
   in_range("part_count", w.part_count, 0, static_cast<int>(spec.parts.size()));
   in_range("measure_count", w.measure_count, 0, kMaxMeasures);
   in_range("reward_part_count", w.reward_part_count, 0, kMaxRewardParts);
@@ -330,51 +327,33 @@ EnvSpec read_spec(const hotloop_world& w, Refuse&& refuse) {
                         w.save_row && w.restore_row && (w.measure || w.measure_count == 0) &&
                         (w.parts_of_reward || w.reward_part_count == 0);
   if (!complete) complain("a required function is NULL");
-  constexpr std::size_t kMaxRowBytes = std::size_t{1} << 30;
   if (w.row_bytes > kMaxRowBytes) {
     complain(fmt::format("row_bytes is {}; allowed: 0 to {}", w.row_bytes, kMaxRowBytes));
   }
-  not_null("action_low", w.action_low, w.action_size);
-  not_null("action_high", w.action_high, w.action_size);
+  const bool has_bounds = w.actions == 0 && w.action_size > 0 && w.action_size <= kMaxActionSize;
+  const int bounds = has_bounds ? w.action_size : 0;
+  not_null("action_low", w.action_low, bounds);
+  not_null("action_high", w.action_high, bounds);
   not_null("parts", w.parts, w.part_count);
   not_null("measures", w.measures, w.measure_count);
   not_null("reward_parts", w.reward_parts, w.reward_part_count);
   spec.obs = w.obs;
   spec.actions = w.actions;
   spec.action_size = w.action_size;
-  for (int i = 0; i < w.action_size; ++i) {
-    spec.action_low[i] = w.action_low[i];
-    spec.action_high[i] = w.action_high[i];
-    const bool valid = std::isfinite(w.action_low[i]) && std::isfinite(w.action_high[i]) &&
-                       w.action_low[i] < w.action_high[i];
-    if (!valid) {
-      complain(
-          fmt::format("action value {} has bounds {} to {}; bounds must be finite, and the lower "
-                      "one first",
-                      i, w.action_low[i], w.action_high[i]));
-    }
-  }
+  std::copy_n(w.action_low, bounds, spec.action_low.begin());
+  std::copy_n(w.action_high, bounds, spec.action_high.begin());
   spec.max_steps = w.max_steps;
   spec.solved_return = w.solved_return;
-  std::int64_t values = 0;  // of all parts; up to obs
   for (int i = 0; i < w.part_count; ++i) {
     const auto& shape = w.parts[i].shape;
-    std::int64_t size = 1;
-    for (const std::int32_t extent : shape) {
-      in_range(fmt::format("parts[{}].shape", i), extent, 0, w.obs);
-      size = std::min<std::int64_t>(size * std::max(extent, 1), kMaxCount + 1);
-    }
-    values += size;
     spec.parts[i] = {text("parts", i, w.parts[i].name), {shape[0], shape[1], shape[2]}};
-  }
-  if (w.part_count > 0 && values != w.obs) {
-    complain(fmt::format("the parts of the observation have {} values; obs is {}", values, w.obs));
   }
   if (w.about != nullptr) spec.about = w.about;
   for (int i = 0; i < w.measure_count; ++i) spec.measures[i] = text("measures", i, w.measures[i]);
   for (int i = 0; i < w.reward_part_count; ++i) {
     spec.reward_parts[i] = text("reward_parts", i, w.reward_parts[i]);
   }
+  if (const std::string problem = spec_problem(spec); !problem.empty()) complain(problem);
   return spec;
 }
 

@@ -49,7 +49,7 @@ enum class CallFailure : std::uint32_t { none, usage, run, stray_write };
 struct Answer {
   CallFailure failure = CallFailure::none;
   void* worlds = nullptr;
-  bool has_mask = false, checks_state = false, is_valid = false;
+  std::uint8_t has_mask = 0, checks_state = 0, is_valid = 0;  // another process may write any bits
   std::uint64_t row_bytes = 0;
   std::uint32_t draws = 0;
   int width = 0, height = 0;

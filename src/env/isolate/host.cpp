@@ -17,6 +17,7 @@
 
 #include "core/phase_clock.hpp"
 #include "core/system.hpp"
+#include "env/claims.hpp"
 #include "env/isolate/isolated_worlds.hpp"
 #include "env/isolate/serve.hpp"
 
@@ -103,6 +104,9 @@ void Host::read_spec(const Answer& answer) {
     text = rest.substr(0, rest.find('\0'));
     rest.remove_prefix(std::min(rest.size(), text.size() + 1));
   });
+  if (const std::string problem = spec_problem(spec_); !problem.empty()) {
+    throw UsageError(fmt::format("environment {}: {}", shown_, problem));
+  }
 }
 
 int Host::my_slot() const {

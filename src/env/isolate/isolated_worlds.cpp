@@ -6,8 +6,11 @@
 #include <mutex>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include <hotloop/error.hpp>
 
+#include "env/claims.hpp"
 #include "env/isolate/host.hpp"
 
 namespace hotloop {
@@ -29,6 +32,8 @@ class Borrowed {
   Host::Piece piece_;
 };
 
+// The other process may write anything at any time: what it answers is copied, then checked.
+//
 // Whenever the state of a row changes, the host also shows the row in the shared memory. So a vector
 // step takes one exchange, and observations are only copied.
 class IsolatedArray final : public WorldArray {
@@ -39,10 +44,14 @@ class IsolatedArray final : public WorldArray {
     Request make{.command = HostCommand::make, .plain = plain, .count = count};
     host_->call(make, [this](const Answer& answer) {
       worlds_ = answer.worlds;
-      has_mask_ = answer.has_mask && spec().actions > 0;
-      checks_state_ = answer.checks_state;
+      has_mask_ = answer.has_mask != 0 && spec().actions > 0;
+      checks_state_ = answer.checks_state != 0;
       row_bytes_ = answer.row_bytes;
     });
+    if (row_bytes_ > kMaxRowBytes) {
+      throw RunError(fmt::format("environment {}: row_bytes is {}; allowed: 0 to {}", spec().name,
+                                 row_bytes_, kMaxRowBytes));
+    }
     memory_.emplace(*host_, rows_.place(nullptr, spec(), count, has_mask_, row_bytes_));
     rows_.place(memory_->at(), spec(), count, has_mask_, row_bytes_);
     Request attach = about(HostCommand::attach);
@@ -78,14 +87,14 @@ class IsolatedArray final : public WorldArray {
     request.stream.step = step;
     host_->call(request);
     copy(rows_.rewards, rewards, begin, end, 1);
-    copy(rows_.terminated, terminated, begin, end, 1);
+    copy_flags(rows_.terminated, terminated, begin, end, 1);
   }
 
   void observe(int begin, int end, std::span<float> obs) const override {
     copy(rows_.obs, obs, begin, end, spec().obs);
   }
   void mask(int begin, int end, std::span<std::uint8_t> allowed) const override {
-    copy(rows_.mask, allowed, begin, end, spec().actions);
+    copy_flags(rows_.mask, allowed, begin, end, spec().actions);
   }
   void reward_parts(int begin, int end, std::span<float> parts) const override {
     copy(rows_.reward_parts, parts, begin, end, spec().reward_part_count());
@@ -106,6 +115,11 @@ class IsolatedArray final : public WorldArray {
       drawn.height = answer.height;
     });
     if (drawn.width <= 0 || drawn.height <= 0) return {};
+    if (drawn.width > kMaxPictureSide || drawn.height > kMaxPictureSide) {
+      throw RunError(fmt::format("environment {}: a picture of {} x {} pixels; at most {} x {}",
+                                 spec().name, drawn.width, drawn.height, kMaxPictureSide,
+                                 kMaxPictureSide));
+    }
     drawn.rgb.resize(static_cast<std::size_t>(drawn.width) * drawn.height * 3);
     const Borrowed memory(*host_, drawn.rgb.size());
     Request fetch = about(HostCommand::fetch, row);
@@ -124,7 +138,7 @@ class IsolatedArray final : public WorldArray {
     std::copy_n(from, row_bytes_, rows_of(rows_.states, row, row + 1, row_bytes_).begin());
     bool is_valid = false;
     host_->call(about(HostCommand::restore, row),
-                [&](const Answer& answer) { is_valid = answer.is_valid; });
+                [&](const Answer& answer) { is_valid = answer.is_valid != 0; });
     return is_valid;
   }
   bool checks_state() const override { return checks_state_; }
@@ -141,6 +155,13 @@ class IsolatedArray final : public WorldArray {
     if (from.empty()) return;
     const auto w = static_cast<std::size_t>(width);
     std::ranges::copy(rows_of(from, begin, end, w), rows_of(to, begin, end, w).begin());
+  }
+  static void copy_flags(std::span<std::uint8_t> from, std::span<std::uint8_t> to, int begin,
+                         int end, int width) {
+    if (from.empty()) return;
+    const auto w = static_cast<std::size_t>(width);
+    std::ranges::transform(rows_of(from, begin, end, w), rows_of(to, begin, end, w).begin(),
+                           [](std::uint8_t flag) { return std::uint8_t{flag != 0}; });
   }
 
   std::shared_ptr<Host> host_;

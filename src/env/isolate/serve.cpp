@@ -109,7 +109,7 @@ class Server {
         break;
       case HostCommand::restore:
         answer.is_valid = served->worlds->restore_row(row, state(*served, row));
-        if (answer.is_valid) served->show(row, row + 1);
+        if (answer.is_valid != 0) served->show(row, row + 1);
         break;
       case HostCommand::check:
         served->worlds->check_rows(served->rows.obs, served->rows.mask);

@@ -222,6 +222,28 @@ TEST(Plugin, FactsThatMakeNoSenseAreRefused) {
              "bounds 1 to 1");
 }
 
+// The replay packs flags next to actions: another bit would be one of an action.
+TEST(Plugin, FlagsAreZeroOrOne) {
+  static Library library;
+  library.world.mask = [](const void*, std::int32_t begin, std::int32_t end, std::uint8_t* mask) {
+    std::memset(mask + begin * 3, 255, static_cast<std::size_t>(end - begin) * 3);
+    return 0;
+  };
+  library.world.step = [](void*, hotloop_step_call* call) {
+    for (int row = call->begin; row < call->end; ++row) call->terminated[row] = 255;
+    return 0;
+  };
+  library.plugin.worlds = &library.world;
+  const auto worlds = plugin_entries(&library.plugin, "lib.so")[0].make(2);
+  std::vector<std::uint8_t> terminated(2), mask(6);
+  std::vector<float> rewards(2);
+  const std::vector<std::int32_t> actions(2);
+  worlds->step(0, 2, actions, 1, Purpose::test, 1, rewards, terminated);
+  worlds->mask(0, 2, mask);
+  EXPECT_EQ(terminated, std::vector<std::uint8_t>(2, 1));
+  EXPECT_EQ(mask, std::vector<std::uint8_t>(6, 1));
+}
+
 // Which function writes beyond its rows, and where to.
 std::string scribbler;
 int scribbles_at = 0;

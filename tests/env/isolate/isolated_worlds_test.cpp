@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 
 #include "core/thread_team.hpp"
 #include "env/batch_env.hpp"
@@ -147,6 +148,104 @@ TEST(Isolated, FailuresToLoadArrive) {
   EXPECT_THROW(
       isolated_entry(load([] { usleep(10'000'000); }), "w", {.on = true, .timeout_seconds = 0.2}),
       WorldError);
+}
+
+// What a process claims about itself.
+struct Claims {
+  std::function<void(EnvSpec&)> change = [](EnvSpec&) {};
+  std::size_t row_bytes = 0;
+  int width = 0, height = 0;
+};
+
+class Liar final : public WorldArray {
+ public:
+  Liar(const EnvSpec& spec, const Claims& claims) : spec_(spec), claims_(claims) {}
+  const EnvSpec& spec() const override { return spec_; }
+  bool has_mask() const override { return true; }
+  void clear() override {}
+  void reset(int, Rng&) override {}
+  void step(int begin, int end, const ActionRows&, std::uint64_t, Purpose, std::uint64_t,
+            std::span<float> rewards, std::span<std::uint8_t> terminated) override {
+    for (int row = begin; row < end; ++row) rewards[row] = 1, terminated[row] = 255;
+  }
+  void observe(int, int, std::span<float>) const override {}
+  void mask(int, int, std::span<std::uint8_t> allowed) const override {
+    std::ranges::fill(allowed, std::uint8_t{7});
+  }
+  Picture picture(int) const override { return {claims_.width, claims_.height, {}}; }
+  std::size_t row_bytes() const override { return claims_.row_bytes; }
+  void save_row(int, std::byte*) const override {}
+  bool restore_row(int, const std::byte*) override { return true; }
+
+ private:
+  const EnvSpec& spec_;
+  Claims claims_;
+};
+
+EnvEntry lying(const Claims& claims) {
+  return isolated_entry(
+      [claims] {
+        auto* spec = new EnvSpec{.name = "liar", .obs = 2, .actions = 3};  // of another process
+        claims.change(*spec);
+        const auto make = [=](int, std::span<const double>) {
+          return std::make_unique<Liar>(*spec, claims);
+        };
+        return EnvEntry{spec, make, make, {}};
+      },
+      "liar", {.on = true});
+}
+
+std::string refusal(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Isolated, ASpecThatCannotBeIsRefused) {
+  const auto refused = [](std::function<void(EnvSpec&)> change) {
+    return refusal([&] { lying({.change = std::move(change)}); });
+  };
+  EXPECT_EQ(refused([](EnvSpec&) {}), "");
+  EXPECT_EQ(refused([](EnvSpec& spec) { spec.obs = -1; }),
+            "environment liar: obs is -1; allowed: 1 to 16777216");
+  EXPECT_EQ(refused([](EnvSpec& spec) { spec.actions = 1 << 30; }),
+            "environment liar: actions is 1073741824; allowed: 0 to 16777216");
+  EXPECT_EQ(refused([](EnvSpec& spec) { spec.actions = 0, spec.action_size = 1'000'000; }),
+            "environment liar: action_size is 1000000; allowed: 1 to 64");
+  EXPECT_EQ(refused([](EnvSpec& spec) { spec.max_steps = -7; }),
+            "environment liar: max_steps is -7; allowed: 0 to 2147483647");
+  EXPECT_EQ(refused([](EnvSpec& spec) { spec.actions = 0, spec.action_size = 1; }),
+            "environment liar: action value 0 has bounds 0 to 0; bounds must be finite, and the "
+            "lower one first");
+  EXPECT_EQ(refused([](EnvSpec& spec) {
+              spec.parts[0] = {"far", {1 << 30, 1 << 30, 4}};
+            }),
+            "environment liar: parts[0].shape is 1073741824; allowed: 0 to 2");
+}
+
+TEST(Isolated, AStateThatCannotBeIsRefused) {
+  for (const std::size_t bytes : {(std::size_t{1} << 30) + 1, ~std::size_t{0} / 4 + 1}) {
+    EXPECT_EQ(
+        refusal([&] { lying({.row_bytes = bytes}).make(4); }),
+        "environment liar: row_bytes is " + std::to_string(bytes) + "; allowed: 0 to 1073741824");
+  }
+}
+
+TEST(Isolated, APictureThatCannotBeIsRefused) {
+  const auto worlds = lying({.width = 1 << 30, .height = 1 << 30}).make(1);
+  EXPECT_EQ(refusal([&] { worlds->picture(0); }),
+            "environment liar: a picture of 1073741824 x 1073741824 pixels; at most 16384 x 16384");
+}
+
+// The replay packs flags next to actions: another bit would be one of an action.
+TEST(Isolated, FlagsAreZeroOrOne) {
+  BatchEnv env(lying({}).make(2), 2, 1, Purpose::test);
+  EXPECT_EQ(failure_of(env, {0, 1}), "");
+  EXPECT_EQ(env.terminated()[1], 1);
+  for (const std::uint8_t flag : env.mask()) EXPECT_EQ(flag, 1);
 }
 
 // A state of a megabyte, and a picture.
