@@ -53,9 +53,9 @@ def _encode_one_hots(part: Mapping[str, Any], array: np.ndarray, what: str) -> t
         raise UsageError(
             f"{what}: a value outside its space; allowed: {start.tolist()} to {(start + part['n'] - 1).tolist()}"
         )
-    return np.concatenate(
-        [np.eye(n[i], dtype=np.float32)[index[:, i]] for i in range(n.size)], axis=1
-    ), single
+    rows = np.zeros((len(index), int(n.sum())), np.float32)
+    rows[np.arange(len(index))[:, None], index + np.cumsum(n) - n] = 1
+    return rows, single
 
 
 def _encode_part(part: Mapping[str, Any], value: Any, what: str) -> tuple[np.ndarray, bool]:
@@ -74,7 +74,9 @@ def _encode_part(part: Mapping[str, Any], value: Any, what: str) -> tuple[np.nda
         if index.size and (index.min() < 0 or index.max() >= part["n"]):
             low = part["start"]
             raise UsageError(f"{what}: found {value}; allowed: {low} to {low + part['n'] - 1}")
-        return np.eye(part["n"], dtype=np.float32)[index], array.ndim == 0
+        rows = np.zeros((len(index), part["n"]), np.float32)
+        rows[np.arange(len(index)), index] = 1
+        return rows, array.ndim == 0
     shape = tuple(part["shape"])
     channels_first = part.get("channels_first", False)  # given so, and encoded with the channels last
     if channels_first:

@@ -180,6 +180,14 @@ class Agent {
     const std::size_t count = obs.shape(0);
     const auto width = static_cast<std::size_t>(inputs());
     const auto choices = static_cast<std::size_t>(actions_);
+    if (obs.shape(1) != width) {
+      throw UsageError(fmt::format("observations: rows of {} numbers; the model has {} inputs",
+                                   obs.shape(1), width));
+    }
+    if (mask && (mask->shape(0) != count || mask->shape(1) != choices)) {
+      throw UsageError(fmt::format("mask: {} x {} flags; allowed: {} x {}", mask->shape(0),
+                                   mask->shape(1), count, choices));
+    }
     const std::span<const float> numbers(obs.data(), count * width);
     const auto bad = std::ranges::find_if_not(numbers, [](float x) { return std::isfinite(x); });
     if (bad != numbers.end()) {

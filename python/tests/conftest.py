@@ -1,4 +1,7 @@
-"""Shared fixtures: a small trained run of each kind of agent."""
+"""Shared fixtures: a small trained run of each kind of agent; forged files."""
+
+import ctypes
+import ctypes.util
 
 import hotloop
 import numpy as np
@@ -25,6 +28,23 @@ def box_run(tmp_path_factory):
     """Pendulum by ppo: a policy over continuous actions."""
     out = tmp_path_factory.mktemp("runs")
     return hotloop.train("pendulum_ppo", steps=4096, seed=1, progress=False, out=out)
+
+
+@pytest.fixture
+def seal():
+    """Gives a changed model or checkpoint the checksum that it needs, as a forger would."""
+    library = ctypes.util.find_library("xxhash")
+    if library is None:
+        pytest.skip("there is no libxxhash")
+    checksum = ctypes.CDLL(library).XXH3_64bits
+    checksum.argtypes, checksum.restype = [ctypes.c_char_p, ctypes.c_size_t], ctypes.c_uint64
+
+    def sealed(data):
+        at = data.index(b'"xxh3":"') + 8
+        data = data[:at] + b"0" * 16 + data[at + 16 :]
+        return data[:at] + b"%016x" % checksum(data, len(data)) + data[at + 16 :]
+
+    return sealed
 
 
 @pytest.fixture

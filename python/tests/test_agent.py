@@ -150,6 +150,44 @@ def test_bad_observations_are_reported(value_run, obs, words):
         value_run.agent.act(obs)
 
 
+def test_the_engine_checks_the_sizes_itself(value_run):
+    """Whatever the facts in a model file say, no number beyond an array is read."""
+    engine = value_run.agent._agent
+    rows = np.zeros((2, 4), np.float32)
+    assert engine.act(rows, None, None).shape == (2, 1)
+    for width in (0, 3, 5):
+        for ask in (lambda obs: engine.act(obs, None, None), lambda obs: engine.preferences(obs, None)):
+            with pytest.raises(hotloop.UsageError, match=f"rows of {width} numbers; the model has 4 inputs"):
+                ask(np.zeros((2, width), np.float32))
+    for shape in ((1, 2), (2, 1), (2, 3)):
+        for ask in (lambda mask: engine.act(rows, mask, None), lambda mask: engine.preferences(rows, mask)):
+            with pytest.raises(hotloop.UsageError, match="mask: . x . flags; allowed: 2 x 2"):
+                ask(np.ones(shape, np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"obs": 4096, "parts": []}, "field env.obs: expected 4, as cartpole has now, found 4096"),
+        (
+            {"notes": {"observation": [{"kind": "box", "shape": [3], "scale": None}]}},
+            "field env.notes.observation: expected 4 numbers, found 3",
+        ),
+    ],
+)
+def test_forged_facts_are_refused(value_run, tmp_path, seal, change, words):
+    data = Path(value_run.agent.path).read_bytes()
+    (size,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8 : 8 + size])
+    facts = json.loads(header["__metadata__"]["env"])
+    header["__metadata__"]["env"] = json.dumps({**facts, **change})
+    head = json.dumps(header, separators=(",", ":")).encode()
+    forged = tmp_path / "forged.safetensors"
+    forged.write_bytes(seal(struct.pack("<Q", len(head)) + head + data[8 + size :]))
+    with pytest.raises(hotloop.RunError, match=words):
+        hotloop.load(forged)
+
+
 def test_each_kind_of_agent_says_what_it_lacks(value_run, policy_run, box_run):
     with pytest.raises(hotloop.UsageError, match="values, not a policy"):
         value_run.agent.act(np.zeros(4), deterministic=False)

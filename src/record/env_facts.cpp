@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <deque>
 #include <limits>
 #include <mutex>
+#include <numeric>
 
 #include <hotloop/error.hpp>
 
@@ -15,6 +19,8 @@ namespace hotloop {
 namespace {
 
 constexpr std::string_view kAbsent = "(not here)";
+constexpr std::array<std::string_view, 8> kIntegerTypes = {
+    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"};  // of NumPy
 
 // Owns the strings that its spec refers to.
 struct Facts {
@@ -42,6 +48,111 @@ class AbsentWorlds final : public Worlds {
   const Facts& facts_;
 };
 
+// Lists in lists of integers, of equal lengths at each level: their lengths, and the integers.
+struct Grid {
+  std::vector<std::size_t> shape{};
+  std::vector<std::int64_t> values{};
+};
+
+void read_grid(const JsonField& from, Grid& to, std::size_t level = 0) {
+  if (from.json().is_array()) {
+    const std::vector<JsonField> items = from.items();
+    if (level == to.shape.size() && to.values.empty()) to.shape.push_back(items.size());
+    if (level >= to.shape.size() || to.shape[level] != items.size()) {
+      from.fail("expected lists of equal lengths");
+    }
+    for (const JsonField& item : items) read_grid(item, to, level + 1);
+    return;
+  }
+  const Json& json = from.json();
+  const bool is_integer = json.is_number_integer() &&
+                          (!json.is_number_unsigned() || json.get<std::uint64_t>() <= INT64_MAX);
+  if (level != to.shape.size() || !is_integer) from.fail("expected an integer");
+  to.values.push_back(json.get<std::int64_t>());
+}
+Grid grid_in(const JsonField& from) {
+  Grid grid;
+  read_grid(from, grid);
+  return grid;
+}
+
+// The product of extents that may be 0, if it is at most `most`.
+std::int64_t product_in(const JsonField& from, int most) {
+  std::int64_t size = 1;
+  for (const JsonField& extent : from.items()) {
+    size *= extent.integer_in(0, most);
+    if (size > most) from.fail(fmt::format("expected at most {} numbers", most));
+  }
+  return size;
+}
+
+// The choices `n` and the first of each, `start`.
+Grid choices_in(const JsonField& from) {
+  Grid n = grid_in(from["n"]);
+  if (grid_in(from["start"]).shape != n.shape) from["start"].fail("expected the shape of n");
+  if (n.values.empty() || std::ranges::min(n.values) < 1) from["n"].fail("expected 1 or more");
+  return n;
+}
+
+// The numbers that one part of an observation becomes (python/hotloop/_encoding.py).
+std::int64_t encoded_size(const JsonField& part, int most) {
+  std::string kind;
+  part["kind"].read(kind);
+  if (kind == "one_hot") {
+    if (!grid_in(part["start"]).shape.empty()) part["start"].fail("expected an integer");
+    return part["n"].integer_in(1, most);
+  }
+  if (kind == "one_hots") {
+    const Grid n = choices_in(part);
+    if (std::ranges::max(n.values) > most) part["n"].fail(fmt::format("expected up to {}", most));
+    return std::reduce(n.values.begin(), n.values.end());
+  }
+  if (kind != "box") part["kind"].fail("expected box, one_hot or one_hots");
+  bool channels_first = false;
+  if (part.has("channels_first")) part["channels_first"].read(channels_first);
+  if (channels_first && part["shape"].items().size() != 3) part["shape"].fail("expected 3 extents");
+  if (float scale = 1; !part["scale"].json().is_null()) part["scale"].read(scale);
+  return product_in(part["shape"], most);
+}
+
+// How observations and actions of a Python environment become numbers of the engine, and back.
+void check_notes(const JsonField& notes, const EnvSpec& spec) {
+  if (!notes.json().is_object()) notes.fail("expected an object");
+  if (notes.has("observation")) {
+    const std::vector<JsonField> parts = notes["observation"].items();
+    std::int64_t size = 0;
+    for (const JsonField& part : parts) {
+      std::string key;
+      if (parts.size() > 1 || part.has("key")) part["key"].read(key);
+      size += encoded_size(part, spec.obs);
+    }
+    if (size != spec.obs) {
+      notes["observation"].fail(fmt::format("expected {} numbers, found {}", spec.obs, size));
+    }
+  }
+  if (notes.has("action_shape") && spec.action_size > 0 &&
+      product_in(notes["action_shape"], spec.action_size) != spec.action_size) {
+    notes["action_shape"].fail(fmt::format("expected {} numbers", spec.action_size));
+  }
+  if (notes.has("action_start") && !grid_in(notes["action_start"]).shape.empty()) {
+    notes["action_start"].fail("expected an integer");
+  }
+  if (!notes.has("action_choices")) return;
+  const JsonField choices = notes["action_choices"];
+  std::int64_t combinations = 1;
+  for (const std::int64_t n : choices_in(choices).values) {
+    const std::int64_t most = spec.actions + 1;  // the product of two fits
+    combinations = std::min(n, most) * std::min(combinations, most);
+  }
+  if (combinations != spec.actions) {
+    choices["n"].fail(fmt::format("expected {} combinations", spec.actions));
+  }
+  std::string type;
+  choices["dtype"].read(type);
+  if (!std::ranges::count(kIntegerTypes, type))
+    choices["dtype"].fail("expected a type of integers");
+}
+
 Facts read_facts(const std::string& name, const std::string& text, const std::string& file) {
   const Json json = parse_json(text, file + ": env");
   const JsonField from(json, file, "env");
@@ -66,6 +177,7 @@ Facts read_facts(const std::string& name, const std::string& text, const std::st
     for (int i = 0; i < spec.action_size; ++i) bounds[i].read((*to)[i]);
   }
   std::size_t n = 0;
+  std::int64_t values = 0;  // of all parts
   for (const JsonField& part : from["parts"].items()) {
     if (n == spec.parts.size()) part.fail(fmt::format("expected at most {} parts", n));
     std::string& part_name = facts.part_names.emplace_back();
@@ -78,8 +190,25 @@ Facts read_facts(const std::string& name, const std::string& text, const std::st
       size *= std::max(1, extent);
       if (size > spec.obs) part["shape"].fail(fmt::format("expected at most {} numbers", spec.obs));
     }
+    values += size;
   }
+  if (n > 0 && values != spec.obs) {
+    from["parts"].fail(fmt::format("expected {} numbers, found {}", spec.obs, values));
+  }
+  if (from.has("notes")) check_notes(from["notes"], spec);
   return facts;
+}
+
+// An environment that is here has the sizes that the file says it had.
+void check_same(const EnvSpec& here, const Facts& facts, const std::string& file) {
+  const auto check = [&](const char* what, int found, int expected) {
+    if (found == expected) return;
+    throw RunError(fmt::format("{}: field env.{}: expected {}, as {} has now, found {}", file, what,
+                               expected, facts.name, found));
+  };
+  check("obs", facts.spec.obs, here.obs);
+  check("actions", facts.spec.actions, here.actions);
+  check("action_size", facts.spec.action_size, here.action_size);
 }
 
 }  // namespace
@@ -114,16 +243,19 @@ bool can_play(const std::string& name) {
   return entry != nullptr && entry->spec->name != kAbsent;
 }
 
-void remember_env(const std::string& name, const std::string& facts, const std::string& file) {
+void remember_env(const EnvChoice& env, const std::string& text, const std::string& file) {
   static std::mutex mutex;
   static std::deque<Facts> remembered;  // a deque, because registry entries point into it
   const std::lock_guard lock(mutex);
-  if (env_registry().look_up(name) != nullptr) return;
-  remembered.push_back(read_facts(name, facts, file));
-  Facts& kept = remembered.back();
+  Facts facts = read_facts(env.name, text, file);
+  if (env_registry().look_up(env.name) != nullptr) {
+    check_same(env_spec(env), facts, file);
+    return;
+  }
+  Facts& kept = remembered.emplace_back(std::move(facts));
   kept.spec.name = kAbsent;
   const auto make = [&kept](int) { return std::make_unique<AbsentWorlds>(kept); };
-  env_registry().put(name, {.spec = &kept.spec, .other_maker = make});
+  env_registry().put(env.name, {.spec = &kept.spec, .other_maker = make});
 }
 
 }  // namespace hotloop

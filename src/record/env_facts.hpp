@@ -6,15 +6,17 @@
 
 #include <string>
 
+#include "env/options.hpp"
+
 namespace hotloop {
 
 // Sizes, bounds, names of observation parts, and the notes of the worlds, as a JSON object.
 std::string env_facts(const Worlds& worlds);
 
-// Registers `name` with these facts, unless it is registered already. Its network can then be built
-// and queried, but playing throws UsageError. Throws RunError if the facts are invalid; `file` is
-// where they come from.
-void remember_env(const std::string& name, const std::string& facts, const std::string& file);
+// Registers the environment with these facts, unless it is registered already. Its network can then
+// be built and queried, but playing throws UsageError. Throws RunError if the facts are invalid, or
+// if a registered environment has other sizes; `file` is where they come from.
+void remember_env(const EnvChoice& env, const std::string& facts, const std::string& file);
 
 // Whether `name` is a real environment, not only facts.
 bool can_play(const std::string& name);

@@ -98,7 +98,7 @@ Model load_model(const std::string& path) {
   model.spec = load_spec_text(file.metadata("spec"), path, {});
   if (file.metadata().contains("env")) {
     model.env_facts = file.metadata("env");
-    remember_env(model.spec.env, model.env_facts, path);
+    remember_env(model.spec.world(), model.env_facts, path);
   } else if (is_world_file(model.spec.env)) {  // loading a model must not run code
     throw RunError(fmt::format("{}: has no facts about its environment {}", path, model.spec.env));
   }

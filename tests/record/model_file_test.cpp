@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "env/registry.hpp"
 #include "record/env_facts.hpp"
 #include "record/safetensors.hpp"
 #include "tests/record/forgery.hpp"
@@ -74,7 +75,7 @@ TEST(ModelFile, CarriesTheFactsOfItsEnvironment) {
   const Model model = small_model();
   save_model(path, model);
   const Safetensors file(path);
-  remember_env("left_behind", file.metadata("env"), "FILE");
+  remember_env({"left_behind"}, file.metadata("env"), "FILE");
   const EnvSpec known = env_spec(model.spec.world()), remembered = env_spec({"left_behind"});
   EXPECT_EQ(remembered.obs, known.obs);
   EXPECT_EQ(remembered.actions, known.actions);
@@ -84,10 +85,7 @@ TEST(ModelFile, CarriesTheFactsOfItsEnvironment) {
   spec.env = "left_behind";
   EXPECT_EQ(network_structure(spec).describe(), model.structure.describe());
   EXPECT_THROW(BatchEnv(make_worlds(spec.world(), 2), 2, 1, Purpose::test), UsageError);
-  remember_env(model.spec.env, R"({"obs": 99})",
-               "FILE");  // known environments ignore the file's facts
-  EXPECT_EQ(env_spec(model.spec.world()).obs, known.obs);
-  EXPECT_THROW(remember_env("nonsense", R"({"obs": "many"})", "FILE"), RunError);
+  EXPECT_THROW(remember_env({"nonsense"}, R"({"obs": "many"})", "FILE"), RunError);
 }
 
 // Worlds with only a spec and a note.
@@ -113,7 +111,7 @@ TEST(ModelFile, FactsKeepBoundsPartsAndNotes) {
   spec.parts = {ObsPart{"a", {2, 3}}, ObsPart{"b", {1}}};
   const std::string facts = env_facts(Boxes(spec));
   EXPECT_NE(facts.find(R"("notes":{"scale":2})"), std::string::npos) << facts;
-  remember_env("remembered_box", facts, "FILE");
+  remember_env({"remembered_box"}, facts, "FILE");
   const EnvSpec back = env_spec({"remembered_box"});
   EXPECT_EQ(back.action_size, 2);
   EXPECT_EQ(back.action_low, spec.action_low);
@@ -130,11 +128,28 @@ TEST(ModelFile, FactsWithTooManyActionDimensionsAreRefused) {
   const std::string size = R"("action_size":64)";
   facts.replace(facts.find(size), size.size(), R"("action_size":65)");
   try {
-    remember_env("too_wide", facts, "FILE");
+    remember_env({"too_wide"}, facts, "FILE");
     FAIL() << "nothing was thrown";
   } catch (const RunError& error) {
     EXPECT_STREQ(error.what(),
                  "FILE: field env.action_size: expected an integer from 0 to 64, found 65");
+  }
+}
+
+std::string refusal_of(const Json& facts, const char* env) {
+  try {
+    remember_env({env}, facts.dump(), "FILE");
+  } catch (const RunError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ModelFile, FactsOfTheEnginesEnvironmentsAreAccepted) {
+  for (const EnvEntry& entry : registered_envs()) {
+    const std::string facts = env_facts(*entry.make_any(1));
+    const std::string name = "like_" + std::string(entry.spec->name);
+    EXPECT_EQ(refusal_of(Json::parse(facts), name.c_str()), "") << facts;
   }
 }
 
@@ -195,14 +210,6 @@ TEST_F(ForgedModel, MetadataThatIsNoNumberIsRefused) {
 
 // Facts are used if the environment is not here. Each field in turn has another type.
 TEST_F(ForgedModel, FactsOfAnotherTypeAreRefused) {
-  const auto refusal_of = [](const Json& facts) -> std::string {
-    try {
-      remember_env("from_a_stranger", facts.dump(), "FILE");
-    } catch (const RunError& error) {
-      return error.what();
-    }
-    return "";
-  };
   const auto good = Json::parse(Forgery::of(path_).metadata("env"));
   for (const auto& [name, value] : good.items()) {
     for (const Json& wrong : {Json("x"), Json::object(), Json(-1), Json({1, 2})}) {
@@ -210,13 +217,107 @@ TEST_F(ForgedModel, FactsOfAnotherTypeAreRefused) {
       facts[name] = wrong;
       const bool is_number = name == "solved_return" && wrong == -1;
       if (is_number) continue;
-      EXPECT_TRUE(refusal_of(facts).starts_with("FILE: field env." + name)) << facts.dump();
+      EXPECT_TRUE(refusal_of(facts, "from_a_stranger").starts_with("FILE: field env." + name))
+          << facts.dump();
     }
   }
+  Json odd = good;
+  odd["parts"] =
+      Json::parse(R"([{"name": "a", "shape": [1, 0, 0]}, {"name": "b", "shape": [2, 1, 0]}])");
+  EXPECT_EQ(refusal_of(odd, "from_a_stranger"),
+            "FILE: field env.parts: expected 4 numbers, found 3");
   Json huge = good;
   huge["obs"] = 1'000'000'000;
-  EXPECT_EQ(refusal_of(huge),
+  EXPECT_EQ(refusal_of(huge, "from_a_stranger"),
             "FILE: field env.obs: expected an integer from 1 to 16777216, found 1000000000");
+}
+
+// Python sizes arrays by the facts, also if the environment is here.
+TEST_F(ForgedModel, FactsThatContradictTheEnvironmentAreRefused) {
+  Forgery forgery = Forgery::of(path_);
+  Json facts = Json::parse(forgery.metadata("env"));
+  facts["obs"] = 4096;
+  facts["parts"] = Json::array();
+  forgery.set_metadata("env", facts.dump());
+  EXPECT_EQ(refusal(forgery), "field env.obs: expected 4, as cartpole has now, found 4096");
+  forgery.set_metadata("env", R"({"obs": 4})");
+  EXPECT_EQ(refusal(forgery), "field env.actions: missing");
+}
+
+// How Python turns observations into rows, and actions back: all sizes must be those of the model.
+TEST_F(ForgedModel, NotesThatDoNotFitAreRefused) {
+  const Json facts = {{"obs", 6},
+                      {"actions", 6},
+                      {"action_size", 0},
+                      {"max_steps", 0},
+                      {"mask", false},
+                      {"action_low", Json::array()},
+                      {"action_high", Json::array()},
+                      {"parts", Json::array()}};
+  const auto refused = [&](const std::string& notes, bool is_box = false) {
+    Json all = facts;
+    all["notes"] = Json::parse(notes);
+    if (is_box) all["actions"] = 0, all["action_size"] = 2, all["action_low"] = {0, 0};
+    if (is_box) all["action_high"] = {1, 1};
+    static int number = 0;
+    return refusal_of(all, ("noted" + std::to_string(number++)).c_str());
+  };
+  for (const char* good :
+       {R"({})", R"({"scale": 2})",
+        R"({"observation": [{"kind": "one_hot", "n": 6, "start": -2}]})",
+        R"({"observation": [{"kind": "box", "shape": [2, 3], "scale": null}], "action_start": -3})",
+        R"({"observation": [{"key": "a", "kind": "one_hots", "n": [[1, 2]], "start": [[0, 5]]},
+                            {"key": "b", "kind": "box", "shape": [1, 3, 1], "scale": 0.5,
+                             "channels_first": true}]})",
+        R"({"action_choices": {"n": [[3], [2]], "start": [[0], [-1]], "dtype": "int64"},
+            "action_shape": [2, 1]})"}) {
+    EXPECT_EQ(refused(good), "") << good;
+  }
+  EXPECT_EQ(refused(R"({"action_shape": [1, 2]})", true), "");
+  const auto expect = [&](const char* notes, const std::string& text) {
+    EXPECT_EQ(refused(notes), "FILE: field env.notes" + text) << notes;
+  };
+  expect("[]", ": expected an object");
+  expect(R"({"observation": 3})", ".observation: expected a list, found 3");
+  expect(R"({"observation": []})", ".observation: expected 6 numbers, found 0");
+  expect(R"({"observation": [{"kind": "box", "shape": [4], "scale": null}]})",
+         ".observation: expected 6 numbers, found 4");
+  expect(R"({"observation": [{"kind": "box", "shape": [6]}]})", ".observation[0].scale: missing");
+  expect(R"({"observation": [{"kind": "box", "shape": [3, 4294967296], "scale": null}]})",
+         ".observation[0].shape[1]: expected an integer from 0 to 6, found 4294967296");
+  expect(R"({"observation": [{"kind": "box", "shape": [6, 6], "scale": null}]})",
+         ".observation[0].shape: expected at most 6 numbers");
+  expect(R"({"observation": [{"kind": "box", "shape": [6], "scale": 1, "channels_first": true}]})",
+         ".observation[0].shape: expected 3 extents");
+  expect(R"({"observation": [{"kind": "box", "shape": [6], "scale": 1},
+                             {"kind": "box", "shape": [0], "scale": 1}]})",
+         ".observation[0].key: missing");
+  expect(R"({"observation": [{"kind": "file"}]})",
+         ".observation[0].kind: expected box, one_hot or one_hots");
+  expect(R"({"observation": [{"kind": "one_hot", "n": 7, "start": 0}]})",
+         ".observation[0].n: expected an integer from 1 to 6, found 7");
+  expect(R"({"observation": [{"kind": "one_hot", "n": 6, "start": "x"}]})",
+         ".observation[0].start: expected an integer");
+  expect(R"({"observation": [{"kind": "one_hots", "n": [7, 8], "start": [0, 0]}]})",
+         ".observation[0].n: expected up to 6");
+  expect(R"({"observation": [{"kind": "one_hots", "n": [2, 4], "start": [[0, 0]]}]})",
+         ".observation[0].start: expected the shape of n");
+  expect(R"({"observation": [{"kind": "one_hots", "n": [[2], 4], "start": 0}]})",
+         ".observation[0].n[1]: expected an integer");
+  expect(R"({"observation": [{"kind": "one_hots", "n": [[2], [4, 1]], "start": 0}]})",
+         ".observation[0].n[1]: expected lists of equal lengths");
+  expect(R"({"observation": [{"kind": "one_hots", "n": [], "start": []}]})",
+         ".observation[0].n: expected 1 or more");
+  expect(R"({"action_start": 18446744073709551615})", ".action_start: expected an integer");
+  expect(R"({"action_start": [1]})", ".action_start: expected an integer");
+  expect(R"({"action_choices": {"n": [2, 2], "start": [0, 0], "dtype": "int64"}})",
+         ".action_choices.n: expected 6 combinations");
+  expect(R"({"action_choices": {"n": [6], "start": [0], "dtype": "S1000000000"}})",
+         ".action_choices.dtype: expected a type of integers");
+  EXPECT_EQ(refused(R"({"action_shape": [3]})", true),
+            "FILE: field env.notes.action_shape[0]: expected an integer from 0 to 2, found 3");
+  EXPECT_EQ(refused(R"({"action_shape": [1]})", true),
+            "FILE: field env.notes.action_shape: expected 2 numbers");
 }
 
 }  // namespace
