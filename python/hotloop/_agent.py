@@ -124,15 +124,19 @@ class Agent:
         [N, choices] for MultiDiscrete; for a single observation, its action.
 
         deterministic: the action with the largest value or probability, or the mean. False samples from the
-        policy; agents that learn values have none.
+        policy; agents that learn values or a deterministic policy have none to sample from.
         mask: [N, actions], nonzero where a discrete action is allowed; required if the environment has masks.
         seed: for sampling; None gives different samples at each call.
         """
         rows, single = self._rows(obs)
-        if not deterministic and self._agent.has_values:
+        if not deterministic and not self._agent.is_policy:
             raise UsageError(
                 f"deterministic=False: this agent was trained by {self.algorithm}, which learns "
-                "values, not a policy to sample from; mix in random actions yourself if you need them"
+                + (
+                    "values, not a policy to sample from; mix in random actions yourself if you need them"
+                    if self._agent.has_values
+                    else "a deterministic policy; add noise to its actions yourself if you need it"
+                )
             )
         draw = None
         if not deterministic:
@@ -152,7 +156,7 @@ class Agent:
         if not self._agent.has_values:
             raise UsageError(
                 f"q_values: this agent was trained by {self.algorithm}, which learns a policy; "
-                "see distribution()"
+                + ("see distribution()" if self._agent.is_policy else "see act()")
             )
         rows, single = self._rows(obs)
         values = self._agent.preferences(rows, None)
@@ -160,10 +164,14 @@ class Agent:
 
     def distribution(self, obs: Any, mask: Any = None) -> Union[Categorical, Gaussian]:
         """The policy's distribution over actions."""
-        if self._agent.has_values:
+        if not self._agent.is_policy:
             raise UsageError(
-                f"distribution: this agent was trained by {self.algorithm}, which learns values; "
-                "see q_values()"
+                f"distribution: this agent was trained by {self.algorithm}, which learns "
+                + (
+                    "values; see q_values()"
+                    if self._agent.has_values
+                    else "a deterministic policy; see act()"
+                )
             )
         rows, single = self._rows(obs)
         numbers = self._agent.preferences(rows, self._mask(mask, rows, single))

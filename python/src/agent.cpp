@@ -93,7 +93,8 @@ class Agent {
         pool_(saved_) {}
 
   const SavedModel& saved() const { return saved_; }
-  bool has_values() const { return !saved_.head->is_policy(); }
+  bool is_policy() const { return saved_.head->is_policy(); }
+  bool has_values() const { return saved_.head->has_values(); }
   bool is_box() const { return saved_.head->is_continuous(); }
   int actions() const { return actions_; }
   int inputs() const { return saved_.model.structure.inputs; }
@@ -105,7 +106,8 @@ class Agent {
                     : nb::cast(chosen<std::int64_t>(obs, mask, seed));
   }
 
-  // Q(s, a), in the unit of the environment's rewards; or log p(a | s); or means and log stds.
+  // Q(s, a), in the unit of the environment's rewards; or log p(a | s); or means and log stds. Not for
+  // a deterministic policy.
   Result<float> preferences(const Observations& obs, const std::optional<Masks>& mask) {
     const float unit = has_values() ? 1 / saved_.model.reward_factor : 1;
     const auto width = static_cast<std::size_t>(saved_.head->preferences());
@@ -241,6 +243,7 @@ void bind_agent(nb::module_& m) {
       .def_prop_ro("env_steps", [](const Agent& a) { return a.saved().model.env_steps; })
       .def_prop_ro("greedy_return", [](const Agent& a) { return a.saved().model.greedy_return; })
       .def_prop_ro("env_facts", [](const Agent& a) { return a.saved().model.env_facts; })
+      .def_prop_ro("is_policy", &Agent::is_policy)
       .def_prop_ro("has_values", &Agent::has_values)
       .def_prop_ro("is_box", &Agent::is_box)
       .def_prop_ro("actions", &Agent::actions)

@@ -30,6 +30,14 @@ def box_run(tmp_path_factory):
     return hotloop.train("pendulum_ppo", steps=4096, seed=1, progress=False, out=out)
 
 
+@pytest.fixture(scope="session")
+def actor_run(tmp_path_factory):
+    """Pendulum by td3: a deterministic actor."""
+    out = tmp_path_factory.mktemp("runs")
+    algo = {"learning_starts": 500, "updates_per_step": 0.1}
+    return hotloop.train("pendulum_td3", steps=1000, seed=1, progress=False, out=out, algo=algo)
+
+
 @pytest.fixture
 def seal():
     """Gives a changed model or checkpoint the checksum that it needs, as a forger would."""

@@ -188,6 +188,19 @@ def test_forged_facts_are_refused(value_run, tmp_path, seal, change, words):
         hotloop.load(forged)
 
 
+def test_a_deterministic_actor_has_no_values_and_no_distribution(actor_run):
+    agent, obs = actor_run.agent, np.zeros(3)
+    assert agent.act(obs).shape == (1,)
+    with pytest.raises(hotloop.UsageError, match=r"td3, which learns a policy; see act\(\)"):
+        agent.q_values(obs)
+    with pytest.raises(hotloop.UsageError, match=r"td3, which learns a deterministic policy; see act\(\)"):
+        agent.distribution(obs)
+    with pytest.raises(hotloop.UsageError, match="td3, which learns a deterministic policy; add noise"):
+        agent.act(obs, deterministic=False)
+    with pytest.raises(hotloop.UsageError, match="a deterministic policy: there is no distribution"):
+        agent.evaluate(2, deterministic=False)
+
+
 def test_each_kind_of_agent_says_what_it_lacks(value_run, policy_run, box_run):
     with pytest.raises(hotloop.UsageError, match="values, not a policy"):
         value_run.agent.act(np.zeros(4), deterministic=False)

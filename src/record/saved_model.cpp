@@ -90,8 +90,10 @@ Evaluation evaluate_model(const SavedModel& saved, const EvaluationOptions& opti
   check_world_fits(saved);
   if (sample && !saved.head->is_policy()) {
     throw UsageError(fmt::format(
-        "--sample: {} was trained by {}, which learns values, not a policy to sample from",
-        saved.path, model.spec.algorithm->name()));
+        "--sample: {} was trained by {}, which learns {}", saved.path, model.spec.algorithm->name(),
+        saved.head->has_values()
+            ? "values, not a policy to sample from"
+            : "a deterministic policy: there is no distribution to sample from"));
   }
   const EnvChoice world = model.spec.world();
   const InputScale scale = saved.scale();

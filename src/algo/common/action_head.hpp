@@ -16,7 +16,7 @@ struct Draws {
 
 // Works on a block of up to kLanes rows at a time. Preferences [preferences()][kLanes] are what the
 // choice depends on: Q(s, a); or log p(a | s), -1e30 for masked actions; or, for continuous
-// actions, the means followed by the log stds, before squashing.
+// actions, the means followed by the log stds, if there are any, before squashing.
 class ActionHead {
  public:
   virtual ~ActionHead() = default;
@@ -25,7 +25,9 @@ class ActionHead {
   virtual int actions() const = 0;  // discrete actions, or dimensions
   virtual int preferences() const { return actions(); }
   virtual bool is_continuous() const { return false; }
-  virtual bool is_policy() const { return false; }  // can be sampled; otherwise it is Q(s, a)
+  virtual bool is_policy() const { return false; }  // can be sampled
+  // Q(s, a). What is neither a policy nor values is a deterministic actor.
+  bool has_values() const { return !is_policy() && !is_continuous(); }
 
   // The preferences: the outputs themselves, or computed into `scratch` [preferences()][kLanes].
   virtual const float* compute_preferences(const PolicyLanes& lanes, float* scratch) const = 0;
