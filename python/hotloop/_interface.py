@@ -240,8 +240,20 @@ def action_facts(space: Any) -> dict[str, Any]:
     low, high = space.low.reshape(-1), space.high.reshape(-1)
     if low.size > MAX_ACTION_SIZE:
         raise UsageError(f"action: a Box of {low.size} numbers; allowed: up to {MAX_ACTION_SIZE}")
-    with np.errstate(over="ignore"):  # the engine has floats
+    with np.errstate(over="ignore"):
         finite = np.isfinite(np.float32(low)).all() and np.isfinite(np.float32(high)).all()
-    if not (finite and np.all(low < high)):
-        raise UsageError(f"action: a Box from {low} to {high}; bounds must be finite, with low < high")
-    return {"actions": 0, "action_low": low.tolist(), "action_high": high.tolist()}
+    lowest, highest = _floats_inside(low, high)
+    if not (finite and np.all(lowest < highest)):
+        raise UsageError(
+            f"action: a Box from {low} to {high}; bounds must be finite as 32-bit floats, with low < high"
+        )
+    return {"actions": 0, "action_low": lowest.tolist(), "action_high": highest.tolist()}
+
+
+def _floats_inside(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The lowest and highest float32 within bounds, which may be float64: 0.1 and 0.4 lie between floats."""
+    with np.errstate(over="ignore"):
+        lowest, highest = low.astype(np.float32), high.astype(np.float32)
+    up, down = np.float32(np.inf), np.float32(-np.inf)
+    lowest = np.where(lowest < low, np.nextafter(lowest, up), lowest)
+    return lowest, np.where(highest > high, np.nextafter(highest, down), highest)

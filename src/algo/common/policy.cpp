@@ -175,7 +175,7 @@ void squash(const PolicyHead& head, const float* raw, int stride, float* action)
     } else if (is_symmetric(head, i)) {
       action[i] = high * std::tanh(u);
     } else {
-      action[i] = low + (high - low) / (1 + std::exp(-u));
+      action[i] = std::clamp(low + (high - low) / (1 + std::exp(-u)), low, high);
     }
   }
 }

@@ -203,6 +203,22 @@ TEST(Policy, SquashesIntoTheBounds) {
 }
 
 // §11.4: (5/2)(1 + ln 2 pi) = 7.094693 at unit std.
+// 0.4 - (-0.1) is rounded, so that low + (high - low) may be beyond high.
+TEST(Policy, RoundingStaysWithinTheBounds) {
+  Rng rng(1, Purpose::test, 0, 0);
+  for (int i = 0; i < 1000; ++i) {
+    PolicyHead head = box(1);
+    head.low[0] = static_cast<float>(rng.uniform(-1, 0));
+    head.high[0] = static_cast<float>(rng.uniform(0, 1));
+    for (const float raw : {-100.0f, 100.0f}) {
+      float action = 0;
+      squash(head, &raw, 1, &action);
+      ASSERT_GE(action, head.low[0]);
+      ASSERT_LE(action, head.high[0]);
+    }
+  }
+}
+
 TEST(Policy, EntropyOfFiveDimensions) {
   Features d, h;
   entropy(box(5), d.data(), 8, h.data());
