@@ -18,6 +18,7 @@
 #include <hotloop/error.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <deque>
 #include <string>
@@ -163,6 +164,11 @@ class PythonWorlds final : public VectorWorlds {
       } else {
         taken_continuous_[row].resize(length * env_.spec.action_size);
         read(from, std::span<float>(taken_continuous_[row]));
+        for (const float action : taken_continuous_[row]) {
+          if (std::isfinite(action)) continue;
+          throw RunError("the saved state of " + env_.name + " has the action " +
+                         std::to_string(action));
+        }
       }
     }
     const bool has_returns = !from.empty();  // checkpoints before 0.8 have none

@@ -1,4 +1,7 @@
-"""Continuous actions of Gymnasium environments: their bounds."""
+"""Continuous actions of Gymnasium environments: their bounds, and those that a checkpoint has."""
+
+import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -46,3 +49,31 @@ def test_actions_stay_in_a_box_of_float64(tmp_path):
     assert (drawn >= low).all() and (drawn <= high).all()
     bounds = np.array([drawn.min(axis=0), drawn.max(axis=0)])
     assert np.allclose(bounds, [low, high], rtol=1e-6)  # some are at the bounds
+
+
+def test_saved_actions_that_are_not_finite_are_refused(tmp_path, seal):
+    episodes = []  # the actions of each
+
+    class Long(gymnasium.Env):
+        observation_space = spaces.Box(-1, 1, (1,))
+        action_space = spaces.Box(-1, 1, (2,))
+
+        def reset(self, *, seed=None, options=None):
+            episodes.append([])
+            self.taken = episodes[-1]
+            return np.zeros(1, np.float32), {}
+
+        def step(self, action):
+            self.taken.append(action.copy())
+            return np.zeros(1, np.float32), 0.0, False, False, {}
+
+    run = hotloop.train("ppo", env=Long, **small(steps=1_600, out=tmp_path, evaluation={"max_steps": 20}))
+    checkpoint = max(Path(run.folder).glob("checkpoints/*.safetensors"))
+    data = checkpoint.read_bytes()
+    place = max(data.find(np.array(taken[10:14]).tobytes()) for taken in episodes)
+    assert place > 0
+    checkpoint.write_bytes(seal(data[:place] + struct.pack("<f", np.nan) + data[place + 4 :]))
+    episodes.clear()
+    with pytest.raises(hotloop.RunError, match="the saved state of .* has the action nan"):
+        hotloop.resume(run, env=Long, steps=3_200, progress=False)
+    assert not any(episodes)
