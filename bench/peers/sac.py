@@ -201,11 +201,12 @@ def main() -> None:
     os.sched_setaffinity(0, {arguments.core})
     pythons = {"SBX": arguments.sbx, "RLtools": arguments.rltools}
 
+    measured_with = conditions(arguments)  # first: nothing is lost if a package is missing
     times = {name: time_steps(name, arguments, pythons) for name in arguments.tasks if name in TIME_TASKS}
     runs = {name: train(name, arguments, pythons) for name in arguments.tasks if name in TRAIN_TASKS}
     tables = [time_table(times)] if times else []
     tables += [train_table(name, results) for name, results in runs.items()]
-    text = "\n".join([*tables, conditions(arguments)])
+    text = "\n".join([*tables, measured_with])
     print(text)
     if arguments.out:
         with open(arguments.out, "w") as file:
