@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <hotloop/error.hpp>
+#include <optional>
 
 #include "graph/graph.hpp"
 #include "net/branches.hpp"
@@ -22,8 +24,9 @@ class ListTensors final : public TensorVisitor {
   void vector(const std::string& name, std::size_t& offset, int size) const override {
     list_.push_back({name, offset, 1, size, 0});
   }
-  void statistic(const std::string& name, std::size_t& offset, int size) const override {
-    vector(name, offset, size);
+  void statistic(const std::string& name, std::size_t& offset, int size,
+                 const Limits& limits) const override {
+    list_.push_back({name, offset, 1, size, 0, limits});
   }
 
  private:
@@ -145,6 +148,20 @@ std::vector<TensorInfo> tensors(const Structure& structure) {
     std::visit([&](auto& kind) { each_tensor(kind, named); }, layer);
   }
   return all;
+}
+
+void check_limits(const Structure& structure, std::span<const float> parameters,
+                  std::string_view name) {
+  for (const TensorInfo& info : tensors(structure)) {
+    for (int r = 0; r < info.rows; ++r) {
+      const auto row =
+          parameters.subspan(info.offset + static_cast<std::size_t>(r) * info.stride, info.columns);
+      const std::optional<std::size_t> at = info.limits.first_outside(row);
+      if (!at) continue;
+      throw RunError(fmt::format("{}: {}: number {} is {}; allowed: {}", name, info.name, *at,
+                                 row[*at], info.limits.text()));
+    }
+  }
 }
 
 bool Structure::needs_whole_batch() const {

@@ -17,9 +17,11 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
+#include "core/limits.hpp"
 #include "net/layers/attention.hpp"
 #include "net/layers/batch_norm.hpp"
 #include "net/layers/constant.hpp"
@@ -155,6 +157,7 @@ struct TensorInfo {
   int rows = 0;
   int columns = 0;
   int stride = 0;
+  Limits limits = Limits::finite();
 
   bool is_vector() const { return stride == 0; }
   std::size_t size() const { return static_cast<std::size_t>(rows) * columns; }
@@ -163,6 +166,11 @@ struct TensorInfo {
 // All tensors of a network, statistics included, in the order of its layers; i is the index in the
 // list of layers.
 std::vector<TensorInfo> tensors(const Structure& structure);
+
+// Throws RunError, which begins with `name`, if a number in the flat array is outside the limits of
+// its tensor.
+void check_limits(const Structure& structure, std::span<const float> parameters,
+                  std::string_view name);
 
 // Fills `parameters` (structure.storage floats) from the stream of (seed, initialisation).
 void initialise(const Structure& structure, Initialiser init, std::uint64_t seed,

@@ -21,7 +21,7 @@ class PlaceTensors final : public TensorVisitor {
     structure_.parameters += size;
     offset = take(size);
   }
-  void statistic(const std::string&, std::size_t& offset, int size) const override {
+  void statistic(const std::string&, std::size_t& offset, int size, const Limits&) const override {
     if (statistics_) offset = take(size);
   }
 

@@ -113,7 +113,7 @@ Model load_model(const std::string& path) {
   model.parameters.assign(model.structure.storage, 0.0f);
   for (const TensorInfo& info : tensors(model.structure)) {
     std::vector<float> values(info.size());
-    file.copy(info.name, std::span<float>(values), shape_of(info), Limits::finite());
+    file.copy(info.name, std::span<float>(values), shape_of(info), info.limits);
     for (int r = 0; r < info.rows; ++r) {
       std::copy_n(
           values.data() + static_cast<std::size_t>(r) * info.columns, info.columns,

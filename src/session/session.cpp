@@ -88,6 +88,7 @@ void Session::start() {
 
 void Session::load(const std::string& checkpoint) {
   load_checkpoint(checkpoint, trainer_, record_, best_);
+  check_best(checkpoint);
   earlier_seconds_ = record_.seconds;
   earlier_groups_ = record_.group_seconds;
 }
@@ -282,6 +283,20 @@ std::vector<float> Session::packed_model() {
     all.insert(all.end(), scale->factor, scale->factor + inputs);
   }
   return all;
+}
+
+void Session::check_best(const std::string& checkpoint) {
+  const Structure& structure = trainer_.network().structure();
+  const std::span<const float> all = best_;
+  const std::span<const float> statistics = all.subspan(1 + structure.storage);
+  const std::string name = checkpoint + ": best";
+  check_limits(structure, all.subspan(1), name);
+  for (const std::span<const float> factors :
+       {all.first(1), statistics.subspan(statistics.size() / 2)}) {
+    if (Limits::at_least(0).first_outside(factors)) {
+      throw RunError(fmt::format("{}: a factor is negative", name));
+    }
+  }
 }
 
 void Session::save_model_file(const std::string& path, const std::vector<float>& all,

@@ -89,6 +89,7 @@ class Session {
                        std::int64_t env_steps, double greedy_return);
   void snapshot_if_due(std::int64_t before);
   std::vector<float> packed_model();
+  void check_best(const std::string& checkpoint);  // throws RunError if no model is like it
   TrainResult result(bool interrupted);
   int score_column() const;
   double score(double (EpisodeLog::*what)(int) const) const;

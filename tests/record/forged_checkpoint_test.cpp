@@ -243,5 +243,52 @@ TEST_F(ForgedCheckpoint, EpisodesLongerThanTheirLimit) {
   EXPECT_EQ(with(1 + envs, 1'000'000), row0 + "its episode began before the run or after its end");
 }
 
+TEST_F(ForgedCheckpoint, StatisticsOfRewardsThatCannotBe) {
+  TrainSpec spec = replay_spec();
+  spec.learn.normalise_rewards = true;
+  const Forgery good = make(spec);
+  const auto with = [&](std::size_t at, double value) {
+    return refusal_with_number(good, "normaliser.rewards.statistics", value, at);
+  };
+  EXPECT_EQ(with(0, -3),
+            "FILE: normaliser.rewards: count is -3; allowed: integers from 0 to "
+            "9007199254740992");
+  EXPECT_NE(with(0, 0.5), "");
+  EXPECT_EQ(with(1, -3), "") << "the mean";
+  EXPECT_NE(with(2, -1e-9), "") << "squares";
+  EXPECT_NE(with(3, -1), "") << "the factor";
+}
+
+// A variance below -1e-3 would make NaN.
+TEST_F(ForgedCheckpoint, StatisticsOfBatchNormThatCannotBe) {
+  for (const char* algorithm : {"sac", "td3"}) {
+    TrainSpec spec = small_spec();
+    become_continuous(spec, algorithm).critics.crossq = true;
+    spec.learn.pipelined = true;  // acts with "frozen"
+    const Forgery good = make(spec);
+    Trainer trainer(spec);
+    std::vector<std::pair<std::string, Structure>> arrays = {
+        {"frozen", trainer.network().structure()}};
+    for (const NamedNetwork& named : trainer.learner().networks()) {
+      arrays.emplace_back(named.name, named.network->structure());
+    }
+    for (const auto& [name, structure] : arrays) {
+      int found = 0;
+      for (const TensorInfo& info : tensors(structure)) {
+        const bool variance = info.name.ends_with(".variance");
+        if (!variance && !info.name.ends_with(".passes")) continue;
+        ++found;
+        for (const float wrong :
+             {-1.0f, variance ? -1e-9f : 0.5f, variance ? -1e9f : 16777218.0f}) {
+          const std::string refused = refusal_with_number(good, name, wrong, info.offset);
+          EXPECT_TRUE(refused.starts_with("FILE: " + name + ": " + info.name + ": number 0 is "))
+              << refused;
+        }
+      }
+      EXPECT_GE(found, 4) << name;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hotloop

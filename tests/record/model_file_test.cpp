@@ -13,7 +13,7 @@
 #include "record/env_facts.hpp"
 #include "record/safetensors.hpp"
 #include "tests/record/forgery.hpp"
-#include "tests/train/small_spec.hpp"
+#include "tests/train/variants.hpp"
 #include "train/feasible.hpp"
 #include "train/trainer.hpp"
 
@@ -318,6 +318,24 @@ TEST_F(ForgedModel, NotesThatDoNotFitAreRefused) {
             "FILE: field env.notes.action_shape[0]: expected an integer from 0 to 2, found 3");
   EXPECT_EQ(refused(R"({"action_shape": [1]})", true),
             "FILE: field env.notes.action_shape: expected 2 numbers");
+}
+
+TEST_F(ForgedModel, StatisticsThatCannotBeAreRefused) {
+  TrainSpec spec = small_spec();
+  become_continuous(spec, "sac").critics.crossq = true;
+  save_model(path_, small_model(spec));
+  const Forgery good = Forgery::of(path_);
+  EXPECT_EQ(refusal(good), "");
+  const auto with = [&](const char* tensor, float value) {
+    Forgery forgery = good;
+    forgery.values<float>(tensor)[0] = value;
+    return refusal(forgery);
+  };
+  EXPECT_EQ(with("layer0.variance", -0.5f),
+            "tensor \"layer0.variance\": number 0 is -0.5; allowed: finite numbers of at least 0");
+  EXPECT_EQ(with("layer0.passes", 0.5f),
+            "tensor \"layer0.passes\": number 0 is 0.5; allowed: integers from 0 to 16777216");
+  EXPECT_EQ(with("layer0.mean", -0.5f), "");
 }
 
 }  // namespace

@@ -69,4 +69,11 @@ void LearnerBase::visit_shared(const ArrayVisitor& visitor) {
   }
 }
 
+void LearnerBase::restored(const Counters&) {
+  for (const auto& [name, network] : networks()) {
+    check_limits(network->structure(), network->online(), name);
+  }
+  if (rewards_) rewards_->restored();
+}
+
 }  // namespace hotloop

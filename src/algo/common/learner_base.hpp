@@ -15,6 +15,8 @@ namespace hotloop {
 class LearnerBase : public Learner {
  public:
   float reward_factor() const final { return rewards_ ? rewards_->factor() : 1.0f; }
+  // Checks the statistics of networks and rewards. A learner that overrides it calls it too.
+  void restored(const Counters& counters) override;
 
  protected:
   LearnerBase(const AgentSpec& spec, const WorldFacts& world, std::uint64_t seed);

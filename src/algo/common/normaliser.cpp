@@ -1,7 +1,11 @@
 #include "algo/common/normaliser.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <hotloop/error.hpp>
 
 namespace hotloop {
 namespace {
@@ -57,6 +61,22 @@ void ObsNormaliser::add(std::span<const float> rows) {
 RewardNormaliser::RewardNormaliser(int envs, double gamma)
     : gamma_(gamma), statistics_(arena_.take<double>(4)), returns_(arena_.take<double>(envs)) {
   statistics_[3] = 1;
+}
+
+void RewardNormaliser::restored() const {
+  struct Statistic {
+    const char* name;
+    Limits limits;
+  };
+  const std::array<Statistic, 4> all = {{{"count", Limits::count()},
+                                         {"mean", Limits::finite()},
+                                         {"squares", Limits::at_least(0)},
+                                         {"factor", Limits::at_least(0)}}};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].limits.first_outside(std::span<const double>(&statistics_[i], 1))) continue;
+    throw RunError(fmt::format("normaliser.rewards: {} is {}; allowed: {}", all[i].name,
+                               statistics_[i], all[i].limits.text()));
+  }
 }
 
 void RewardNormaliser::add(std::span<const float> rewards, std::span<const std::uint8_t> terminated,

@@ -54,9 +54,10 @@ class RewardNormaliser {
 
   template <class Visitor>
   void visit(Visitor&& v) {
-    v("statistics", statistics_, Limits::finite());
+    v("statistics", statistics_, Limits::finite());  // restored() knows what each may be
     v("returns", returns_, Limits::finite());
   }
+  void restored() const;  // throws RunError if a statistic cannot be
 
  private:
   double gamma_;

@@ -224,6 +224,7 @@ void DqnLearner::visit(const ArrayVisitor& visitor) {
 // `learn` makes the difference between the updates that are due and those made. A wrong count would
 // make it run for years.
 void DqnLearner::restored(const Counters& c) {
+  LearnerBase::restored(c);
   replay_.restored(c.env_steps);
   const std::int64_t repeats = options_.repeats;
   const std::int64_t learnt = std::max<std::int64_t>(0, c.train_events - spec_.learn.pipelined);

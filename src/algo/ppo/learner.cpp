@@ -171,6 +171,9 @@ void PpoLearner::visit(const ArrayVisitor& visitor) {
   visitor("acted.values", old_policy_.values, Limits::finite());
 }
 
-void PpoLearner::restored(const Counters& counters) { rollout_.restored(counters.env_steps); }
+void PpoLearner::restored(const Counters& counters) {
+  LearnerBase::restored(counters);
+  rollout_.restored(counters.env_steps);
+}
 
 }  // namespace hotloop

@@ -133,6 +133,7 @@ void PqnLearner::visit(const ArrayVisitor& visitor) {
 }
 
 void PqnLearner::restored(const Counters& counters) {
+  LearnerBase::restored(counters);
   rollout_.restored(counters.env_steps);
   if (is_sarsa() && rollout_.filled() == 0 && counters.train_events > 0) {
     rollout_.check_allowed(next_action_, "next_action");

@@ -180,7 +180,7 @@ void BatchNormKernel::update_statistics(float* scratch, float* p) const {
     mean += kBatchNormMomentum * (s.mean[f] - mean);
     variance += kBatchNormMomentum * (s.variance[f] - variance);
   }
-  p[layer_.passes] += 1;  // exact up to 2^24, where it stays
+  p[layer_.passes] += 1;  // stays at kBatchNormMaxPasses
 }
 
 }  // namespace
@@ -188,9 +188,9 @@ void BatchNormKernel::update_statistics(float* scratch, float* p) const {
 void each_tensor(BatchNormLayer& layer, const TensorVisitor& visit) {
   visit.vector("scale", layer.scale, layer.width);
   visit.vector("shift", layer.shift, layer.width);
-  visit.statistic("mean", layer.mean, layer.width);
-  visit.statistic("variance", layer.variance, layer.width);
-  visit.statistic("passes", layer.passes, 1);
+  visit.statistic("mean", layer.mean, layer.width, Limits::finite());
+  visit.statistic("variance", layer.variance, layer.width, Limits::at_least(0));
+  visit.statistic("passes", layer.passes, 1, Limits::integers(0, kBatchNormMaxPasses));
 }
 
 void initialise(const BatchNormLayer& layer, Initialiser, const Draws&, float* parameters) {

@@ -41,7 +41,8 @@ struct BatchNormLayer {
 inline constexpr float kBatchNormEpsilon = 1e-3f;
 inline constexpr float kBatchNormMomentum = 0.01f;
 inline constexpr float kBatchNormMaxR = 3, kBatchNormMaxD = 5;
-inline constexpr float kBatchNormWarmUp = 100'000;  // training passes
+inline constexpr float kBatchNormWarmUp = 100'000;     // training passes
+inline constexpr float kBatchNormMaxPasses = 1 << 24;  // a float counts no further
 
 void each_tensor(BatchNormLayer& layer, const TensorVisitor& visit);
 void initialise(const BatchNormLayer& layer, Initialiser init, const Draws& draws,

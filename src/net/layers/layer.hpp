@@ -15,6 +15,7 @@
 #include <string>
 #include <utility>
 
+#include "core/limits.hpp"
 #include "net/lanes.hpp"
 #include "net/options.hpp"
 
@@ -132,8 +133,10 @@ class TensorVisitor {
   virtual void matrix(const std::string& name, std::size_t& offset, int rows,
                       int columns) const = 0;
   virtual void vector(const std::string& name, std::size_t& offset, int size) const = 0;
-  // A vector that no optimiser changes, and whose gradient is never written.
-  virtual void statistic(const std::string& name, std::size_t& offset, int size) const = 0;
+  // A vector that no optimiser changes, and whose gradient is never written. The limits state what
+  // its numbers may be.
+  virtual void statistic(const std::string& name, std::size_t& offset, int size,
+                         const Limits& limits) const = 0;
 };
 constexpr int padded_row(int columns) { return round_up(columns, kLaneStep); }
 
@@ -148,8 +151,9 @@ class InnerTensors final : public TensorVisitor {
   void vector(const std::string& name, std::size_t& offset, int size) const override {
     visit_.vector(outer_ + "." + name, offset, size);
   }
-  void statistic(const std::string& name, std::size_t& offset, int size) const override {
-    visit_.statistic(outer_ + "." + name, offset, size);
+  void statistic(const std::string& name, std::size_t& offset, int size,
+                 const Limits& limits) const override {
+    visit_.statistic(outer_ + "." + name, offset, size, limits);
   }
 
  private:

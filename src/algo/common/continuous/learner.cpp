@@ -220,6 +220,8 @@ void ContinuousLearner::visit(const ArrayVisitor& visitor) {
 // `learn` makes the difference between the updates that are due and those made. A wrong count would
 // make it run for years.
 void ContinuousLearner::restored(const Counters& c) {
+  LearnerBase::restored(c);
+  if (!frozen_.empty()) check_limits(acting().structure(), frozen_, "frozen");
   replay_.restored(c.env_steps);
   const std::int64_t learnt = std::max<std::int64_t>(0, c.train_events - spec_.learn.pipelined);
   if (c.updates < updates_due(spec_.learn, learnt) || c.updates != c.batches) {
