@@ -10,10 +10,10 @@
 #include <hotloop/error.hpp>
 
 #include "core/file.hpp"
-#include "core/json.hpp"
 #include "draw/graph_picture.hpp"
 #include "draw/picture_file.hpp"
 #include "record/graph_report.hpp"
+#include "record/json_text.hpp"
 #include "record/saved_model.hpp"
 
 namespace hotloop {
@@ -81,7 +81,7 @@ Json describe_activations(const std::string& path, const std::string& obs_file) 
   const SavedModel saved = load_graph(path);
   const Model& model = saved.model;
   const Graph& graph = *dag_of(model)->graph;
-  const Json given = Json::parse(read_file(obs_file).text(), nullptr, false);
+  const Json given = json_or_null(read_file(obs_file, kMaxJsonBytes, FileKind::any).text());
   std::vector<float> obs;
   if (given.is_array()) {
     for (const Json& value : given) {

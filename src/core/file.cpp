@@ -68,9 +68,14 @@ struct stat status_of(const Descriptor& descriptor, const std::string& path) {
   return status;
 }
 
-Descriptor open_to_read(const std::string& path) {
-  Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+Descriptor open_to_read(const std::string& path, FileKind kind) {
+  constexpr int kNeverWait = O_NONBLOCK | O_NOCTTY;
+  const int flags = O_RDONLY | O_CLOEXEC | (kind == FileKind::regular ? kNeverWait : 0);
+  Descriptor descriptor(::open(path.c_str(), flags));
   if (descriptor.get() < 0) fail("read", path, errno);
+  const mode_t mode = status_of(descriptor, path).st_mode;
+  if (S_ISDIR(mode)) fail("read", path, "it is a folder");
+  if (kind == FileKind::regular && !S_ISREG(mode)) fail("read", path, "it is not a regular file");
   return descriptor;
 }
 
@@ -146,17 +151,21 @@ int Descriptor::close() {
   return ::close(release()) == 0 ? 0 : errno;
 }
 
-FileContents read_file(const std::string& path) {
-  constexpr std::size_t kMaxOfPipe = std::size_t{64} << 20;
-  const Descriptor descriptor = open_to_read(path);
+FileContents read_file(const std::string& path, std::uint64_t max_bytes, FileKind kind) {
+  constexpr std::uint64_t kMaxOfPipe = std::uint64_t{64} << 20;
+  const Descriptor descriptor = open_to_read(path, kind);
   const struct stat status = status_of(descriptor, path);
-  if (S_ISDIR(status.st_mode)) fail("read", path, "it is a folder");
-  const bool is_regular = S_ISREG(status.st_mode) && status.st_size > 0;
+  const auto expected = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
+  const bool has_size = S_ISREG(status.st_mode) && expected > 0;
+  if (has_size && expected > max_bytes) {
+    fail("read", path, fmt::format("it has {} bytes; allowed: at most {}", expected, max_bytes));
+  }
+  if (!has_size) max_bytes = std::min(max_bytes, kMaxOfPipe);
 
   // The size is a hint: pipes have none, and a file may grow.
   std::unique_ptr<std::byte[]> data;  // not zeroed, because a file can be large
   std::size_t size = 0;
-  std::size_t capacity = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0)) + 1;
+  std::size_t capacity = (has_size ? expected : 0) + 1;
   try {
     data = std::make_unique_for_overwrite<std::byte[]>(capacity);
     for (;;) {
@@ -170,22 +179,25 @@ FileContents read_file(const std::string& path) {
       if (n == 0) return {std::move(data), size};
       if (n > 0) {
         size += static_cast<std::size_t>(n);
-        if (!is_regular && size > kMaxOfPipe) fail("read", path, "it gives more than 64 MiB");
+        if (size > max_bytes) {
+          fail("read", path, fmt::format("it gives more than {} MiB", max_bytes >> 20));
+        }
       } else if (errno != EINTR) {
         fail("read", path, errno);
       }
     }
   } catch (const std::bad_alloc&) {
-    fail("read", path, fmt::format("its {} bytes do not fit into memory", status.st_size));
+    fail("read", path, fmt::format("its {} bytes do not fit into memory", expected));
   }
 }
 
-InputFile::InputFile(const std::string& path) : path_(path), descriptor_(open_to_read(path)) {
+InputFile::InputFile(const std::string& path, FileKind kind)
+    : path_(path), descriptor_(open_to_read(path, kind)) {
   const struct stat status = status_of(descriptor_, path);
   if (S_ISREG(status.st_mode)) {
     contents_.size = static_cast<std::size_t>(status.st_size);
   } else {
-    contents_ = read_file(path);
+    contents_ = read_file(path, kMaxFileBytes, kind);
   }
 }
 

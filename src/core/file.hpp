@@ -47,14 +47,22 @@ struct FileContents {
   std::string_view text() const { return {reinterpret_cast<const char*>(data.get()), size}; }
 };
 
+// What a path may lead to. Opening a pipe waits for a writer, so `any` is only for what the user
+// names: a spec may come from /dev/stdin, but a file in a run folder is a regular one.
+enum class FileKind { regular, any };
+
+// More is refused before it is read: a file that takes no room on the disk can have any size.
+inline constexpr std::uint64_t kMaxFileBytes = std::uint64_t{1} << 30;
+
 // Pipes and devices, which have no size, may give at most 64 MiB.
-FileContents read_file(const std::string& path);
+FileContents read_file(const std::string& path, std::uint64_t max_bytes = kMaxFileBytes,
+                       FileKind kind = FileKind::regular);
 
 // A file that is read in pieces, so that it can be as large as the memory. It is not mapped: a file
 // that becomes shorter meanwhile is a RunError, not a crash.
 class InputFile {
  public:
-  explicit InputFile(const std::string& path);
+  explicit InputFile(const std::string& path, FileKind kind = FileKind::regular);
   InputFile(FileContents contents) : contents_(std::move(contents)) {}
 
   std::uint64_t size() const { return contents_.size; }

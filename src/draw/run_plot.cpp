@@ -10,8 +10,8 @@
 #include <hotloop/error.hpp>
 
 #include "core/file.hpp"
-#include "core/json.hpp"
 #include "core/text.hpp"
+#include "record/json_text.hpp"
 #include "record/learning_curve.hpp"
 #include "train/progress.hpp"
 
@@ -19,59 +19,67 @@ namespace hotloop {
 namespace {
 
 using Names = std::vector<std::string>;
-using Column = std::vector<double>;
+
+struct Cell {
+  std::size_t row;
+  double value;
+};
+using Column = std::vector<Cell>;  // only the rows with a number, in their order
 
 constexpr std::size_t kMaxPoints = 500;
+constexpr std::size_t kMaxColumns = 256;
 constexpr int kPanelsInARow = 4;
 constexpr const char* kExploring = "exploring";
 constexpr const char* kGreedy = "greedy";
 constexpr const char* kTraining = "training";
 
-// The numbers in a file's rows; NaN where a row has null or lacks the column.
+// The numbers in a file's rows. It takes memory only for the numbers that the file has.
 struct Table {
   std::string path;
-  Column env_steps{};  // [rows], at least one
-  Names names{};       // of the top-level columns in file order, without env_steps
-  Names measures{};    // of the columns in "measures"
-  std::map<std::string, Column> columns{}, measure_columns{};  // by name, [rows]
+  std::vector<double> env_steps{};  // [rows], at least one
+  Names names{};                    // of the top-level columns in file order, without env_steps
+  Names measures{};                 // of the columns in "measures"
+  std::map<std::string, Column> columns{}, measure_columns{};  // by name
 
   Column column(const std::string& name) const {  // empty if absent: earlier versions wrote fewer
     const auto found = columns.find(name);
     return found == columns.end() ? Column{} : found->second;
   }
-};
 
-void add_numbers(const Json& row, std::size_t number, Names& names,
-                 std::map<std::string, Column>& columns) {
-  for (const auto& [name, value] : row.items()) {
-    if (!value.is_number() && !value.is_null()) continue;
-    Column& column = columns[name];
-    if (column.empty() && name != "env_steps") names.push_back(name);
-    column.resize(number, kNone);
-    column.push_back(value.is_number() ? value.get<double>() : kNone);
+  // Adds the numbers of the next row.
+  void add(const Json& row, Names& new_names, std::map<std::string, Column>& to) const {
+    for (const auto& [name, value] : row.items()) {
+      if (name == "env_steps" || (!value.is_number() && !value.is_null())) continue;
+      const auto [column, is_new] = to.try_emplace(name);
+      if (is_new) new_names.push_back(name);
+      if (to.size() > kMaxColumns) {
+        throw RunError(
+            fmt::format("{}:{}: more than {} columns", path, env_steps.size() + 1, kMaxColumns));
+      }
+      if (value.is_number()) column->second.push_back({env_steps.size(), value.get<double>()});
+    }
   }
-}
+};
 
 Table read_table(const std::string& path) {
   Table table{path};
   const FileContents contents = read_file(path);
   std::string_view rest = contents.text();
   rest = rest.substr(0, rest.rfind('\n') + 1);
-  std::size_t rows = 0;
-  for (; !rest.empty(); ++rows) {
+  while (!rest.empty()) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(line.size() + 1);
-    const Json row = Json::parse(line, nullptr, false);
+    const Json row = json_or_null(line, kLogRow);
     const bool sound = row.is_object() && row.contains("env_steps") && row["env_steps"].is_number();
-    if (!sound) throw RunError(fmt::format("{}:{}: not a row with env_steps", path, rows + 1));
-    add_numbers(row, rows, table.names, table.columns);
-    add_numbers(row.value("measures", Json::object()), rows, table.measures, table.measure_columns);
+    if (!sound) {
+      throw RunError(
+          fmt::format("{}:{}: not a row with env_steps", path, table.env_steps.size() + 1));
+    }
+    table.add(row, table.names, table.columns);
+    if (row.contains("measures")) table.add(row["measures"], table.measures, table.measure_columns);
+    table.env_steps.push_back(row["env_steps"].get<double>());
   }
-  if (rows == 0) throw RunError(fmt::format("{}: has no rows yet", path));
-  for (auto* columns : {&table.columns, &table.measure_columns}) {
-    for (auto& [name, column] : *columns) column.resize(rows, kNone);
-  }
-  table.env_steps = table.columns["env_steps"];
+  if (table.env_steps.empty()) throw RunError(fmt::format("{}: has no rows yet", path));
   return table;
 }
 
@@ -94,9 +102,7 @@ ChartSeries thinned(const char* name, const std::vector<ChartPoint>& points) {
 
 ChartSeries series_of(const Table& table, const Column& column, const char* name) {
   std::vector<ChartPoint> points;
-  for (std::size_t i = 0; i < column.size(); ++i) {
-    if (!std::isnan(column[i])) points.push_back({table.env_steps[i], column[i]});
-  }
+  for (const Cell& cell : column) points.push_back({table.env_steps[cell.row], cell.value});
   return thinned(name, points);
 }
 
@@ -112,20 +118,17 @@ ChartSeries greedy_series(const Table& table, const std::string& y) {
 // Mean and std over the episodes of the window in which the column is defined.
 ChartSeries running_mean(const Table& table, const Column& column) {
   ChartSeries series{fmt::format("mean of {} episodes", kPlotWindow), {}};
-  const Thinning thinning(column.size());
-  for (std::size_t last = thinning.first; last < column.size(); last += thinning.stride) {
-    const auto end = column.begin() + static_cast<std::ptrdiff_t>(last) + 1;
-    const auto begin = end - std::min<std::ptrdiff_t>(kPlotWindow, end - column.begin());
-    double sum = 0, squares = 0, count = 0;
-    for (auto value = begin; value != end; ++value) {
-      if (std::isnan(*value)) continue;
-      sum += *value;
-      ++count;
-    }
+  const Thinning thinning(table.env_steps.size());
+  auto begin = column.begin(), end = begin;  // the cells of the window
+  for (std::size_t last = thinning.first; last < table.env_steps.size(); last += thinning.stride) {
+    while (end != column.end() && end->row <= last) ++end;
+    while (begin != end && begin->row + kPlotWindow <= last) ++begin;
+    double sum = 0, squares = 0;
+    const auto count = static_cast<double>(end - begin);
+    for (auto cell = begin; cell != end; ++cell) sum += cell->value;
     const double mean = sum / count;  // NaN if there are none, which is not drawn
-    for (auto value = begin; value != end; ++value) {
-      if (!std::isnan(*value)) squares += (*value - mean) * (*value - mean);
-    }
+    for (auto cell = begin; cell != end; ++cell)
+      squares += (cell->value - mean) * (cell->value - mean);
     const double spread = std::sqrt(squares / count);
     series.points.push_back({table.env_steps[last], mean, mean - spread, mean + spread});
   }

@@ -6,6 +6,8 @@
 
 #include <hotloop/error.hpp>
 
+#include "core/file.hpp"
+
 namespace hotloop {
 
 bool fits(std::string_view text, const JsonSize& size) {
@@ -35,6 +37,15 @@ bool fits(std::string_view text, const JsonSize& size) {
     }
   }
   return true;
+}
+
+Json json_or_null(std::string_view text, const JsonSize& size) {
+  Json json = fits(text, size) ? Json::parse(text, nullptr, false) : Json();
+  return json.is_discarded() ? Json() : json;
+}
+
+Json read_json(const std::string& path) {
+  return parse_json(read_file(path, kMaxJsonBytes).text(), path);
 }
 
 Json parse_json(std::string_view text, const std::string& place, const JsonSize& size) {

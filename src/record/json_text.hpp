@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,16 @@ struct JsonSize {
 // Whether a text is within the bounds. Needs one pass and no memory; a text that is not JSON may
 // fit.
 bool fits(std::string_view text, const JsonSize& size);
+
+// A row of metrics.jsonl or episodes.jsonl: about a hundred members.
+inline constexpr JsonSize kLogRow{.depth = 4, .members = 256, .items = 4'096};
+
+// Null if it is not JSON or too large.
+Json json_or_null(std::string_view text, const JsonSize& size = {});
+
+// Of run.json, result.json and the like. Throws RunError.
+inline constexpr std::uint64_t kMaxJsonBytes = std::uint64_t{16} << 20;
+Json read_json(const std::string& path);
 
 // Throws RunError that begins with `place`, "FILE" or "FILE: metadata state".
 Json parse_json(std::string_view text, const std::string& place, const JsonSize& size = {});

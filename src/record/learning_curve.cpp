@@ -9,8 +9,8 @@
 #include <hotloop/error.hpp>
 
 #include "core/file.hpp"
-#include "core/json.hpp"
 #include "core/statistics.hpp"
+#include "record/json_text.hpp"
 #include "train/progress.hpp"
 
 namespace hotloop {
@@ -56,7 +56,7 @@ LearningCurve read_learning_curve(const std::string& path, const std::string& y)
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     try {
-      const Json row = Json::parse(line);
+      const Json row = json_or_null(line, kLogRow);
       const CurvePoint at{row.at("env_steps"), row.at("updates"), training_seconds(row), kNone};
       curve.end_updates = static_cast<double>(at.updates);
       curve.end_seconds = at.seconds;

@@ -1,15 +1,20 @@
 #include "record/metrics_file.hpp"
-#include "core/json.hpp"
+
+#include <fmt/format.h>
 
 #include <utility>
 #include <vector>
+
+#include <hotloop/error.hpp>
+
+#include "record/json_text.hpp"
 
 namespace hotloop {
 namespace {
 
 // None if the line is not a row of metrics.
 std::optional<RowMark> mark_of(std::string_view line) {
-  const Json row = Json::parse(line, nullptr, false);
+  const Json row = json_or_null(line, kLogRow);
   if (!row.is_object() || !row.contains("env_steps") || !row["env_steps"].is_number_integer()) {
     return {};
   }
@@ -17,6 +22,15 @@ std::optional<RowMark> mark_of(std::string_view line) {
   return RowMark{.env_steps = row["env_steps"].get<std::int64_t>(),
                  .greedy_return = greedy.is_number() ? greedy.get<double>() : kNone,
                  .has_warnings = !warnings.empty()};
+}
+
+FileContents read_rows(const std::string& path) {
+  try {
+    return read_file(path);
+  } catch (const RunError& error) {
+    throw RunError(
+        fmt::format("{}\nif you move it away, the run continues without these rows", error.what()));
+  }
 }
 
 }  // namespace
@@ -42,7 +56,7 @@ MetricsFile::MetricsFile(std::string path, const RunOptions& options)
 MetricsFile::MetricsFile(std::string path, const RunOptions& options, std::int64_t env_steps,
                          std::uint64_t bytes)
     : MetricsFile(std::move(path), options) {
-  const FileContents contents = read_file(path_);
+  const FileContents contents = read_rows(path_);
   std::string_view text = contents.text();
   text = text.substr(0, text.rfind('\n') + 1);
   bool has_later_rows = false;
@@ -85,7 +99,7 @@ void MetricsFile::add(const RowMark& mark, std::string_view row, bool is_last) {
 // `keeps_last`: a run that has ended is continued, and its last row stays until it is thinned again.
 void MetricsFile::thin(bool keeps_last) {
   lines_->flush();
-  const FileContents contents = read_file(path_);
+  const FileContents contents = read_rows(path_);
   std::string_view text = contents.text();
   std::vector<std::span<const std::byte>> kept;
   std::uint64_t size = 0;

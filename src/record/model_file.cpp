@@ -88,8 +88,8 @@ void save_model(const std::string& path, const Model& model) {
         std::isfinite(model.greedy_return) ? fmt::format("{}", model.greedy_return) : ""}});
 }
 
-Model load_model(const std::string& path) {
-  const Safetensors file(path);
+Model load_model(const std::string& path, FileKind kind) {
+  const Safetensors file(InputFile(path, kind), path);
   if (file.metadata("format") != kModelFormat) {
     throw RunError(fmt::format("{}: format '{}', expected a model ('{}')", path,
                                printable(file.metadata("format")), kModelFormat));

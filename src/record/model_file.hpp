@@ -33,7 +33,7 @@ struct Model {
 void save_model(const std::string& path, const Model& model);
 // Throws RunError if the file is damaged, if it has other tensors than its spec needs, or if a weight
 // is not finite.
-Model load_model(const std::string& path);
+Model load_model(const std::string& path, FileKind kind = FileKind::regular);
 
 // XXH3-64 of the parameters without padding, 16 hex digits; for a learner, over all its networks in
 // order.

@@ -175,6 +175,10 @@ void Safetensors::parse_header(std::string_view header, std::uint64_t data_begin
   for (const auto& [name, value] : root.items()) {
     if (name == "__metadata__") {
       metadata_ = value.get<Metadata>();
+      if (metadata_.size() > kMaxMetadata) {
+        fail(fmt::format("damaged: {} entries of metadata; allowed: up to {}", metadata_.size(),
+                         kMaxMetadata));
+      }
       continue;
     }
     const auto& dtype = value.at("dtype").get_ref<const std::string&>();

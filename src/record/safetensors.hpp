@@ -72,6 +72,7 @@ std::size_t dtype_size(Dtype dtype);       // bytes of an element
 // network of a million edges, whose spec lists them, has 14 MB.
 inline constexpr std::size_t kMaxHeaderBytes = std::size_t{32} << 20;
 inline constexpr std::size_t kMaxTensors = 10'000;
+inline constexpr std::size_t kMaxMetadata = 1'000;
 
 using Shape = std::vector<std::int64_t>;
 using Metadata = std::map<std::string, std::string>;

@@ -63,7 +63,7 @@ TrainSpec with_options(const TrainSpec& spec, std::span<const std::string> overr
 SavedModel load_saved_model(const std::string& run, const std::string& which,
                             std::span<const std::string> overrides) {
   SavedModel saved{.path = path_of(run, which), .model = {}, .head = {}};
-  saved.model = load_model(saved.path);
+  saved.model = load_model(saved.path, saved.path == run ? FileKind::any : FileKind::regular);
   saved.head = network_head(saved.model.spec);
   // Up to here the environment was only the model's facts: no code from its file has run.
   const std::string& env = saved.model.spec.env;
@@ -104,7 +104,8 @@ Evaluation evaluate_model(const SavedModel& saved, const EvaluationOptions& opti
 
 TrainSpec load_policy_spec(const std::string& run, std::span<const std::string> overrides) {
   if (run.ends_with(".safetensors")) return load_saved_model(run, "", overrides).model.spec;
-  return load_spec(fs::is_directory(run) ? run + "/spec.yaml" : run, overrides);
+  if (fs::is_directory(run)) return load_spec_file(run + "/spec.yaml", overrides);
+  return load_spec(run, overrides);
 }
 
 }  // namespace hotloop

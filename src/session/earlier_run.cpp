@@ -53,7 +53,7 @@ bool can_be_resumed(const std::string& folder) {
 std::optional<TrainResult> read_result(const std::string& run_dir) {
   const std::string path = run_dir + "/result.json";
   try {
-    const Json json = parse_json(text_of(path), path);
+    const Json json = read_json(path);
     const JsonField from(json, path);
     // A value that the run did not measure is absent or null.
     const auto read = [&](const char* name, auto& value) {

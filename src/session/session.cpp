@@ -418,7 +418,7 @@ std::string make_run_folder(const std::string& parent, const std::string& spec_n
 
 RunOrigin run_origin(const std::string& run_dir) {
   try {
-    const Json about = Json::parse(read_file(run_dir + "/run.json").text());
+    const Json about = read_json(run_dir + "/run.json");
     return {.version = about.at("version"), .cpu = about.at("cpu")};
   } catch (const RunError&) {  // missing or unreadable
   } catch (const Json::exception&) {
@@ -450,7 +450,7 @@ TrainSpec load_run_spec(const std::string& run_dir, std::span<const std::string>
                     "evaluation.*, run.* except run.seed, and env.isolate",
                     override));
   }
-  return load_spec(run_dir + "/spec.yaml", overrides);
+  return load_spec_file(run_dir + "/spec.yaml", overrides);
 }
 
 TrainResult resume_run(const TrainSpec& spec, const std::string& run_dir,

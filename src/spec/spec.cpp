@@ -98,9 +98,14 @@ TrainSpec load_spec(const std::string& name_or_path, std::span<const std::string
       return load_world_spec(name_or_path, nullptr, overrides);
     no_such_spec(name_or_path, names, folder);
   }
+  return load_spec_file(path, overrides, FileKind::any);
+}
+
+TrainSpec load_spec_file(const std::string& path, std::span<const std::string> overrides,
+                         FileKind kind) {
   FileContents contents;
   try {
-    contents = read_file(path);
+    contents = read_file(path, kMaxSpecBytes, kind);
   } catch (const RunError& error) {
     throw UsageError(error.what());
   }

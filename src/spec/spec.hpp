@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "algo/common/agent_spec.hpp"
+#include "core/file.hpp"
 #include "env/options.hpp"
 
 namespace hotloop {
@@ -84,6 +85,11 @@ TrainSpec load_spec_or_world(const std::string& name, const std::string& algorit
 // have the short form below. They apply in order, after the file.
 TrainSpec load_spec(const std::string& name_or_path, std::span<const std::string> overrides = {},
                     const std::string& folder = default_spec_folder());
+
+// Reads a file by path. A file in a run folder is a regular one; see FileKind.
+inline constexpr std::size_t kMaxSpecBytes = std::size_t{64} << 20;
+TrainSpec load_spec_file(const std::string& path, std::span<const std::string> overrides = {},
+                         FileKind kind = FileKind::regular);
 
 // `origin` names the text in messages; its file name without extension is the spec's default name.
 // The file of an environment is looked up beside `origin` first, then in the current folder.

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <sstream>
 
+#include "spec/spec.hpp"
 #include "spec/value_reader.hpp"
 
 namespace hotloop {
@@ -15,12 +16,11 @@ namespace {
 // The parser takes up to a kilobyte per value, so the number of values is limited as well: each
 // needs one of these characters. A spec has a few hundred of them; only net.graph.edges, a single
 // value without them, can make it large.
-constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
 constexpr std::ptrdiff_t kMaxMarks = 20'000;
 
 void check_size(std::string_view text, const std::string& where) {
-  if (text.size() > kMaxBytes) {
-    fail_at(where, "", fmt::format("{} bytes; a spec has at most {}", text.size(), kMaxBytes));
+  if (text.size() > kMaxSpecBytes) {
+    fail_at(where, "", fmt::format("{} bytes; a spec has at most {}", text.size(), kMaxSpecBytes));
   }
   const auto marks = std::count_if(text.begin(), text.end(), [](char c) {
     constexpr std::string_view kMarks = "\n\r:,[]{}-?&*";

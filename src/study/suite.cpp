@@ -150,7 +150,8 @@ Suite load_suite(const std::string& name_or_path, bool isolate) {
   try {
     constexpr std::array<std::string_view, 8> kKeys = {"about", "seeds", "figure", "spec",
                                                        "algo",  "set",   "bar",    "rows"};
-    const YAML::Node root = parse_yaml(read_file(path).text(), path, true);
+    const YAML::Node root =
+        parse_yaml(read_file(path, kMaxSpecBytes, FileKind::any).text(), path, true);
     check_keys(root, kKeys, path);
     Suite suite;
     suite.name = fs::path(path).stem().string();

@@ -1,6 +1,7 @@
 // The disk is really full: RLIMIT_FSIZE makes the kernel refuse to grow a file any further.
 #include "core/file.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -244,8 +245,36 @@ TEST_F(FileTest, AFileThatShrinksWhileItIsReadIsAnError) {
 }
 
 TEST_F(FileTest, EndlessDevicesAreNotReadForever) {
-  EXPECT_EQ(run_error([&] { read_file("/dev/zero"); }),
+  EXPECT_EQ(run_error([&] { read_file("/dev/zero", kMaxFileBytes, FileKind::any); }),
             "cannot read /dev/zero: it gives more than 64 MiB");
+}
+
+// A file without content on the disk can have any size.
+TEST_F(FileTest, FilesThatAreTooLargeAreNotRead) {
+  write_file_atomically(path("x"), "1234");
+  EXPECT_EQ(read_file(path("x"), 4).text(), "1234");
+  EXPECT_EQ(run_error([&] { read_file(path("x"), 3); }),
+            "cannot read " + path("x") + ": it has 4 bytes; allowed: at most 3");
+  fs::resize_file(path("x"), std::uint64_t{1} << 40);
+  EXPECT_EQ(
+      run_error([&] { read_file(path("x")); }),
+      "cannot read " + path("x") + ": it has 1099511627776 bytes; allowed: at most 1073741824");
+}
+
+// Opening a pipe waits for its writer: only one that the user named is opened.
+TEST_F(FileTest, PipesAreReadOnlyIfTheUserNamedThem) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  const std::string refusal = "cannot read " + path("pipe") + ": it is not a regular file";
+  EXPECT_EQ(run_error([&] { read_file(path("pipe")); }), refusal);
+  EXPECT_EQ(run_error([&] { InputFile file(path("pipe")); }), refusal);
+  EXPECT_EQ(run_error([&] { read_file("/dev/null"); }),
+            "cannot read /dev/null: it is not a regular file");
+  std::thread writer([&] {
+    const Descriptor end(::open(path("pipe").c_str(), O_WRONLY | O_CLOEXEC));
+    EXPECT_EQ(::write(end.get(), "text", 4), 4);
+  });
+  EXPECT_EQ(read_file(path("pipe"), kMaxFileBytes, FileKind::any).text(), "text");
+  writer.join();
 }
 
 TEST_F(FileTest, ReadNamesTheMissingFile) {

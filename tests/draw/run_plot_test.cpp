@@ -150,5 +150,19 @@ TEST_F(RunPlotTest, MissingAndForeignFilesAreNamed) {
   EXPECT_NE(complaint(episodes).find("episodes.jsonl:2: not a row"), std::string::npos);
 }
 
+// Each row has a column of its own: the memory that it takes must not grow with rows times columns.
+TEST_F(RunPlotTest, FilesWithTooManyColumnsAreRefused) {
+  std::string rows, one;
+  for (int i = 0; i < 300; ++i) {
+    rows += fmt::format("{{\"env_steps\":{},\"c{}\":1}}\n", i, i);
+    one += fmt::format(",\"c{}\":1", i);
+  }
+  write("episodes.jsonl", rows);
+  const std::string place = folder_ + "/episodes.jsonl:";
+  EXPECT_EQ(complaint([&] { plot_episodes(folder_, {}); }), place + "257: more than 256 columns");
+  write("episodes.jsonl", "{\"env_steps\":1" + one + "}\n");
+  EXPECT_EQ(complaint([&] { plot_episodes(folder_, {}); }), place + "1: not a row with env_steps");
+}
+
 }  // namespace
 }  // namespace hotloop

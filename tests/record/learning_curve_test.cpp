@@ -142,5 +142,13 @@ TEST(MedianCurve, AnEvaluationBeforeTheFirstUpdateIsNotOnALogarithmicGrid) {
   EXPECT_EQ(even_x(curves, CurveAxis::updates, 10), (std::vector<double>{8}));
 }
 
+// An object of n members costs n^2 comparisons.
+TEST_F(LearningCurveTest, ARowOfManyKeysIsRefused) {
+  std::string row = R"({"env_steps":1,"updates":0,"seconds":0.5,"greedy_return":5)";
+  EXPECT_EQ(read(row + "}\n", "return").points.size(), 1u);
+  for (int i = 0; i < 300; ++i) row += ",\"" + std::to_string(i) + "\":0";
+  EXPECT_THROW(read(row + "}\n", "return"), RunError);
+}
+
 }  // namespace
 }  // namespace hotloop

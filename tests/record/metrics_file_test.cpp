@@ -190,5 +190,26 @@ TEST_F(MetricsFileTest, AnEndedRunCanBeContinuedWithAnotherLimit) {
   EXPECT_EQ(rows_of_file(), 3);
 }
 
+// An object of n members costs n^2 comparisons. Such a row is none of ours, and is cut off.
+TEST_F(MetricsFileTest, ARowOfManyKeysIsNotParsed) {
+  const std::string good = "{\"env_steps\":100}\n";
+  std::string many = "{\"env_steps\":100";
+  for (int i = 0; i < 300; ++i) many += ",\"" + std::to_string(i) + "\":0";
+  write_file_atomically(path_, good + many + "}\n");
+  const MetricsFile file(path_, options(0), 200, good.size());
+  EXPECT_EQ(text(), good);
+}
+
+TEST_F(MetricsFileTest, AFileThatIsTooLargeCanBeMovedAway) {
+  write_file_atomically(path_, "{\"env_steps\":100}\n");
+  fs::resize_file(path_, std::uint64_t{1} << 40);
+  try {
+    const MetricsFile file(path_, options(0), 200, 0);
+    ADD_FAILURE() << "accepted";
+  } catch (const RunError& error) {
+    EXPECT_NE(std::string(error.what()).find("move it away"), std::string::npos) << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace hotloop

@@ -1,6 +1,7 @@
 // Run folders that were tampered with, or lost a file: a run never writes outside of its folder, and
 // what is only informative never keeps it from continuing.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -12,6 +13,7 @@
 #include "core/file.hpp"
 #include "record/checkpoint.hpp"
 #include "session/session.hpp"
+#include "tests/record/forgery.hpp"
 #include "tests/train/small_spec.hpp"
 
 namespace hotloop {
@@ -209,6 +211,42 @@ TEST_F(FolderTest, ThinningChangesOnlyTheLog) {
   TrainResult result = start_run(spec, split, {.stop = &stop});
   while (result.interrupted) result = resume_run(spec, split, std::nullopt, {.stop = &stop});
   EXPECT_EQ(steps_in(split), steps_in(straight));
+}
+
+// The best model so far, which is written as a model file at the end.
+TEST_F(FolderTest, ABestModelThatCannotBeIsRefused) {
+  const std::string dir = half_run(), path = list_checkpoints(dir).back();
+  const Forgery good = Forgery::of(path);
+  Forgery forgery = good;
+  forgery.values<float>("best")[0] = -1;
+  forgery.write(path);
+  EXPECT_TRUE(resume(dir).starts_with(path + ": best: a factor is negative")) << resume(dir);
+  good.write(path);
+  EXPECT_EQ(resume(dir), "");
+}
+
+TEST_F(FolderTest, ARunJsonOfManyKeysIsNotParsed) {
+  const std::string dir = half_run();
+  std::string text = "{\"version\":\"1\",\"cpu\":\"x\"";
+  for (int i = 0; i < 10'000; ++i) text += ",\"" + std::to_string(i) + "\":0";
+  write_file_atomically(dir + "/run.json", text + "}");
+  EXPECT_EQ(run_origin(dir).version, "");
+}
+
+// Opening a pipe waits for its writer, and there is none.
+TEST_F(FolderTest, PipesInPlaceOfFilesAreRefused) {
+  const std::string dir = half_run();
+  const std::string newest = dir + "/checkpoints/9999999999999999.safetensors";
+  ASSERT_EQ(mkfifo(newest.c_str(), 0600), 0);
+  EXPECT_TRUE(resume(dir).starts_with("cannot read " + newest + ": it is not a regular file"))
+      << resume(dir);
+  fs::remove(newest);
+  fs::remove(dir + "/run.json");
+  ASSERT_EQ(mkfifo((dir + "/run.json").c_str(), 0600), 0);
+  EXPECT_EQ(run_origin(dir).version, "");
+  fs::remove(dir + "/spec.yaml");
+  ASSERT_EQ(mkfifo((dir + "/spec.yaml").c_str(), 0600), 0);
+  EXPECT_THROW(load_run_spec(dir, {}), UsageError);
 }
 
 }  // namespace
