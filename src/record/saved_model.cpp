@@ -97,6 +97,7 @@ Evaluation evaluate_model(const SavedModel& saved, const EvaluationOptions& opti
   }
   const EnvChoice world = model.spec.world();
   const InputScale scale = saved.scale();
+  check_evaluation_fits(model.structure, *saved.head, env_spec(world), options.episodes);
   Evaluator evaluator(world, options, seed, model.structure, saved.head);
   return evaluator.run(model.parameters, saved.is_scaled() ? &scale : nullptr, team, sample,
                        record);

@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include <hotloop/error.hpp>
 
+#include "algo/common/action_head.hpp"
 #include "core/system.hpp"
+#include "env/batch_env.hpp"
+#include "net/network.hpp"
 
 namespace hotloop {
 namespace {
@@ -24,6 +28,11 @@ void check_actions(const TrainSpec& spec, const EnvSpec& env) {
         "env.name: {} takes one of {} discrete actions; {} supports only continuous ones", spec.env,
         env.actions, algorithm.name()));
   }
+}
+
+// The arrays of BatchEnv, with masks, and the result of an episode.
+double evaluation_bytes_per_row(const EnvSpec& env) {
+  return 2.0 * (sizeof(float) * env.obs + env.actions + sizeof(Episode));
 }
 
 }  // namespace
@@ -54,7 +63,31 @@ WorldFacts check_feasible(const TrainSpec& spec) {
   if (need.experience + need.network > kMaxShareOfMemory * available) {
     throw UsageError(algorithm.too_large(spec, world, available));
   }
+  check_evaluation_fits(algorithm.network(spec, world), *algorithm.head(spec, world), world.spec,
+                        spec.evaluation.episodes, need.experience + need.network);
   return world;
+}
+
+void check_evaluation_fits(const Structure& network, const ActionHead& head, const EnvSpec& env,
+                           int episodes, double other) {
+  const Structure acting = only_outputs(network, 0, head.outputs());
+  const double each = evaluation_bytes_per_row(env) + sizeof(float) * head.preferences();
+  const auto bytes_of = [&](int rows) {
+    return static_cast<double>(Workspace::bytes_needed(acting, rows, Use::inference)) + rows * each;
+  };
+  const double available = static_cast<double>(memory_bytes());
+  const double room = kMaxShareOfMemory * available - other;
+  // The system's answer to a request of this size can be believed; larger ones it grants unseen.
+  constexpr double kSmall = 0x1p26;
+  if (bytes_of(episodes) <= std::max(room, kSmall)) return;
+  throw UsageError(fmt::format(
+      "evaluation.episodes: {} episodes are played at the same time and need {:.1f} GiB{}, but "
+      "this "
+      "process has only {:.1f} GiB of memory; at most {} fit",
+      episodes, bytes_of(episodes) / 0x1p30,
+      other > 0 ? fmt::format(" beside the {:.1f} GiB of training", other / 0x1p30) : "",
+      available / 0x1p30,
+      static_cast<std::int64_t>(std::max(0.0, room / (bytes_of(kLanes) / kLanes)))));
 }
 
 Structure network_structure(const TrainSpec& spec) {

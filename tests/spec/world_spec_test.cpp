@@ -90,6 +90,14 @@ TEST(WorldSpec, SpecsThatFitNoMachineAreRefused) {
   for (int layer = 1; layer < 32; ++layer) wide += ", 16384";  // 8 billion parameters
   EXPECT_TRUE(refused({"net.hidden=[" + wide + "]"}).starts_with("net.hidden: the network, with"));
   EXPECT_TRUE(refused({"replay.capacity=4000000000"}).starts_with("replay.capacity: 4000000000"));
+  // All episodes of an evaluation are played at the same time. A network of few parameters:
+  std::string activations = "16384";
+  for (int layer = 1; layer < 16; ++layer) activations += ", 1, 16384";
+  const std::vector<std::string> overrides = {"net.hidden=[" + activations + "]",
+                                              "evaluation.episodes=1000000"};
+  EXPECT_TRUE(refused(overrides).starts_with("evaluation.episodes: 1000000 episodes are played"))
+      << refused(overrides);
+  EXPECT_EQ(refused({overrides[0], "evaluation.episodes=10"}), "accepted");
 }
 
 // Prioritised replay takes any number of actions: with 70,000, it returns the actions taken.
