@@ -252,7 +252,11 @@ int compare_command(const CompareArguments& arguments) {
   if (!arguments.figure.empty()) {
     write_file_atomically(arguments.figure, comparison_figure(comparison, measure));
   }
-  print_result("{}", arguments.json ? comparison_json(comparison).dump() + "\n" : table);
+  if (arguments.json) {
+    print_result("{}\n", comparison_json(comparison).dump());
+  } else {
+    print_text("{}", table);
+  }
   return 0;
 }
 

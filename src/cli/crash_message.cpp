@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "core/note.hpp"
+#include "core/text.hpp"
 #include "env/check/doing.hpp"
 #include "env/check/guarded_memory.hpp"
 #include "env/file/world_file.hpp"
@@ -138,7 +139,7 @@ void watch(const std::stop_token& stop, double patience) {
 }  // namespace
 
 CrashMessage::CrashMessage(const TrainSpec& spec) {
-  env_file = spec.env;
+  env_file = printable_message(spec.env);
   run_folder = "";
   set_advice();
   is_running = true;
@@ -150,7 +151,7 @@ CrashMessage::CrashMessage(const TrainSpec& spec) {
 CrashMessage::~CrashMessage() { is_running = false; }
 
 void CrashMessage::set_run(const std::string& folder) {
-  run_folder = folder;
+  run_folder = printable_message(folder);
   set_advice();
 }
 

@@ -57,15 +57,22 @@ int doctor_command(const DoctorArguments& arguments) {
   check_feasible(source({}));
   const bool terminal = isatty(STDERR_FILENO) != 0;
   const auto progress = [&](const std::string& text) {
-    print_note("{}{}{}", terminal ? "\r\x1b[K" : "", text, terminal ? "" : "\n");
+    if (terminal) {
+      print_status(text);
+    } else {
+      print_note("{}\n", text);
+    }
   };
   DoctorOptions options{.minutes = arguments.minutes, .stop = &stop_requested()};
   if (!arguments.quiet) options.progress = progress;
   const Diagnosis diagnosis = examine_spec(source, options);
-  if (terminal && !arguments.quiet) print_note("\r\x1b[K");
+  if (terminal && !arguments.quiet) print_status("");
 
-  print_result(
-      "{}", arguments.json ? diagnosis_json(diagnosis).dump() + "\n" : diagnosis_text(diagnosis));
+  if (arguments.json) {
+    print_result("{}\n", diagnosis_json(diagnosis).dump());
+  } else {
+    print_text("{}", diagnosis_text(diagnosis));
+  }
   flush_results();
   if (arguments.apply.empty()) return 0;
   if (diagnosis.overrides.empty()) {

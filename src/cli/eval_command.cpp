@@ -59,15 +59,15 @@ void report(const Subject& subject, const Evaluation& e, bool json) {
     print_result("{}\n", row.dump());
     return;
   }
-  print_result("{}: return {} over {} episodes of {} (seed {}), mean length {:.1f}\n", subject.name,
-               return_text(e.mean, e.std), e.episodes.size(), subject.spec.env, subject.seed,
-               e.mean_length);
-  print_result("  {:<12} {}, 95 % confidence interval of the mean\n", "return",
-               interval_text(returns));
+  print_text("{}: return {} over {} episodes of {} (seed {}), mean length {:.1f}\n", subject.name,
+             return_text(e.mean, e.std), e.episodes.size(), subject.spec.env, subject.seed,
+             e.mean_length);
+  print_text("  {:<12} {}, 95 % confidence interval of the mean\n", "return",
+             interval_text(returns));
   for (int i = 0; i < env.measure_count(); ++i) {
     const Summary values = summarise(measures_of(e, i));
-    print_result("  {:<12} {} (max {})\n", env.measures[i], interval_text(values),
-                 cell_number(values.largest));
+    print_text("  {:<12} {} (max {})\n", env.measures[i], interval_text(values),
+               cell_number(values.largest));
   }
 }
 
@@ -81,7 +81,7 @@ int play_and_report(const Subject& subject, const EvalArguments& arguments, Play
   if (!arguments.record.empty()) save_transitions(arguments.record, file);
   report(subject, evaluation, arguments.json);
   if (!arguments.record.empty() && !arguments.json) {
-    print_result("  recorded {} transitions: {}\n", file.transitions.size(), arguments.record);
+    print_text("  recorded {} transitions: {}\n", file.transitions.size(), arguments.record);
   }
   return 0;
 }

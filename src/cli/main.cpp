@@ -71,8 +71,8 @@ int main(int argc, char** argv) {
     const int code = run(argc, argv);
     flush_results();
     return code;
-  } catch (const UsageError& error) {  // what it quotes from a file must not control a terminal
-    print_note("hotloop: {}\n", printable_message(error.what()));
+  } catch (const UsageError& error) {
+    print_note("hotloop: {}\n", error.what());
     return 2;
   } catch (const Stopped& stopped) {
     return 128 + stopped.signal();
@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
     report_out_of_memory();
     return 1;
   } catch (const std::exception& error) {
-    print_note("hotloop: {}\n", printable_message(error.what()));
+    print_note("hotloop: {}\n", error.what());
     return 1;
   }
 }

@@ -1,7 +1,8 @@
 // Standard output and standard error.
 //
 // Standard output carries results: if one cannot be written, the command fails, because a script
-// that reads it would miss something. Standard error carries messages: see core/note.hpp.
+// that reads it would miss something. What is meant for people goes through print_text, so that a
+// name from a file cannot control the terminal. Standard error carries messages: see core/note.hpp.
 #pragma once
 
 #include <fcntl.h>
@@ -19,6 +20,7 @@
 #include <hotloop/error.hpp>
 
 #include "core/note.hpp"
+#include "core/text.hpp"
 
 namespace hotloop {
 
@@ -44,6 +46,11 @@ void print_result(fmt::format_string<Values...> text, Values&&... values) {
   if (std::fwrite(buffer.data(), 1, buffer.size(), stdout) != buffer.size()) {
     throw OutputError(errno);
   }
+}
+
+template <class... Values>
+void print_text(fmt::format_string<Values...> text, Values&&... values) {
+  print_result("{}", printable_message(fmt::format(text, std::forward<Values>(values)...)));
 }
 
 // While a guard lives, whatever an environment prints goes to standard error, so that standard

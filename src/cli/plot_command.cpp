@@ -22,7 +22,7 @@ int plot_command(const PlotArguments& arguments) {
   const Chart chart = arguments.episodes ? plot_episodes(arguments.run, arguments.show)
                                          : plot_metrics(arguments.run, arguments.show);
   write_file_atomically(arguments.out, draw_chart(chart));
-  print_result("{}: {} charts of {}\n", arguments.out, chart.panels.size(), arguments.run);
+  print_text("{}: {} charts of {}\n", arguments.out, chart.panels.size(), arguments.run);
   return 0;
 }
 

@@ -45,7 +45,7 @@ class Countdown {
  public:
   Countdown(bool visible, double seconds) : visible_(visible), seconds_(seconds) { show(0); }
   ~Countdown() {
-    if (visible_) print_note("\r\x1b[K");
+    if (visible_) print_status("");
   }
   void show(double share) const {
     if (!visible_) return;
@@ -53,7 +53,8 @@ class Countdown {
     const int full = static_cast<int>(std::clamp(share, 0.0, 1.0) * kWidth);
     std::string bar;
     for (int i = 0; i < kWidth; ++i) bar += i < full ? "█" : "░";
-    print_note("\r\x1b[K{} profiling, {:.0f} s left", bar, std::max(0.0, seconds_ * (1 - share)));
+    print_status(
+        fmt::format("{} profiling, {:.0f} s left", bar, std::max(0.0, seconds_ * (1 - share))));
   }
 
  private:
@@ -88,7 +89,7 @@ int profile_command(const ProfileArguments& arguments) {
   if (arguments.json) {
     print_result("{}\n", profile_json(profile).dump());
   } else {
-    print_result("{}", profile_text(profile));
+    print_text("{}", profile_text(profile));
   }
   return 0;
 }

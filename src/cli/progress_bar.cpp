@@ -41,7 +41,7 @@ void ProgressBar::show(const Trainer& trainer, const RunRecord& record) {
   const int full = static_cast<int>(share * width);
   std::string bar;
   for (int i = 0; i < width; ++i) bar += i < full ? "█" : "░";
-  print_note("\r\x1b[K{}{}", bar, text);
+  print_status(bar + text);
   shown_ = true;
   last_seconds_ = record.seconds;
   last_steps_ = c.env_steps;
@@ -50,7 +50,7 @@ void ProgressBar::show(const Trainer& trainer, const RunRecord& record) {
 
 void ProgressBar::clear() {
   if (!shown_) return;
-  print_note("\r\x1b[K");
+  print_status("");
   shown_ = false;
 }
 

@@ -65,7 +65,8 @@ int suite_command(const SuiteArguments& arguments) {
                               ++failures;
                             }});
   const SuiteCurves curves = suite_curves(suite, results);
-  if (!arguments.json) show(suite_markdown(suite, results, curves, arguments.jobs));
+  if (!arguments.json)
+    show(printable_message(suite_markdown(suite, results, curves, arguments.jobs)));
   if (!arguments.csv.empty()) write_file_atomically(arguments.csv, suite_csv(suite, curves));
   if (!arguments.figure.empty()) {
     write_file_atomically(arguments.figure, suite_figure(suite, curves));

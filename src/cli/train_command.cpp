@@ -125,7 +125,11 @@ TrainResult run_and_report(const TrainSpec& spec, bool json, bool quiet, Run&& r
     print_note("stopped; continue with: hotloop resume {}\n", result.run_dir);
   }
   try {
-    print_result("{}", json ? to_json(result) + "\n" : summary_text(result));
+    if (json) {
+      print_result("{}\n", to_json(result));
+    } else {
+      print_text("{}", summary_text(result));
+    }
     flush_results();
   } catch (const OutputError& error) {
     // A closed terminal explains itself.
@@ -190,9 +194,9 @@ Tally train_at_once(const TrainSpec& first, const TrainArguments& arguments, dou
         print_note("stopped; continue with: hotloop resume {}\n", run_dir);
       }
       try {
-        output.write(arguments.json
-                         ? to_json(result) + "\n"
-                         : fmt::format("seed {}: {}", spec.run.seed, summary_text(result)));
+        output.write(arguments.json ? to_json(result) + "\n"
+                                    : printable_message(fmt::format("seed {}: {}", spec.run.seed,
+                                                                    summary_text(result))));
       } catch (const OutputError& error) {
         if (!result.interrupted) throw RunError(saved_but_not_shown(error, run_dir));
       }

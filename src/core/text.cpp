@@ -51,20 +51,32 @@ bool is_control(char32_t c) {
          (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF;
 }
 
+// Calls put(piece) with the pieces of the escaped text.
+template <class Put>
+void escape(std::string_view text, bool keeps_lines, const Put& put) {
+  std::size_t clean = 0;  // bytes at the beginning that stay as they are
+  while (clean < text.size()) {
+    const auto [length, value] = first_code_point(text.substr(clean));
+    if (length > 0 && ((keeps_lines && value == '\n') || !is_control(value))) {
+      clean += length;
+      continue;
+    }
+    put(text.substr(0, clean));
+    const std::size_t end = clean + std::max<std::size_t>(length, 1);
+    for (const char c : text.substr(clean, end - clean)) {
+      std::array<char, 4> code;
+      fmt::format_to(code.data(), "\\x{:02x}", static_cast<unsigned char>(c));
+      put(std::string_view(code.data(), code.size()));
+    }
+    text.remove_prefix(end);
+    clean = 0;
+  }
+  put(text);
+}
+
 std::string escaped(std::string_view text, bool keeps_lines) {
   std::string result;
-  while (!text.empty()) {
-    const auto [length, value] = first_code_point(text);
-    const bool line = keeps_lines && value == '\n';
-    if (length > 0 && (line || !is_control(value))) {
-      result += text.substr(0, length);
-    } else {
-      for (const char c : text.substr(0, std::max<std::size_t>(length, 1))) {
-        result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-      }
-    }
-    text.remove_prefix(std::max<std::size_t>(length, 1));
-  }
+  escape(text, keeps_lines, [&](std::string_view piece) { result += piece; });
   return result;
 }
 
@@ -78,6 +90,11 @@ std::string printable(std::string_view text, std::size_t max) {
 }
 
 std::string printable_message(std::string_view text) { return escaped(text, true); }
+
+void write_printable(std::string_view text, std::FILE* to) {
+  escape(text, true,
+         [&](std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), to); });
+}
 
 int edit_distance(std::string_view a, std::string_view b) {
   const std::string from = lower(a);

@@ -1,6 +1,7 @@
 // Text for messages: the valid name nearest to a misspelt one, lists of allowed values, numbers.
 #pragma once
 
+#include <cstdio>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +31,8 @@ std::string short_number(double value);
 std::string printable(std::string_view text, std::size_t max = 200);
 // The same for a whole message, which may have several lines and any length.
 std::string printable_message(std::string_view text);
+// Writes printable_message(text), allocating nothing.
+void write_printable(std::string_view text, std::FILE* to);
 
 // In double quotes with escapes: the one YAML style that can hold any text.
 std::string yaml_quoted(std::string_view text);

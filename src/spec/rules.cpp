@@ -6,6 +6,7 @@
 
 #include "algo/common/algorithm.hpp"
 #include "algo/common/rounds.hpp"
+#include "core/text.hpp"
 #include "spec/keys.hpp"
 
 namespace hotloop {
@@ -33,7 +34,11 @@ class Checker {
     const LearningOptions& learn = spec_.learn;
     const std::string& name = spec_.name;
     if (name.empty() || name.find('/') != std::string::npos || name.starts_with('.')) {
-      blame("name", fmt::format("\"{}\" cannot name a folder", name));
+      blame("name", fmt::format("\"{}\" cannot name a folder", printable(name)));
+    } else if (printable(name, name.size()) != name) {
+      blame("name", fmt::format("\"{}\": control characters and bytes that are not UTF-8 are not "
+                                "allowed",
+                                printable(name)));
     }
     if (learn.learning_starts > spec_.run.steps) {
       blame("algo.learning_starts",

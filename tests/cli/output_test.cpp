@@ -100,5 +100,21 @@ TEST(StdoutGuard, WritesOnAfterASignal) {
   EXPECT_EQ(error, "");
 }
 
+// What they quote from a file must not control the terminal; only our own status lines do.
+TEST(Output, NotesAndTextShowNoControlCharacters) {
+  PipedStdout piped;
+  print_text("{}\n", "a\x1b[2J \xe2\x80\xae");
+  std::fflush(stdout);
+  const int saved = dup(STDERR_FILENO);
+  dup2(STDOUT_FILENO, STDERR_FILENO);
+  print_note("{}\n", "b\r\xc2\x9b");
+  print_status("c\x1b[2J");
+  dup2(saved, STDERR_FILENO);
+  close(saved);
+  piped.restore();
+  const std::string expected = "a\\x1b[2J \\xe2\\x80\\xae\nb\\x0d\\xc2\\x9b\n\r\x1b[Kc\\x1b[2J";
+  EXPECT_EQ(piped.read_all(expected.size() + 1), expected);
+}
+
 }  // namespace
 }  // namespace hotloop

@@ -110,7 +110,7 @@ expect 0 "return" "$hotloop" eval received --model latest --episodes 5
 ran a "remembered after yes"
 mv received $'esc\e[2J'
 user fresh
-expect 2 'esc?[2J/coin.so: not run' "$hotloop" eval $'esc\e[2J' --model latest
+expect 2 'esc\x1b[2J/coin.so: not run' "$hotloop" eval $'esc\e[2J' --model latest
 mv $'esc\e[2J' received
 
 # A list that others can change, or a link, is not believed.

@@ -69,6 +69,7 @@ TEST(Text, PrintableEscapesWhatATerminalObeys) {
   EXPECT_EQ(printable("0123456789", 4), "0123...");
   EXPECT_EQ(printable("01\xc3\xbc", 3), "01...") << "never half a character";
   EXPECT_EQ(printable_message("one\ntwo\x1b[2J"), "one\ntwo\\x1b[2J");
+  EXPECT_EQ(printable_message("\x1b\x1b") + printable_message(""), "\\x1b\\x1b");
 }
 
 TEST(Text, ALongWordIsNoMisspelling) {

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <ctime>
+#include <filesystem>
 
+#include "core/file.hpp"
 #include "tests/spec/spec_text.hpp"
 #include "tests/train/small_spec.hpp"
 
@@ -96,6 +98,32 @@ TEST(SpecLimits, ReplayHasAtMostFourBillionTransitions) {
             "2: replay.capacity: 4294967296 is out of range; allowed: 1 <= capacity <= 4e+09");
   EXPECT_EQ(dqn(read(kCartpole + "replay: {capacity: 4000000000}\n")).replay.capacity,
             4'000'000'000);
+}
+
+// Without content on the disk, a file can have any size.
+TEST(SpecLimits, ALargeFileIsNotRead) {
+  const std::string path = testing::TempDir() + "hotloop_large_spec.yaml";
+  write_file_atomically(path, kCartpole);
+  std::filesystem::resize_file(path, std::uint64_t{1} << 40);
+  try {
+    load_spec(path);
+    ADD_FAILURE() << "accepted";
+  } catch (const UsageError& error) {
+    EXPECT_EQ(error.what(),
+              "cannot read " + path + ": it has 1099511627776 bytes; allowed: at most 67108864");
+  }
+  std::filesystem::remove(path);
+}
+
+// It names folders, and is printed.
+TEST(SpecLimits, NamesHaveNoControlCharacters) {
+  EXPECT_EQ(
+      complaint(kCartpole + "name: \"a\\e[2Jb\"\n"),
+      "2: name: \"a\\x1b[2Jb\": control characters and bytes that are not UTF-8 are not allowed");
+  for (const char* name : {"a\\nb", "a\\u202eb", "a\\u009bb", "a\\tb"}) {
+    EXPECT_NE(complaint(kCartpole + "name: \"" + name + "\"\n"), "accepted") << name;
+  }
+  EXPECT_EQ(read(kCartpole + "name: \"gr\xc3\xbc\xc3\x9f, 2\"\n").name, "gr\xc3\xbc\xc3\x9f, 2");
 }
 
 }  // namespace

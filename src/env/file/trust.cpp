@@ -18,6 +18,7 @@
 
 #include "core/file.hpp"
 #include "core/note.hpp"
+#include "core/text.hpp"
 #include "env/file/cache.hpp"
 #include "env/file/flat_source.hpp"
 #include "env/file/sha256.hpp"
@@ -30,16 +31,8 @@ namespace fs = std::filesystem;
 
 thread_local bool trusts_all = false;
 
-// Names come from strangers: without control characters, which could hide them on a terminal or
-// add a line to the list.
-std::string printable(std::string text) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const bool is_c1 = c >= 0x80 && c < 0xa0 && i > 0 && text[i - 1] == '\xc2';  // in UTF-8
-    if (c < ' ' || c == 0x7f || is_c1) text[i] = '?';
-  }
-  return text;
-}
+// Names come from strangers. Whole, because the end of a path matters most.
+std::string safe_name(std::string_view name) { return printable(name, name.size()); }
 
 // The hash and the kind: the bytes of a source are not trusted as a library.
 std::string key_of(const Code& code) { return fmt::format("{} {}", sha256(code.bytes), code.kind); }
@@ -58,7 +51,7 @@ class Trusted {
     const std::lock_guard lock(mutex_);
     keys_.insert(key);
     append(fmt::format("{} {:%Y-%m-%d} {}\n", key, fmt::gmtime(std::time(nullptr)),
-                       printable(code.name)));
+                       safe_name(code.name)));
   }
 
  private:
@@ -107,7 +100,7 @@ std::string what_is(const Code& code) {
   constexpr std::size_t kMaxNames = 8;
   std::string text = fmt::format("a C++ source of {} bytes", code.bytes.size());
   for (std::size_t i = 0; i < std::min(code.included.size(), kMaxNames); ++i) {
-    text += fmt::format("{} {}", i == 0 ? ", with" : ",", printable(code.included[i]));
+    text += fmt::format("{} {}", i == 0 ? ", with" : ",", safe_name(code.included[i]));
   }
   if (code.included.size() > kMaxNames) {
     text += fmt::format(" and {} more", code.included.size() - kMaxNames);
@@ -116,10 +109,10 @@ std::string what_is(const Code& code) {
 }
 
 std::string shown_name(const Code& code) {
-  if (code.kind == "module") return printable(code.name);
+  if (code.kind == "module") return safe_name(code.name);
   std::error_code unknown;
   const fs::path whole = fs::absolute(code.name, unknown);
-  return printable(unknown ? code.name : whole.lexically_normal().string());
+  return safe_name(unknown ? code.name : whole.lexically_normal().string());
 }
 
 // False if there is no terminal, or for any answer but yes.
@@ -140,7 +133,7 @@ bool asked(const Code& code) {
 }
 
 [[noreturn]] void refuse(const Code& code) {
-  const std::string name = printable(code.name);
+  const std::string name = safe_name(code.name);
   throw UsageError(fmt::format(
       "{}: not run: this code was not made or used here by you, and your command does not name it\n"
       "  {}\n  SHA-256 {}\n"
