@@ -15,6 +15,7 @@
 #include "record/checkpoint.hpp"
 #include "record/json_text.hpp"
 #include "record/safetensors.hpp"
+#include "spec/spec.hpp"
 
 namespace hotloop {
 namespace {
@@ -42,6 +43,7 @@ Json describe_file(const std::string& path) {
   }
   Json json = {{"file", path}, {"bytes", fs::file_size(path)}, {"intact", true}};
   for (const auto& [key, value] : file.metadata()) {
+    if (json.contains(key) || key == "tensors" || key == "error") continue;  // our own fields
     json[key] = key == "state" ? parse_json(value, path + ": state") : Json(value);
   }
   json["tensors"] = tensors;
@@ -57,18 +59,24 @@ Json describe_file_of_run(const std::string& path) {
   }
 }
 
+Json json_of_run(const std::string& path) {
+  try {
+    return read_json(path);
+  } catch (const RunError&) {
+    return nullptr;
+  }
+}
+
 Json describe_run(const std::string& run_dir) {
   Json json = {{"run", run_dir}};
   for (const char* name : {"run.json", "result.json"}) {
     if (fs::exists(run_dir + "/" + name)) {
-      const FileContents contents = read_file(run_dir + "/" + name);
-      const bool fit = fits(contents.text(), {});
-      const Json found = fit ? Json::parse(contents.text(), nullptr, false) : Json();
+      const Json found = json_of_run(run_dir + "/" + name);
       json[fs::path(name).stem().string()] = found.is_object() ? found : Json(kDamaged);
     }
   }
   if (fs::exists(run_dir + "/spec.yaml"))
-    json["spec"] = std::string(read_file(run_dir + "/spec.yaml").text());
+    json["spec"] = std::string(read_file(run_dir + "/spec.yaml", kMaxSpecBytes).text());
   json["files"] = Json::array();
   for (const std::string& path : list_checkpoints(run_dir))
     json["files"].push_back(describe_file_of_run(path));
@@ -81,20 +89,19 @@ Json describe_run(const std::string& run_dir) {
 
 void print_file(const Json& file) {
   if (!file["intact"].get<bool>()) {
-    print_result("DAMAGED {}\n", printable_message(file["error"].get<std::string>()));
+    print_text("DAMAGED {}\n", file["error"].get<std::string>());
     return;
   }
-  print_result("{}  {} bytes, checksum intact, {}\n", file["file"].get<std::string>(),
-               file["bytes"].get<std::int64_t>(), printable(file.value("format", "no format")));
-  if (file.contains("state"))
-    print_result("  state: {}\n", printable_message(file["state"].dump()));
+  print_text("{}  {} bytes, checksum intact, {}\n", file["file"].get<std::string>(),
+             file["bytes"].get<std::int64_t>(), printable(file.value("format", "no format")));
+  if (file.contains("state")) print_text("  state: {}\n", file["state"].dump());
   if (file.contains("structure")) {
-    print_result("  {}, greedy return {}\n", printable(file["structure"].get<std::string>()),
-                 printable(file.value("greedy_return", "")));
+    print_text("  {}, greedy return {}\n", printable(file["structure"].get<std::string>()),
+               printable(file.value("greedy_return", "")));
   }
   for (const auto& [name, tensor] : file["tensors"].items()) {
-    print_result("  {:18} {} {} {}\n", printable(name), tensor["dtype"].get<std::string>(),
-                 tensor["shape"].dump(), tensor.contains("values") ? tensor["values"].dump() : "");
+    print_text("  {:18} {} {} {}\n", printable(name), tensor["dtype"].get<std::string>(),
+               tensor["shape"].dump(), tensor.contains("values") ? tensor["values"].dump() : "");
   }
 }
 
@@ -114,7 +121,10 @@ int inspect_command(const InspectArguments& arguments) {
   }
   Json described = is_run ? describe_run(path) : describe_file(path);
   if (is_run) {
-    if (const Json graph = describe_graph_of(path); !graph.is_null()) described["graph"] = graph;
+    try {
+      if (const Json graph = describe_graph_of(path); !graph.is_null()) described["graph"] = graph;
+    } catch (const RunError&) {  // a damaged model is among the files
+    }
   }
   const Json files = is_run ? described["files"] : Json::array({described});
   const int code = std::all_of(files.begin(), files.end(),
@@ -130,15 +140,14 @@ int inspect_command(const InspectArguments& arguments) {
     print_file(described);
     return 0;
   }
-  print_result("{}\n", path);
-  if (described.contains("graph"))
-    print_result("graph: {}\n", described["graph"]["metrics"].dump());
+  print_text("{}\n", path);
+  if (described.contains("graph")) print_text("graph: {}\n", described["graph"]["metrics"].dump());
   for (const char* key : {"run", "result"}) {
     if (!described.contains(key)) continue;
     if (described[key].is_object() || described[key] == kDamaged)
-      print_result("{}: {}\n", key, printable_message(described[key].dump()));
+      print_text("{}: {}\n", key, described[key].dump());
   }
-  print_result("{}\n", printable_message(described["spec"].get<std::string>()));
+  print_text("{}\n", described["spec"].get<std::string>());
   for (const Json& file : files) print_file(file);
   return code;
 }
