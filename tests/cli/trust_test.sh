@@ -138,6 +138,7 @@ planted() {
 rm -f "$cached" && ln -s "$work/evil.so" "$cached" && planted "a link"
 cp evil.so "$cached" && chmod 666 "$cached" && planted "a file that others can write to"
 rm -f "$cached" && mkfifo "$cached" && planted "a pipe"
+truncate -s 0 "$cached" && planted "what a power cut leaves"
 cp evil.so "$cached" && chmod 600 "$cached" && chmod 777 "$cache" && touch "$cache/keep.txt" && planted "a folder that others can write to"
 mode_is 700 "$cache"
 [ -e "$cache/keep.txt" ] || fail "a file that is not hotloop's was deleted from the cache"
@@ -184,6 +185,7 @@ also "a C++ source of"
 also ", with ../outer.hpp"
 expect 0 "greedy return" "$hotloop" train inner/maze.cpp "${small[@]}"
 expect 0 "greedy return" "$hotloop" train inner/spec.yaml "${small[@]}"
+truncate -s 0 "$cache"/*.so  # by a power cut
 expect 0 "return" "$hotloop" eval runs/maze-1 --model latest --episodes 5
 echo '// changed' >>outer.hpp
 expect 2 "inner/maze.cpp: not run" "$hotloop" train inner/spec.yaml

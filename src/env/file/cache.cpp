@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr mode_t kWritableByOthers = 022;
-constexpr std::array kExtensions = {".so", ".play", ".ok", ".txt"};
+constexpr std::array kExtensions = {".so", ".play", ".ok", ".txt", ".sum"};
 
 // "<hash>.so" and the like, also of earlier versions, and their temporary files.
 bool is_cache_name(std::string_view name) {
@@ -102,6 +102,8 @@ void put_own_file(const std::string& path, std::string_view content, bool is_pro
     if (written > 0) content.remove_prefix(static_cast<std::size_t>(written));
   }
   if (error == 0 && is_program && fchmod(descriptor, 0700) != 0) error = errno;
+  // Otherwise a power cut could leave the name without the content. EINVAL: nothing to flush.
+  if (error == 0 && fsync(descriptor) != 0 && errno != EINVAL) error = errno;
   if (descriptor >= 0 && ::close(descriptor) != 0 && error == 0) error = errno;
   if (error == 0 && rename(temporary.c_str(), path.c_str()) != 0) error = errno;
   if (error == 0) return;

@@ -34,7 +34,8 @@ class OwnFile {
   struct stat about_;
 };
 
-// Replaces a file, with mode 0600, or 0700 for a program. A reader sees the old content or the new.
+// Replaces a file, with mode 0600, or 0700 for a program. A reader sees the old content or the new,
+// also after a power cut.
 void put_own_file(const std::string& path, std::string_view content, bool is_program = false);
 
 // Creates a folder with mode 0700, and missing parents too. Returns why it cannot be used: it is a

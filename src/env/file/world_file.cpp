@@ -15,6 +15,7 @@
 #include "env/check/trial.hpp"
 #include "env/file/cache.hpp"
 #include "env/file/plugin.hpp"
+#include "env/file/sha256.hpp"
 #include "env/isolate/isolated_worlds.hpp"
 #include "env/registry.hpp"
 
@@ -59,6 +60,19 @@ void check_by_trial(const std::string& library, const std::string& shown) {
   throw UsageError(fmt::format("{}\nfor details, run: hotloop check {}", failure, shown));
 }
 
+// A library in the cache may be cut short: by a full disk, or a power cut before its bytes were
+// written. So its hash lies beside it, and one that differs counts as missing.
+bool is_whole(const std::string& library, const std::string& sum) {
+  const std::optional<OwnFile> file = OwnFile::open(library), expected = OwnFile::open(sum);
+  return file && expected && expected->text() == sha256(file->text());
+}
+
+void put_library(const std::string& library, const std::string& sum, std::string_view content,
+                 bool is_program) {
+  put_own_file(library, content, is_program);
+  put_own_file(sum, sha256(content));
+}
+
 }  // namespace
 
 bool is_world_file(std::string_view name) {
@@ -81,7 +95,7 @@ CompiledWorld compile_world_file(const TrustedCode& code, const WorldCompiler& c
   CompiledWorld world{.library = base + (is_source ? compiler.extension : ".so"),
                       .warnings = "",
                       .is_tried = is_source && OwnFile::open(base + ".ok").has_value()};
-  if (OwnFile::open(world.library)) {
+  if (is_whole(world.library, base + ".sum")) {
     if (const auto warnings = OwnFile::open(base + ".txt")) world.warnings = warnings->text();
     mark_as_used(base);
     return world;
@@ -89,14 +103,15 @@ CompiledWorld compile_world_file(const TrustedCode& code, const WorldCompiler& c
   clean_cache(cache);
   if (!is_source) {
     // A copy: overwriting a loaded library crashes the processes that use it.
-    put_own_file(world.library, code.bytes());
+    put_library(world.library, base + ".sum", code.bytes(), false);
     return world;
   }
   const ScratchFolder folder;  // mode 0700
   const std::string output = folder.path() + "/world";
   world.warnings = compile_world(compiler, code.bytes(), code.path(), output);
   if (!world.warnings.empty()) put_own_file(base + ".txt", world.warnings);
-  put_own_file(world.library, read_file(output).text(), compiler.extension == ".play");
+  put_library(world.library, base + ".sum", read_file(output).text(),
+              compiler.extension == ".play");
   return world;
 }
 

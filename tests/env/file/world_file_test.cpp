@@ -126,6 +126,26 @@ TEST_F(WorldFile, ARebuiltPlugInIsReloaded) {
   EXPECT_EQ(load_world_file(path).spec->name, "second");
 }
 
+// After a power cut, a file in the cache may be shorter than what was written.
+TEST_F(WorldFile, ALibraryThatWasCutShortIsMadeAgain) {
+  const std::string cache = world_cache_folder();
+  const std::string source = put("cut.cpp", tiny_world("cut", ""));
+  const CompiledWorld first = compile_world_file(named(source), default_compiler(), cache);
+  const std::string copy = put("cut.so", "");
+  fs::copy_file(first.library, copy, fs::copy_options::overwrite_existing);
+  for (const std::string& path : {source, copy}) {
+    const std::string library = compile_world_file(named(path), default_compiler(), cache).library;
+    const std::string whole(read_file(library).text());
+    for (const std::size_t size : {std::size_t{0}, whole.size() / 2}) {
+      put_own_file(library, whole.substr(0, size));  // another file: the first one is loaded
+      EXPECT_EQ(load_world_file(path).spec->name, "cut");
+      EXPECT_EQ(read_file(library).size, whole.size());
+    }
+    fs::remove(fs::path(library).replace_extension(".sum"));  // of an earlier version
+    EXPECT_EQ(load_world_file(path).spec->name, "cut");
+  }
+}
+
 // The bytes that were read are compiled, not what is in the file by then.
 TEST_F(WorldFile, WhatWasTrustedIsCompiled) {
   const std::string path = put("tiny.cpp", tiny_world("trusted", ""));
