@@ -180,24 +180,28 @@ void mend_exploration(ExplorationOptions& explore, int i) {
   step_downwards(explore.epsilon);
 }
 
-void mend(DqnOptions& o, TrainSpec& spec, int i) {
+void mend_replay(ReplayOptions& replay, int& n_step, TrainSpec& spec) {
   LearningOptions& learn = spec.learn;
   learn.train_every *= spec.envs;
   learn.train_every %= 1'000'000 * spec.envs;
   learn.train_every += spec.envs;
   learn.learning_starts = std::min(learn.learning_starts, spec.run.steps);
   learn.train_offset = learn.train_every / spec.envs / 2 * spec.envs;
-  learn.accumulate = 1;
-  o.replay.capacity = (70'000 / spec.envs + 1 + o.replay.capacity % 3'000) * spec.envs;
-  o.replay.newest = o.replay.newest && spec.envs < learn.batch;
+  replay.capacity = (70'000 / spec.envs + 1 + replay.capacity % 3'000) * spec.envs;
+  replay.newest = replay.newest && spec.envs < learn.batch;
+  if (learn.gamma == 0) n_step = 1;
+  step_downwards(replay.beta);
+}
+
+void mend(DqnOptions& o, TrainSpec& spec, int i) {
+  spec.learn.accumulate = 1;
+  mend_replay(o.replay, o.n_step, spec);
   o.repeats = 1;
   o.target.every += 1;
-  if (learn.gamma == 0) o.n_step = 1;
   if (i % 4 != 0 || o.double_q || o.n_step > 1 || o.head.kind != HeadKind::scalar) {
     o.munchausen.alpha = 0;
   }
   if (o.head.v_min > o.head.v_max) std::swap(o.head.v_min, o.head.v_max);
-  step_downwards(o.replay.beta);
   mend_exploration(o.explore, i);
 }
 
@@ -206,8 +210,57 @@ void mend_rollout(RolloutOptions& o, TrainSpec& spec) {
   spec.learn.batch = o.n_steps;
 }
 
+// What is not written gets its default.
+void mend_continuous(ContinuousOptions& o, TrainSpec& spec, int i) {
+  mend_replay(o.replay, o.n_step, spec);
+  NetOptions& net = spec.net;
+  net.branches.clear();
+  net.channels.clear();
+  net.graph = {};
+  if (net.init == Initialiser::small_world) net.init = Initialiser::he;
+  CriticOptions& c = o.critics;
+  c.in_target = 1 + c.in_target % c.count;
+  c.dropped = c.quantiles > 0 ? c.dropped % c.quantiles : CriticOptions{}.dropped;
+  c.crossq = i % 4 == 0;
+  if (c.crossq) {
+    spec.learn.batch = 32;
+    o.tau = ContinuousOptions{}.tau;
+    net.layer_norm = c.layer_norm = false;
+  }
+  if (net.layer_norm) c.layer_norm = false;
+  if (c.hidden.empty() && net.hidden.empty()) c.layer_norm = false, c.dropout = 0;
+  step_downwards(c.learning_rate);
+  if (o.random_steps == 0) o.explore_steps = 1;
+}
+
+void mend(SacOptions& o, TrainSpec& spec, int i) {
+  mend_continuous(o, spec, i);
+  step_downwards(o.ent_coef_learning_rate);
+  if (i % 2 == 0) {
+    o.ent_coef = std::numeric_limits<double>::quiet_NaN();
+  } else {
+    const double fixed = o.ent_coef;
+    const ContinuousOptions shared = o;
+    o = {shared};
+    o.ent_coef = fixed;
+    o.ent_coef_learning_rate = spec.optimiser.learning_rate;
+  }
+}
+
+void mend(Td3Options& o, TrainSpec& spec, int i) {
+  mend_continuous(o, spec, i);
+  step_downwards(o.noise_std);
+  if (o.noise == NoiseKind::gaussian) {
+    o.noise_theta = Td3Options{}.noise_theta;
+  } else {
+    spec.learn.pipelined = false;
+  }
+  if (o.target_noise == 0) o.target_noise_clip = Td3Options{}.target_noise_clip;
+}
+
 class EveryAlgorithm : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Spec, EveryAlgorithm, testing::Values("dqn", "pqn", "sarsa", "ppo"));
+INSTANTIATE_TEST_SUITE_P(Spec, EveryAlgorithm,
+                         testing::Values("dqn", "pqn", "sarsa", "ppo", "sac", "td3", "ddpg"));
 
 TEST_P(EveryAlgorithm, WrittenSpecsAreReadBackToTheBit) {
   Rng rng(5, Purpose::test, 0, 0);
@@ -220,6 +273,8 @@ TEST_P(EveryAlgorithm, WrittenSpecsAreReadBackToTheBit) {
     spec.env = "python:" + spec.env;  // a name that only Python could know
     spec.envs = 1 + spec.envs % 16;
     spec.evaluation.every += 1;
+    step_downwards(spec.optimiser.learning_rate);
+    mend_network(spec.net, i);
     if (auto* o = std::any_cast<DqnOptions>(&spec.options)) mend(*o, spec, i);
     if (auto* o = std::any_cast<PqnOptions>(&spec.options)) {
       mend_rollout(o->rollout, spec);
@@ -231,9 +286,9 @@ TEST_P(EveryAlgorithm, WrittenSpecsAreReadBackToTheBit) {
       step_downwards(o->clip_range);
       step_downwards(o->ent_coef);
     }
+    if (auto* o = std::any_cast<SacOptions>(&spec.options)) mend(*o, spec, i);
+    if (auto* o = std::any_cast<Td3Options>(&spec.options)) mend(*o, spec, i);
     spec.run.steps += 10'000'000 * std::int64_t{spec.envs};  // so that there are updates
-    step_downwards(spec.optimiser.learning_rate);
-    mend_network(spec.net, i);
     spec.algorithm->derive(spec);
     const std::string text = to_yaml(spec);
     SCOPED_TRACE(text);
