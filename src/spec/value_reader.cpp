@@ -209,7 +209,7 @@ struct Setter {
     std::vector<std::string> list;
     const auto add = [&](const YAML::Node& item) {
       std::string words = item.IsScalar() ? item.Scalar() : "";
-      if (!is_made_of(words, "_ ")) {
+      if (!is_made_of(words, "_ ") || words.front() == ' ' || words.back() == ' ') {
         fail_at(entry.where, path,
                 fmt::format("expected words such as \"dense 64\", found {}", found(item)));
       }

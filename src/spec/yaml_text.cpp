@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <sstream>
 
+#include "core/text.hpp"
 #include "spec/spec.hpp"
 #include "spec/value_reader.hpp"
 
@@ -32,6 +33,17 @@ void check_size(std::string_view text, const std::string& where) {
                         "to {}",
                         marks, kMaxMarks));
   }
+}
+
+// YAML has no other control characters than these. The parser drops some of them silently.
+void check_characters(std::string_view text, const std::string& where, bool lines) {
+  const auto bad = std::find_if(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < ' ' && c != '\t' && c != '\n' && c != '\r';
+  });
+  if (bad == text.end()) return;
+  const auto line = 1 + std::count(text.begin(), bad, '\n');
+  fail_at(lines ? fmt::format("{}:{}", where, line) : where, "",
+          fmt::format("not valid YAML: a control character ({})", printable({&*bad, 1})));
 }
 
 // Ignores what is in a document.
@@ -61,6 +73,7 @@ bool has_several_documents(const std::string& text) {
 
 YAML::Node parse(std::string_view text, const std::string& where, bool lines, bool only_one) {
   check_size(text, where);
+  check_characters(text, where, lines);
   const std::string copy(text);
   try {
     if (only_one && has_several_documents(copy))

@@ -43,6 +43,8 @@ TEST(SpecBranches, MistakesAreNamed) {
             "2: net.branches.h.from: expected words such as \"dense 64\", found a list");
   EXPECT_EQ(second_line("net: {branches: {h: {from: \"a,b\"}}}"),
             "2: net.branches.h.from: expected words such as \"dense 64\", found the text \"a,b\"");
+  EXPECT_EQ(second_line("net: {branches: {h: {from: \" a\"}}}"),
+            "2: net.branches.h.from: expected words such as \"dense 64\", found the text \" a\"");
   EXPECT_EQ(second_line("net: {branches: {h h: {from: a}}}"),
             "2: net.branches.h h: a name has letters, digits and _ only");
   EXPECT_EQ(second_line("net: {branches: {h: {from: a}, h: {from: a}}}"),

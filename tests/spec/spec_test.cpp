@@ -204,6 +204,11 @@ TEST(Spec, BrokenFilesAreNamed) {
             "5: algo.batch: given twice");
   EXPECT_EQ(complaint("env: {name: cartpole}\nenv: {name: a}\n"), "2: env: given twice");
   EXPECT_EQ(complaint(std::string(10'000, '[')).substr(0, 18), "1: not valid YAML:");
+  using namespace std::string_literals;
+  EXPECT_EQ(complaint("env: {name: cartpole}\nabout: a\0b\n"s),
+            "2: not valid YAML: a control character (\\x00)");
+  EXPECT_EQ(complaint("env: {name: cartpole}", {"about=a\x1b[2J"}),
+            "--set about=a\\x1b[2J: not valid YAML: a control character (\\x1b)");
   EXPECT_EQ(complaint("env: &a {name: *a}"), "1: env.name: expected text, found a mapping");
 }
 
