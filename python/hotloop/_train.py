@@ -47,9 +47,11 @@ def train(
         name of an algorithm (``hotloop.algorithms()``) for its general settings, which needs ``env``.
     env: the environment to train on instead of the spec's: one of ``hotloop.envs()``, a C++ file
         (``corridor.cpp``), a Gymnasium id, a function that makes an environment, a
-        ``gymnasium.vector.VectorEnv``, an EnvPool id (``envpool:HalfCheetah-v4``) or EnvPool. With general settings and ready-made specs, Python environments are
-        evaluated over 20 episodes unless ``evaluation={"episodes": ...}`` says otherwise.
-    eval_env: makes the environments for evaluation, if ``env`` is a vector environment that cannot be copied, or EnvPool.
+        ``gymnasium.vector.VectorEnv``, an EnvPool id (``envpool:HalfCheetah-v4``) or an EnvPool. With
+        general settings and ready-made specs, Python environments are evaluated over 20 episodes unless
+        ``evaluation={"episodes": ...}`` says otherwise.
+    eval_env: makes the environments for evaluation, if ``env`` is a vector environment that cannot be
+        copied, or an EnvPool.
     steps, seed: of the run; ``seed=None`` uses the spec's seed.
     demonstrations: transitions that are in the replay memory before training: a file that ``Run.record``
         wrote, or a Minari data set or its id.

@@ -82,8 +82,7 @@ void check_evaluation_fits(const Structure& network, const ActionHead& head, con
   if (bytes_of(episodes) <= std::max(room, kSmall)) return;
   throw UsageError(fmt::format(
       "evaluation.episodes: {} episodes are played at the same time and need {:.1f} GiB{}, but "
-      "this "
-      "process has only {:.1f} GiB of memory; at most {} fit",
+      "this process has only {:.1f} GiB of memory; at most {} fit",
       episodes, bytes_of(episodes) / 0x1p30,
       other > 0 ? fmt::format(" beside the {:.1f} GiB of training", other / 0x1p30) : "",
       available / 0x1p30,
