@@ -139,7 +139,7 @@ class Agent {
     const TrainSpec& spec = player.model.spec;
     EvaluationOptions options = spec.evaluation;
     options.episodes = episodes;
-    ThreadTeam team(spec.run.threads);
+    ThreadTeam team(spec.max_threads());
     TransitionFile file{.env = recorded_name(spec.env), .transitions = {}};
     const Evaluation result = evaluate_model(player, options, seed.value_or(spec.run.seed), team,
                                              sample, record.empty() ? nullptr : &file.transitions);

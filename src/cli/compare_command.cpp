@@ -237,7 +237,7 @@ int compare_command(const CompareArguments& arguments) {
   for (const Contender& p : players) {
     options.max_steps = std::max(options.max_steps, p.spec.evaluation.max_steps);
   }
-  ThreadTeam team(first.run.threads);
+  ThreadTeam team(first.max_threads());
   std::vector<Played> played;
   for (const Contender& p : players) {
     played.push_back({p.who, p.saved ? evaluate_model(*p.saved, options, arguments.seed, team)

@@ -75,7 +75,7 @@ void report(const Subject& subject, const Evaluation& e, bool json) {
 template <class Play>
 int play_and_report(const Subject& subject, const EvalArguments& arguments, Play&& play) {
   check_folder_of(arguments.record);
-  ThreadTeam team(subject.spec.run.threads);
+  ThreadTeam team(subject.spec.max_threads());
   TransitionFile file{.env = recorded_name(subject.spec.env), .transitions = {}};
   const Evaluation evaluation = play(team, arguments.record.empty() ? nullptr : &file.transitions);
   if (!arguments.record.empty()) save_transitions(arguments.record, file);

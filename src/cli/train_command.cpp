@@ -113,6 +113,11 @@ TrainResult run_and_report(const TrainSpec& spec, bool json, bool quiet, Run&& r
                                  bar.clear();
                                  if (!quiet) print_note("warning: {}\n", text);
                                },
+                           .note =
+                               [&](const std::string& text) {
+                                 bar.clear();
+                                 if (!quiet) print_note("{}\n", text);
+                               },
                            .stop = &stop_requested()};
   const TrainResult result = [&] {
     const StdoutGuard guard;

@@ -114,7 +114,7 @@ std::string diagnosis_text(const Diagnosis& d) {
       "{}: {} on {}, {} environment{}, {} thread{}, {}\n{} env steps/s, {} "
       "updates/s; throughput {}; {:.1f} minutes{}\n",
       p.spec.name, p.spec.algorithm->describe(p.spec), p.spec.env, p.spec.envs,
-      p.spec.envs == 1 ? "" : "s", p.spec.run.threads, p.spec.run.threads == 1 ? "" : "s", p.cpu,
+      p.spec.envs == 1 ? "" : "s", p.spec.threads, p.spec.threads == 1 ? "" : "s", p.cpu,
       short_number(p.steps_per_second()), short_number(p.updates_per_second()), p.trend.text,
       d.minutes, d.interrupted ? " (interrupted: partial results)" : "");
   text += "\nWhat the profile shows\n";
@@ -161,7 +161,7 @@ Json diagnosis_json(const Diagnosis& d) {
   const Profile& p = d.profile;
   Json json = {{"spec", p.spec.name},
                {"cpu", p.cpu},
-               {"threads", p.spec.run.threads},
+               {"threads", p.spec.threads},
                {"env_steps_per_second", number_or_null(p.steps_per_second())},
                {"updates_per_second", number_or_null(p.updates_per_second())},
                {"minutes", d.minutes},

@@ -92,16 +92,18 @@ class Proposals {
   }
 
   void threads() {
-    if (s_.run.threads > 1) {
+    if (s_.threads > 1) {
       add("one thread", {"run.threads=1"}, {"act", "env", "learn", "wait", "evaluate"}, true);
     } else if (usable_cores() > 1) {
       Names phases;
       if (s_.envs > kLanes) phases = {"act", "env"};
       const WorldFacts world = world_facts(s_.world());
       const Structure network = s_.algorithm->network(s_, world);
-      if (s_.learn.batch > s_.algorithm->work(s_, world).min_rows_per_thread) {
+      TrainSpec two = s_;
+      two.threads = 2;
+      if (two.algorithm->work(two, world).shares_batches) {
         phases.push_back("learn");
-      } else if (network.storage > kParametersPerThread) {
+      } else if (network.storage >= kSharedParameters) {
         phases.push_back("learn/optimiser");
       }
       if (s_.evaluation.episodes > kLanes) phases.push_back("evaluate");
@@ -116,7 +118,7 @@ class Proposals {
     };
     for (Proposal& proposal : s_.algorithm->remedies(s_, share)) {
       // A run that already has several threads keeps them.
-      if (s_.run.threads > 1) std::erase(proposal.overrides, "run.threads=2");
+      if (s_.threads > 1) std::erase(proposal.overrides, "run.threads=2");
       add(std::move(proposal.title), std::move(proposal.overrides), std::move(proposal.phases));
     }
   }

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 #include <utility>
 
 #include "net/lane_arrays.hpp"
+#include "net/passes.hpp"
 
 namespace hotloop {
 
@@ -42,21 +44,86 @@ BackwardRoute find_route_to_inputs(const Structure& structure) {
   return route;
 }
 
+LayerMemory memory_of_any(const Layer& layer) {
+  return std::visit([](const auto& kind) { return memory_of(kind); }, layer);
+}
+
+bool has_block_gradients(const Structure& structure) {
+  return std::ranges::any_of(
+      structure.layers, [](const Layer& layer) { return memory_of_any(layer).block_gradients; });
+}
+
+// The range of the flat array that holds the tensors of a layer.
+class FindRange final : public TensorVisitor {
+ public:
+  explicit FindRange(Plan::Range& range) : range_(range) {}
+  void matrix(const std::string&, std::size_t& offset, int rows, int columns) const override {
+    add(offset, static_cast<std::size_t>(rows) * padded_row(columns));
+  }
+  void vector(const std::string&, std::size_t& offset, int size) const override {
+    add(offset, size);
+  }
+  void statistic(const std::string&, std::size_t&, int, const Limits&) const override {}
+
+ private:
+  void add(std::size_t first, std::size_t size) const {
+    range_.first = range_.last == 0 ? first : std::min(range_.first, first);
+    range_.last = std::max(range_.last, first + size);
+  }
+  Plan::Range& range_;
+};
+
 }  // namespace
+
+int row_step(const Structure& structure) {
+  return has_block_gradients(structure) ? kLanes : kLanes / 2;
+}
 
 Plan::Plan(Structure structure)
     : structure_(std::move(structure)),
       to_parameters_(
           find_route(structure_, [&](int l) { return structure_.wants_input_gradient(l); })),
       to_inputs_(find_route_to_inputs(structure_)),
-      needs_whole_batch_(structure_.needs_whole_batch()) {
+      needs_whole_batch_(structure_.needs_whole_batch()),
+      block_gradients_(structure_.layers.size()) {
   for (const Layer& layer : structure_.layers) {
     kernels_.push_back(std::visit([](const auto& kind) { return make_kernel(kind); }, layer));
   }
+  for (std::size_t l = 0; l < structure_.layers.size(); ++l) {
+    if (!memory_of_any(structure_.layers[l]).block_gradients) continue;
+    Layer layer = structure_.layers[l];  // a visitor could set the offsets
+    std::visit([&](auto& kind) { each_tensor(kind, FindRange(block_gradients_[l])); }, layer);
+  }
+  gradient_parts_ = find_gradient_parts();
 }
 
-Workspace::Workspace(const Structure& structure, int capacity, Use use)
-    : capacity_(capacity), use_(use), outputs_at_(structure.outputs_at) {
+std::vector<Plan::GradientPart> Plan::find_gradient_parts() const {
+  std::vector<GradientPart> all;
+  double work = 0;  // multiply-adds per sample, and something for layers that have none
+  for (int l = 0; l < static_cast<int>(kernels_.size()); ++l) {
+    int parts = kernels_[l]->gradient_parts();
+    double of_layer = outputs_of(structure_.layers[l]);
+    if (const auto [first, last] = block_gradients_[l]; first < last) {
+      parts = static_cast<int>((last - first + kBlockGradientPart - 1) / kBlockGradientPart);
+      of_layer = static_cast<double>(last - first) / kLanes;  // one addition in a block
+    } else if (parts > 0) {
+      of_layer +=
+          std::visit([](const auto& kind) { return multiply_adds(kind); }, structure_.layers[l]);
+    }
+    for (int part = 0; part < parts; ++part)
+      all.push_back({l, part, work + of_layer * (part + 0.5) / parts});
+    work += of_layer;
+  }
+  for (GradientPart& part : all) part.middle /= work;
+  return all;
+}
+
+Workspace::Workspace(const Structure& structure, int capacity, Use use, int threads)
+    : capacity_(capacity),
+      threads_(threads),
+      use_(use),
+      training_(threads),
+      outputs_at_(structure.outputs_at) {
   const std::size_t count = block_count(capacity);
   const auto blocks = [&](int features) {
     const std::size_t stride = static_cast<std::size_t>(features) * kLanes;
@@ -67,37 +134,45 @@ Workspace::Workspace(const Structure& structure, int capacity, Use use)
   };
   lanes_ = blocks(structure.features);
   int widest = 0, max_inner = 0;
+  scratch_.resize(threads);
   for (const Layer& layer : structure.layers) {
     widest = std::max(widest, inputs_of(layer));
-    LayerMemory memory = std::visit([](const auto& kind) { return memory_of(kind); }, layer);
+    LayerMemory memory = memory_of_any(layer);
     max_inner = std::max(max_inner, memory.inner);
     inner_.push_back(memory.inner > 0 ? blocks(memory.inner) : Blocks{});
     if (use == Use::inference) memory = {};
     kept_.push_back(memory.kept > 0 ? blocks(memory.kept) : Blocks{});
-    scratch_.push_back(arena_.take<float>(memory.scratch));
+    rows_.push_back(memory.rows > 0 && threads > 1 ? blocks(memory.rows) : Blocks{});
+    for (auto& of_thread : scratch_) of_thread.push_back(arena_.take<float>(memory.scratch));
   }
   column_ = arena_.take<float>(structure.features);
   inner_column_ = arena_.take<float>(max_inner);
   if (use == Use::inference) return;
   gradient_ = blocks(structure.outputs);
-  const bool whole = structure.needs_whole_batch();
+  const bool whole = structure.needs_whole_batch() || threads > 1;
   delta_ = whole ? blocks(structure.features) : one_block(structure.features);
   spare_ = whole ? blocks(widest) : one_block(widest);
+  if (has_block_gradients(structure))
+    block_gradients_ = {arena_.take<float>(structure.storage * count).data(), structure.storage};
   if (use == Use::input_gradients) input_gradient_ = blocks(structure.inputs);
 }
 
-std::size_t Workspace::bytes_needed(const Structure& structure, int capacity, Use use) {
+std::size_t Workspace::bytes_needed(const Structure& structure, int capacity, Use use,
+                                    int threads) {
   std::size_t per_lane = structure.features, once = 0;
   if (use == Use::input_gradients) per_lane += structure.inputs;
-  if (use != Use::inference && structure.needs_whole_batch()) per_lane += structure.features;
+  if (use != Use::inference && (structure.needs_whole_batch() || threads > 1))
+    per_lane += structure.features;
   for (const Layer& layer : structure.layers) {
-    const LayerMemory memory = std::visit([](const auto& kind) { return memory_of(kind); }, layer);
+    const LayerMemory memory = memory_of_any(layer);
     per_lane += memory.inner;
     if (use == Use::inference) continue;
-    per_lane += memory.kept;
-    once += memory.scratch;
+    per_lane += memory.kept + (threads > 1 ? memory.rows : 0);
+    once += memory.scratch * threads;
   }
-  return sizeof(float) * (per_lane * kLanes * block_count(capacity) + once);
+  std::size_t per_block = per_lane * kLanes;
+  if (use != Use::inference && has_block_gradients(structure)) per_block += structure.storage;
+  return sizeof(float) * (per_block * block_count(capacity) + once);
 }
 
 namespace {
@@ -112,56 +187,38 @@ void scale_lanes(const InputScale& scale, int features, int width, float* lanes)
   });
 }
 
-// Adds `from` [features][kLanes] to `to`.
-void add_lanes(const float* from, int features, int width, float* to) {
-  with_width(width, [&]<int kWidth>() {
-    for (int f = 0; f < features; ++f) {
-      Lanes<kWidth> sum(to + f * kLanes);
-      sum += ConstLanes<kWidth>(from + f * kLanes);
-    }
-  });
-}
-
 // Rows of one block to lanes [width][kLanes].
-void load_block(const Rows& rows, int width, int batch, int block, float* lanes,
+void load_block(const Rows& rows, int width, const BlockPart& at, float* lanes,
                 const InputScale* scale) {
-  const int row = block * kLanes;
-  const int count = std::min(kLanes, batch - row);
   if (rows.places == nullptr) {
-    rows_to_lanes(rows.data + static_cast<std::size_t>(row) * width, width, count, width, lanes);
+    rows_to_lanes(rows.data + static_cast<std::size_t>(at.row()) * width, width, at.count, width,
+                  lanes);
   } else {
-    gather_to_lanes(rows.data, rows.places + row, count, width, lanes);
+    gather_to_lanes(rows.data, rows.places + at.row(), at.count, width, lanes);
   }
-  if (scale != nullptr) scale_lanes(*scale, width, block_width(batch, block), lanes);
+  if (scale != nullptr) scale_lanes(*scale, width, at.width(), lanes);
 }
 
 // Runs layer `l` forward on one block whose inputs are in place.
-void forward_layer(const Plan& plan, std::span<const float> parameters, int batch, int block, int l,
-                   Workspace& workspace) {
+void forward_layer(const Plan& plan, std::span<const float> parameters, const BlockPart& at, int l,
+                   Workspace& workspace, int thread = 0) {
   const Place place = plan.structure().places[l];
   const ForwardBlock pass{.parameters = parameters.data(),
-                          .width = block_width(batch, block),
-                          .x = workspace.lanes(place.from, block),
-                          .y = workspace.lanes(place.to, block),
-                          .kept = workspace.kept(l, block),
-                          .inner = workspace.inner(l, block),
-                          .training = workspace.training(),
+                          .width = at.width(),
+                          .x = workspace.lanes(place.from, at.block) + at.lane,
+                          .y = workspace.lanes(place.to, at.block) + at.lane,
+                          .kept = from_lane(workspace.kept(l, at.block), at.lane),
+                          .inner = from_lane(workspace.inner(l, at.block), at.lane),
+                          .training = workspace.training(thread),
                           .layer = l,
-                          .row = block * kLanes};
+                          .row = at.row()};
   plan.kernel(l).forward(pass);
 }
 
-int layer_count(const Plan& plan) { return static_cast<int>(plan.structure().layers.size()); }
-
-void forward_block(const Plan& plan, std::span<const float> parameters, int batch, int block,
-                   Workspace& workspace) {
+void forward_block(const Plan& plan, std::span<const float> parameters, const BlockPart& at,
+                   Workspace& workspace, int thread = 0) {
   for (int l = 0; l < layer_count(plan); ++l)
-    forward_layer(plan, parameters, batch, block, l, workspace);
-}
-
-// Whether a pass must run layer by layer over all blocks.
-bool is_layer_by_layer(const Plan& plan, const Workspace& workspace) {
-  return plan.needs_whole_batch() && workspace.training() != nullptr;
+    forward_layer(plan, parameters, at, l, workspace, thread);
 }
 
 void forward_layer_by_layer(const Plan& plan, std::span<const float> parameters, int batch,
@@ -178,7 +235,7 @@ void forward_layer_by_layer(const Plan& plan, std::span<const float> parameters,
       continue;
     }
     for (int block = 0; block < block_count(batch); ++block)
-      forward_layer(plan, parameters, batch, block, l, workspace);
+      forward_layer(plan, parameters, whole_block(batch, block), l, workspace);
   }
 }
 
@@ -224,17 +281,33 @@ void forward(const Plan& plan, std::span<const float> parameters, const Rows& ro
   const bool layer_by_layer = is_layer_by_layer(plan, workspace);
   assert(!layer_by_layer || (first == 0 && last == block_count(batch)));
   for (int block = first; block < last; ++block) {
-    load_block(rows, net.inputs, batch, block, workspace.lanes(0, block), scale);
-    if (!layer_by_layer) forward_block(plan, parameters, batch, block, workspace);
+    const BlockPart at = whole_block(batch, block);
+    load_block(rows, net.inputs, at, workspace.lanes(0, block), scale);
+    if (!layer_by_layer) forward_block(plan, parameters, at, workspace);
   }
   if (layer_by_layer) forward_layer_by_layer(plan, parameters, batch, workspace);
 }
 
-void load(const Rows& rows, int width, int batch, int at, Workspace& workspace,
+void forward(const Plan& plan, std::span<const float> parameters, const Rows& rows,
+             const RowRange& range, Workspace& workspace, const InputScale* scale) {
+  if (is_layer_by_layer(plan, workspace)) {
+    assert(range.first == 0);
+    return forward(plan, parameters, rows, range.last, workspace, scale);
+  }
+  for_each_block(range, [&](const BlockPart& at) {
+    float* lanes = workspace.lanes(0, at.block) + at.lane;
+    load_block(rows, plan.structure().inputs, at, lanes, scale);
+    forward_block(plan, parameters, at, workspace, range.thread);
+  });
+}
+
+void load(const Rows& rows, int width, const RowRange& range, int at, Workspace& workspace,
           const InputScale* scale, int first_block) {
-  assert(!is_single(batch, workspace));
-  for (int block = 0; block < block_count(batch); ++block)
-    load_block(rows, width, batch, block, workspace.lanes(at, first_block + block), scale);
+  assert(!is_single(range.last, workspace));
+  for_each_block(range, [&](const BlockPart& part) {
+    float* lanes = workspace.lanes(at, first_block + part.block) + part.lane;
+    load_block(rows, width, part, lanes, scale);
+  });
 }
 
 void forward_loaded(const Plan& plan, std::span<const float> parameters, int batch,
@@ -242,151 +315,14 @@ void forward_loaded(const Plan& plan, std::span<const float> parameters, int bat
   if (is_single(batch, workspace)) return forward_one(plan, parameters, workspace);
   if (is_layer_by_layer(plan, workspace))
     return forward_layer_by_layer(plan, parameters, batch, workspace);
-  for (int block = 0; block < block_count(batch); ++block)
-    forward_block(plan, parameters, batch, block, workspace);
+  forward_loaded(plan, parameters, RowRange{0, batch}, workspace);
 }
 
-namespace {
-
-// Where a backward pass goes, and what it computes.
-struct Backward {
-  const Plan& plan;
-  const BackwardRoute& route;
-  std::span<const float> parameters;
-  int batch;
-  Workspace& workspace;
-  float* gradient;  // null: not wanted
-  bool accumulate;
-
-  void start(int block) const;
-  void layer(int l, int block) const;
-  void whole_batch(const BatchKernel& kernel, int l) const;
-  void add_spare(int l, int block) const;
-  // Runs all layers backward on one block. dL/dX is in workspace.delta(0, block) if the route leads
-  // there.
-  void all_layers(int block) const {
-    start(block);
-    for (int l = layer_count(plan) - 1; l >= 0; --l) layer(l, block);
-  }
-  void layer_by_layer() const;
-};
-
-void Backward::start(int block) const {
-  const Structure& net = plan.structure();
-  for (const int feature : route.zeroed) std::fill_n(workspace.delta(feature, block), kLanes, 0.0f);
-  std::copy_n(workspace.output_gradient(block), net.outputs * kLanes,
-              workspace.delta(net.outputs_at, block));
-}
-
-void Backward::layer(int l, int block) const {
-  const auto [from, to] = plan.structure().places[l];
-  const InputGradient wanted = route.layers[l];
-  float* dx = wanted == InputGradient::none    ? nullptr
-              : wanted == InputGradient::write ? workspace.delta(from, block)
-                                               : workspace.spare(block);
-  const BackwardBlock pass{.parameters = parameters.data(),
-                           .width = block_width(batch, block),
-                           .x = workspace.lanes(from, block),
-                           .y = workspace.lanes(to, block),
-                           .kept = workspace.kept(l, block),
-                           .dy = workspace.delta(to, block),
-                           .dx = dx,
-                           .scratch = workspace.scratch(l),
-                           .gradient = gradient,
-                           .accumulate = accumulate || block > 0,
-                           .inner = workspace.inner(l, block)};
-  plan.kernel(l).backward(pass);
-  if (wanted == InputGradient::add) add_spare(l, block);
-}
-
-void Backward::add_spare(int l, int block) const {
-  const Structure& net = plan.structure();
-  add_lanes(workspace.spare(block), inputs_of(net.layers[l]), block_width(batch, block),
-            workspace.delta(net.places[l].from, block));
-}
-
-void Backward::whole_batch(const BatchKernel& kernel, int l) const {
-  const auto [from, to] = plan.structure().places[l];
-  const InputGradient wanted = route.layers[l];
-  kernel.backward_batch({.parameters = parameters.data(),
-                         .batch = batch,
-                         .x = workspace.all_lanes(from),
-                         .dy = workspace.all_deltas(to),
-                         .dx = wanted == InputGradient::none    ? Blocks{}
-                               : wanted == InputGradient::write ? workspace.all_deltas(from)
-                                                                : workspace.all_spares(),
-                         .scratch = workspace.scratch(l),
-                         .gradient = gradient,
-                         .accumulate = accumulate});
-  for (int block = 0; wanted == InputGradient::add && block < block_count(batch); ++block)
-    add_spare(l, block);
-}
-
-void Backward::layer_by_layer() const {
-  for (int block = 0; block < block_count(batch); ++block) start(block);
-  for (int l = layer_count(plan) - 1; l >= 0; --l) {
-    if (const BatchKernel* kernel = plan.kernel(l).whole_batch()) {
-      whole_batch(*kernel, l);
-    } else {
-      for (int block = 0; block < block_count(batch); ++block) layer(l, block);
-    }
-  }
-}
-
-// Calls finish(block) when all layers are done with it.
-template <class F>
-void run_backward(const Backward& pass, F&& finish) {
-  const bool layer_by_layer = is_layer_by_layer(pass.plan, pass.workspace);
-  if (layer_by_layer) pass.layer_by_layer();
-  for (int block = 0; block < block_count(pass.batch); ++block) {
-    if (!layer_by_layer) pass.all_layers(block);
-    finish(block);
-  }
-}
-
-// From the gradient of the scaled inputs `x` to that of the unscaled, both [features][kLanes].
-void unscale_gradient(const InputScale& scale, const float* x, int features, int width, float* dx) {
-  with_width(width, [&]<int kWidth>() {
-    for (int f = 0; f < features; ++f) {
-      Lanes<kWidth> d(dx + f * kLanes);
-      const ConstLanes<kWidth> scaled(x + f * kLanes);
-      d = (scaled.abs() < kInputBound).select(d * scale.factor[f], 0.0f);
-    }
+void forward_loaded(const Plan& plan, std::span<const float> parameters, const RowRange& range,
+                    Workspace& workspace) {
+  for_each_block(range, [&](const BlockPart& at) {
+    forward_block(plan, parameters, at, workspace, range.thread);
   });
-}
-
-}  // namespace
-
-void backward(const Plan& plan, std::span<const float> parameters, int batch, Workspace& workspace,
-              std::span<float> gradient, bool accumulate) {
-  run_backward(
-      {plan, plan.to_parameters(), parameters, batch, workspace, gradient.data(), accumulate},
-      [](int) {});
-}
-
-void backward_to_inputs(const Plan& plan, std::span<const float> parameters, int batch,
-                        Workspace& workspace, const InputScale* scale, std::span<float> gradient,
-                        bool accumulate) {
-  assert(workspace.use() == Use::input_gradients);
-  const int inputs = plan.structure().inputs;
-  run_backward({plan, plan.to_inputs(), parameters, batch, workspace,
-                gradient.empty() ? nullptr : gradient.data(), accumulate},
-               [&](int block) {
-                 float* dx = workspace.input_gradient(block);
-                 std::copy_n(workspace.delta(0, block), inputs * kLanes, dx);
-                 if (scale != nullptr) {
-                   unscale_gradient(*scale, workspace.lanes(0, block), inputs,
-                                    block_width(batch, block), dx);
-                 }
-               });
-}
-
-void update_statistics(const Plan& plan, Workspace& workspace, std::span<float> parameters) {
-  assert(is_layer_by_layer(plan, workspace));
-  for (int l = 0; l < layer_count(plan); ++l) {
-    if (const BatchKernel* kernel = plan.kernel(l).whole_batch())
-      kernel->update_statistics(workspace.scratch(l), parameters.data());
-  }
 }
 
 }  // namespace hotloop

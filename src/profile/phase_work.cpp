@@ -14,13 +14,9 @@ double mean_rows(int rows, int part) { return 1.0 * rows / ((rows + part - 1) / 
 
 // Samples that pass through the network in one visit to a phase.
 double rows_per_visit(Phase phase, const TrainSpec& spec, const LearningWork& work) {
-  const int shard = work.shard, batch = spec.learn.batch;
   if (phase == Phase::act_forward) return mean_rows(spec.envs, kLanes);
-  if (phase == Phase::learn_target) return mean_rows(batch, shard) * work.target_passes;
-  if (phase == Phase::learn_actor || (phase == Phase::learn_backward && work.shards_in_one_visit)) {
-    return 1.0 * batch / std::min(spec.run.threads, (batch + shard - 1) / shard);
-  }
-  return mean_rows(batch, shard);
+  const double rows = mean_rows(spec.learn.batch, work.rows_at_once);
+  return phase == Phase::learn_target ? rows * work.target_passes : rows;
 }
 
 // Number of parameter-sized arrays that an optimiser step reads and writes.

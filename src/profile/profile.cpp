@@ -46,7 +46,7 @@ struct ThreadTimes {
 // Pipelined rounds overlap on two cores, which one clock cannot separate. On one thread they do the
 // same work sequentially.
 TrainSpec unpipelined(TrainSpec spec) {
-  if (spec.learn.pipelined) spec.run.threads = 1;
+  spec.threads = spec.learn.pipelined ? 1 : spec.max_threads();
   return spec;
 }
 
@@ -230,7 +230,7 @@ class Profiler {
   void fill_threads(const PhaseClock& clock) {
     const ThreadTeam::Use use = trainer().team().use();
     ThreadUse& threads = profile_.threads;
-    threads.threads = trainer().spec().run.threads;
+    threads.threads = trainer().spec().threads;
     threads.wait_share = profile_.share("wait");
     const auto span = static_cast<double>(use.span - use_before_.span);
     threads.span_seconds = clock.estimate_seconds(span);

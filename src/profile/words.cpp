@@ -90,11 +90,11 @@ std::string profile_title(const Profile& profile) {
 
 std::vector<NamedLine> lines_above(const Profile& p) {
   std::vector<NamedLine> lines = {
-      {"algorithm", fmt::format("{} on {} x {}, batch {}, {}",
-                                p.spec.algorithm->describe(p.spec) +
-                                    (p.spec.learn.pipelined ? " (sequential in this profile)" : ""),
-                                p.spec.envs, p.spec.env, p.spec.learn.batch,
-                                plural(p.spec.run.threads, "thread"))},
+      {"algorithm",
+       fmt::format("{} on {} x {}, batch {}, {}",
+                   p.spec.algorithm->describe(p.spec) +
+                       (p.spec.learn.pipelined ? " (sequential in this profile)" : ""),
+                   p.spec.envs, p.spec.env, p.spec.learn.batch, plural(p.spec.threads, "thread"))},
       {"network", p.network},
       {"CPU", p.cpu},
       {"measured", measured(p)}};

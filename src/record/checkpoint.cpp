@@ -75,6 +75,7 @@ std::string identity(const TrainSpec& spec) {
   same.name = "any";
   same.about = "";
   same.isolation = {};
+  same.threads = 1;
   same.run = RunOptions{};
   same.run.seed = spec.run.seed;
   same.run.steps = std::max(same.run.steps, spec.learn.learning_starts);

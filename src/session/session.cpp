@@ -105,6 +105,10 @@ void Session::advance() {
   const std::int64_t before = trainer_.counters().env_steps;
   const std::int64_t episodes_before = trainer_.counters().episodes;
   trainer_.round();
+  if (hooks_.note && !thread_reason_shown_ && !trainer_.threads().reason().empty()) {
+    hooks_.note(trainer_.threads().reason());
+    thread_reason_shown_ = true;
+  }
   if (!trainer_.finished().empty()) write_episodes();
   snapshot_if_due(episodes_before);
   const std::int64_t now = trainer_.counters().env_steps;
@@ -354,7 +358,7 @@ TrainResult Session::result(bool interrupted) {
           .batches = trainer_.counters().batches * spec.learn.accumulate,
           .target_updates = trainer_.counters().target_updates,
           .episodes = trainer_.counters().episodes,
-          .threads = spec.run.threads,
+          .threads = trainer_.team().size(),
           .wall_seconds = record_.seconds,
           .eval_return_mean = record_.greedy_return,
           .eval_return_std = record_.greedy_std,

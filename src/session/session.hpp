@@ -44,6 +44,8 @@ struct SessionHooks {
   std::function<void(const Trainer&, const RunRecord&)> progress{};
   // Called once for each warning about the health of training (health.hpp).
   std::function<void(const std::string&)> warning{};
+  // Called with what the run decided by itself: how many threads it uses.
+  std::function<void(const std::string&)> note{};
   // Called with each row of the metrics, also with those that a long run does not keep; false = save
   // and stop.
   std::function<bool(std::string_view)> row{};
@@ -111,6 +113,7 @@ class Session {
   RunRecord record_;
   double earlier_seconds_ = 0;  // of previous sessions
   decltype(RunRecord::group_seconds) earlier_groups_{};
+  bool thread_reason_shown_ = false;
   bool stop_ = false;  // set by hooks.row or hooks.stop
 };
 

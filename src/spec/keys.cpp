@@ -226,7 +226,8 @@ Keys evaluation_keys(EvaluationOptions& e) {
   };
 }
 
-Keys run_keys(RunOptions& r) {
+Keys run_keys(TrainSpec& spec) {
+  RunOptions& r = spec.run;
   return {
       Key{"run.steps", &r.steps, {1, kMaxSteps}, "env steps, over all environments"}.by_default(
           "`50000`, with `run.episodes` no limit",
@@ -237,7 +238,12 @@ Keys run_keys(RunOptions& r) {
        &r.episodes,
        {0, kMaxSteps},
        "ends the run after the round in which this many episodes have ended; 0 = off"},
-      {"run.threads", &r.threads, {1, 256}, "number of threads; does not change the result"},
+      Key{"run.threads",
+          &spec.threads,
+          {1, kMaxThreads},
+          "number of threads; does not change the result. `auto`: a run of over a second tries how "
+          "many are fastest"}
+          .or_unset("auto"),
       {"run.seed", &r.seed, {}, "seed of all random streams"},
       {"run.checkpoint_seconds",
        &r.checkpoint_seconds,
@@ -270,7 +276,7 @@ Keys spec_keys(TrainSpec& s) {
   append(keys, graph_keys(s.net.graph));
   append(keys, optimiser_keys(s.optimiser));
   append(keys, evaluation_keys(s.evaluation));
-  append(keys, run_keys(s.run));
+  append(keys, run_keys(s));
   return keys;
 }
 

@@ -35,7 +35,6 @@ inline constexpr std::int64_t kNoLimit = 1'000'000'000'000'000;  // env steps
 struct RunOptions {
   std::int64_t steps = 50'000;  // env steps, over all environments
   std::int64_t episodes = 0;  // ends the run after the round in which this many have ended; 0 = no
-  int threads = 1;
   double checkpoint_seconds = 30;   // 0 = after every round
   std::int64_t snapshot_every = 0;  // episodes; 0 = no snapshots
   std::int64_t log_every = 1'000;   // env steps

@@ -107,6 +107,13 @@ struct Setter {
     return *value;
   }
 
+  bool is_unset() const {
+    return !key.unset.empty() && entry.node.IsScalar() && entry.node.Scalar() == key.unset;
+  }
+  std::string expected_integer() const {
+    return key.unset.empty() ? "an integer" : fmt::format("an integer or {}", key.unset);
+  }
+
   template <class T>
   T real() const {
     const std::optional<std::string_view> text = plain(entry.node);
@@ -124,7 +131,7 @@ struct Setter {
     *to = text == "true";
   }
   void operator()(int* to) const {
-    *to = static_cast<int>(integer(entry.node, "an integer", key.leaf()));
+    *to = is_unset() ? 0 : static_cast<int>(integer(entry.node, expected_integer(), key.leaf()));
   }
   void operator()(std::int64_t* to) const { *to = integer(entry.node, "an integer", key.leaf()); }
   void operator()(std::uint64_t* to) const {
@@ -136,7 +143,7 @@ struct Setter {
   }
   void operator()(float* to) const { *to = real<float>(); }
   void operator()(double* to) const {
-    if (!key.unset.empty() && entry.node.IsScalar() && entry.node.Scalar() == key.unset) {
+    if (is_unset()) {
       *to = std::numeric_limits<double>::quiet_NaN();
     } else {
       *to = real<double>();

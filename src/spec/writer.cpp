@@ -18,7 +18,9 @@ struct ValueText {
   const Key& key;
 
   std::string operator()(const bool* value) const { return *value ? "true" : "false"; }
-  std::string operator()(const int* value) const { return fmt::format("{}", *value); }
+  std::string operator()(const int* value) const {
+    return *value == 0 && !key.unset.empty() ? std::string(key.unset) : fmt::format("{}", *value);
+  }
   std::string operator()(const std::int64_t* value) const { return fmt::format("{}", *value); }
   std::string operator()(const std::uint64_t* value) const { return fmt::format("{}", *value); }
   std::string operator()(const float* value) const { return fmt::format("{}", *value); }
@@ -94,14 +96,15 @@ struct AllowedText {
   const Key& key;
 
   std::string range() const { return key.range.text(key.leaf()); }
+  std::string range_or_unset() const {
+    return key.unset.empty() ? range() : fmt::format("{} or `{}`", range(), key.unset);
+  }
   std::string operator()(const bool*) const { return ""; }
-  std::string operator()(const int*) const { return range(); }
+  std::string operator()(const int*) const { return range_or_unset(); }
   std::string operator()(const std::int64_t*) const { return range(); }
   std::string operator()(const std::uint64_t*) const { return "64 bits"; }
   std::string operator()(const float*) const { return range(); }
-  std::string operator()(const double*) const {
-    return key.unset.empty() ? range() : fmt::format("{} or `{}`", range(), key.unset);
-  }
+  std::string operator()(const double*) const { return range_or_unset(); }
   std::string operator()(const std::string*) const { return ""; }
   std::string operator()(const std::vector<int>*) const {
     return fmt::format("up to {} items, {}", kMaxHiddenLayers, key.range.text("each"));

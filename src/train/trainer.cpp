@@ -25,19 +25,23 @@ std::int64_t round_length(const TrainSpec& spec) {
          spec.envs;
 }
 
+bool shares_work(const TrainSpec& spec, const WorldFacts& world) {
+  const LearningWork work = spec.algorithm->work(spec, world);
+  return spec.envs > 1 || spec.learn.pipelined || work.shares_batches ||
+         work.parameters >= static_cast<double>(kSharedParameters);
+}
+
 }  // namespace
 
 // One thread collects and one learns, possibly with helper threads; or one thread does both.
 struct Trainer::Pipeline {
   Pipeline(const TrainSpec& spec, const EnvSpec& env, bool masks)
-      : pair(std::min(2, spec.run.threads)),
-        learners(std::max(1, spec.run.threads - 1)),
-        staged(static_cast<int>(round_length(spec)), spec.envs, env.obs, masks ? env.actions : 0,
+      : staged(static_cast<int>(round_length(spec)), spec.envs, env.obs, masks ? env.actions : 0,
                env.action_size) {
     counters.reserve(round_length(spec));
   }
 
-  ThreadTeam pair, learners, alone{1};
+  ThreadTeam alone{1};
   StagedSteps staged;              // vector steps of the round
   std::vector<Counters> counters;  // after each vector step
 };
@@ -48,7 +52,7 @@ Trainer::Trainer(const TrainSpec& spec, const Demonstrations* demonstrations)
     : spec_(spec),
       world_(check_feasible(spec)),
       total_steps_(whole_vector_steps(spec.run.steps, spec.envs)),
-      team_(spec.run.threads),
+      threads_(spec, shares_work(spec, world_)),
       env_(make_env(spec)),
       learner_(spec.algorithm->make_learner(spec, world_, spec.run.seed)),
       actions_(env_.spec(), spec.envs) {
@@ -106,7 +110,9 @@ void Trainer::round() {
   // times to show, then as few as possible.
   constexpr std::int64_t kFirst = 16;
   constexpr std::uint64_t kRarely = 63;
-  const bool overlaps = pipeline_ != nullptr && team_.size() > 1;
+  const bool overlaps = pipeline_ != nullptr && team().size() > 1;
+  const std::int64_t updates = counters_.updates;
+  threads_.begin_round();
   clock_.begin_round(overlaps && counters_.train_events > kFirst ? kRarely : 0);
   finished_.clear();
   // If a run that ended within a round is extended, that round still ends where it would have.
@@ -114,15 +120,16 @@ void Trainer::round() {
   const std::int64_t until = std::min(total_steps_, end);
   if (pipeline_ != nullptr) collect_while_learning(until);
   while (counters_.env_steps < until) {
-    collect(team_);
+    collect(team());
     mark(Phase::memory_push);
     learner_->push(latest_transitions(env_, actions_), counters_);
   }
   if (until == end && counters_.env_steps > spec_.learn.learning_starts) {
     ++counters_.train_events;
-    if (pipeline_ == nullptr) learner_->learn({counters_, window_, team_});
+    if (pipeline_ == nullptr) learner_->learn({counters_, window_, team()});
   }
   clock_.end_round();
+  threads_.end_round(counters_.updates > updates);
 }
 
 // Makes the updates of the last round and collects the steps of this one; neither sees the other's
@@ -135,9 +142,10 @@ void Trainer::collect_while_learning(std::int64_t until) {
   if (is_round_begin(spec_.learn, counters_.env_steps, spec_.envs))
     learner_->freeze_policy(counters_);
   alignas(kCacheLine) Counters learnt = counters_;  // written by another core
-  ThreadTeam& team = PhaseClock::splitting() == &clock_ ? p.alone : p.pair;
+  Crew& crew = threads_.crew();
+  ThreadTeam& team = PhaseClock::splitting() == &clock_ ? p.alone : crew.pair;
   team.run(2, [&](int first, int last, int) {
-    if (last == 2) learner_->learn({learnt, window_, p.learners});
+    if (last == 2) learner_->learn({learnt, window_, crew.learners});
     while (first == 0 && counters_.env_steps < until) {
       collect(p.alone);
       mark(Phase::memory_push);

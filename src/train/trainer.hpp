@@ -24,6 +24,7 @@
 #include "env/world_facts.hpp"
 #include "spec/spec.hpp"
 #include "train/episode_log.hpp"
+#include "train/thread_choice.hpp"
 
 namespace hotloop {
 
@@ -73,7 +74,8 @@ class Trainer {
   LearntNetwork& network() { return learner_->acting(); }  // the network that acts
   BatchEnv& env() { return env_; }
   const BatchEnv& env() const { return env_; }
-  ThreadTeam& team() { return team_; }
+  ThreadTeam& team() { return threads_.crew().team; }
+  const ThreadChoice& threads() const { return threads_; }
 
   void restore(const Counters& counters, const Window& window, const RewardRange& rewards) {
     counters_ = counters;
@@ -97,7 +99,7 @@ class Trainer {
   WorldFacts world_;
   std::int64_t total_steps_;  // spec.run.steps, rounded up to complete vector steps
   PhaseClock clock_;
-  ThreadTeam team_;
+  ThreadChoice threads_;
   BatchEnv env_;
   std::unique_ptr<Learner> learner_;
   Actions actions_;

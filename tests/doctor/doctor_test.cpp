@@ -91,8 +91,9 @@ TEST(Remedies, ThreadsAreProposedWhereThereIsWorkForThem) {
     return remedy == nullptr ? 0.0 : remedy->share;
   };
   EXPECT_EQ(proposed({"algo.batch=64", "net.hidden=[64]"}), 0);
-  EXPECT_EQ(proposed({"algo.batch=256", "net.hidden=[64]"}), 0.9);
-  EXPECT_EQ(proposed({"algo.batch=64", "net.hidden=[256, 256]"}), 0.3);
+  EXPECT_EQ(proposed({"algo.batch=1024", "net.hidden=[64]"}), 0.9);
+  EXPECT_EQ(proposed({"algo.batch=64", "net.hidden=[256, 256]"}), 0.9);
+  EXPECT_EQ(proposed({"algo.batch=2", "net.hidden=[256, 256]"}), 0.3);  // too few rows
 }
 
 // If a run ends at the evaluation that solves it, rarer evaluations would change the run.

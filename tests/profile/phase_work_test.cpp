@@ -42,15 +42,22 @@ TEST(PhaseWork, OperationsOfAVisitAreThoseOfItsSamples) {
   EXPECT_EQ(work(Phase::learn_forward, spec).flop, 10 * 32 * 768.0);
 }
 
-TEST(PhaseWork, LargeBatchesAreForwardedByShardAndSharedByThreads) {
+TEST(PhaseWork, LargeBatchesAreSharedByThreads) {
   TrainSpec spec = spec_4_64_2();
-  spec.learn.batch = 512;  // four shards of 128
+  spec.learn.batch = 1024;  // eight times 128 rows
   EXPECT_EQ(work(Phase::learn_forward, spec).flop, 10 * 128 * 768.0);
-  EXPECT_EQ(work(Phase::learn_backward, spec).flop, 10 * 512 * 1024.0);
-  spec.run.threads = 2;
-  EXPECT_EQ(work(Phase::learn_backward, spec).flop, 10 * 256 * 1024.0);
-  spec.run.threads = 8;  // four have nothing to do
   EXPECT_EQ(work(Phase::learn_backward, spec).flop, 10 * 128 * 1024.0);
+  spec.threads = 2;
+  EXPECT_EQ(work(Phase::learn_forward, spec).flop, 10 * 512 * 768.0);
+  EXPECT_EQ(work(Phase::learn_backward, spec).flop, 10 * 512 * 1024.0);
+  spec.threads = 100;  // 36 have nothing to do: 16 rows are the least
+  EXPECT_EQ(work(Phase::learn_backward, spec).flop, 10 * 16 * 1024.0);
+}
+
+TEST(PhaseWork, SmallBatchesAreNotShared) {
+  TrainSpec spec = spec_4_64_2();
+  spec.threads = 2;
+  EXPECT_EQ(work(Phase::learn_backward, spec).flop, 10 * 32 * 1024.0);
 }
 
 // Pendulum with one hidden layer: an actor 3-64-2, with 640 operations forward and 896 backward, and
@@ -60,24 +67,24 @@ TEST(PhaseWork, ActorAndCriticsCountTheirPasses) {
   spec.env = "pendulum";
   use_algorithm(spec, find_algorithm("sac"));
   spec.net.hidden = {64};
-  spec.learn.batch = 256;  // two shards
+  spec.learn.batch = 1024;  // eight times 128 rows
   EXPECT_EQ(work(Phase::learn_target, spec).flop, 10 * 128 * (640 + 2 * 640.0));
   EXPECT_EQ(work(Phase::learn_forward, spec).flop, 10 * 128 * 640.0);
   EXPECT_EQ(work(Phase::learn_backward, spec).flop, 10 * 128 * 768.0);
-  EXPECT_EQ(work(Phase::learn_actor, spec).flop, 10 * 256 * (640 + 896 + 2 * (640 + 640.0)));
-  spec.run.threads = 2;
   EXPECT_EQ(work(Phase::learn_actor, spec).flop, 10 * 128 * (640 + 896 + 2 * (640 + 640.0)));
+  spec.threads = 2;
+  EXPECT_EQ(work(Phase::learn_actor, spec).flop, 10 * 512 * (640 + 896 + 2 * (640 + 640.0)));
 }
 
 // Parts that are not full are counted with their real size.
 TEST(PhaseWork, AShortLastPartCountsAsItIs) {
   TrainSpec spec = spec_4_64_2();
-  spec.learn.batch = 129;  // shards of 128 and 1
+  spec.learn.batch = 129;  // 128 rows and 1
   spec.envs = 33;          // blocks of 32 and 1
   EXPECT_EQ(work(Phase::act_forward, spec).flop, 10 * 16.5 * 768.0);
   EXPECT_EQ(work(Phase::learn_target, spec).flop, 10 * 64.5 * 768.0);
   EXPECT_EQ(work(Phase::learn_forward, spec).flop, 10 * 64.5 * 768.0);
-  EXPECT_EQ(work(Phase::learn_backward, spec).flop, 10 * 129 * 1024.0);
+  EXPECT_EQ(work(Phase::learn_backward, spec).flop, 10 * 64.5 * 1024.0);
 }
 
 // PPO acts with only the part of the network that its actions need.

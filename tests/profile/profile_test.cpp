@@ -90,7 +90,7 @@ TEST(Profile, RoundsAllocateNothing) {
 // How far the busiest thread is above the mean of all.
 TEST(Profile, ImbalanceIsTheLongestOverTheMean) {
   TrainSpec spec = load_spec("cartpole_dqn");
-  spec.run.threads = 2;
+  spec.threads = 2;
   const ThreadUse use = take_profile(spec, {.seconds = 0.3}).threads;
   ASSERT_EQ(use.busy.size(), 2u);
   const double longest = std::max(use.busy[0], use.busy[1]);

@@ -15,7 +15,7 @@ Profile odd_profile() {
   Profile p;
   p.spec.name = "<odd> & \"quoted\"";
   p.spec.env = "cartpole";
-  p.spec.run.threads = 2;
+  p.spec.threads = 2;
   p.spec.run.steps = 5000;
   p.wall_seconds = 2;
   p.env_steps = 10'000;

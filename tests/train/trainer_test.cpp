@@ -136,7 +136,7 @@ TEST(Trainer, PipelinedRoundsEqualThoseOfASlowTwin) {
   for (const char* env : {"cartpole", "test_masked"}) {
     spec.env = env;
     for (const int threads : {1, 2, 3}) {
-      spec.run.threads = threads;
+      spec.threads = threads;
       EXPECT_EQ(parameters_after(spec), pipelined_slowly(spec)) << env << ", threads " << threads;
     }
   }
@@ -168,7 +168,7 @@ TEST(Trainer, PipelinedUpdatesComeARoundLater) {
 TEST(Trainer, ErrorsOfPipelinedRoundsArrive) {
   TrainSpec spec = small_spec();
   spec.learn.pipelined = true;
-  spec.run.threads = 2;
+  spec.threads = 2;
   spec.env = "test_sick";
   Sick::illness = Sick::kReward;
   EXPECT_THROW(parameters_after(spec), RunError);
@@ -226,7 +226,7 @@ TEST(Trainer, ResultDoesNotDependOnThreads) {
   spec.run.steps = 10'000;
   const std::vector<float> one = parameters_after(spec);
   for (int threads : {2, 4}) {
-    spec.run.threads = threads;
+    spec.threads = threads;
     EXPECT_EQ(one, parameters_after(spec)) << threads << " threads";
   }
 }
@@ -372,7 +372,7 @@ TEST(Trainer, TrainingAllocatesNothingAfterWarmUp) {
     spec.envs = envs;
     spec.learn.train_every = std::max(8, envs);
     spec.learn.batch = 160;  // two shards
-    spec.run.threads = threads;
+    spec.threads = threads;
     spec.run.steps = 12'000;
     spec.run.episode_log = envs == 4;
     Trainer trainer(spec);

@@ -121,7 +121,7 @@ inline std::vector<Variant> variants() {
          s.learn.train_every = 40;
          dqn(s).explore.epsilon = linear(1, 0, 900);
          dqn(s).explore.epsilon.count = Count::updates;
-         s.run.threads = 2;
+         s.threads = 2;
        }},
       {"prioritised_accumulate",
        [](TrainSpec& s) {
@@ -235,7 +235,7 @@ inline std::vector<Variant> variants() {
          become_continuous(s, "sac");
          s.learn.pipelined = true;
          s.learn.train_every = 80;
-         s.run.threads = 2;
+         s.threads = 2;
        }},
       {"sac_droq",
        [](TrainSpec& s) {

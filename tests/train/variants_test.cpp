@@ -87,7 +87,7 @@ TEST_P(EveryVariant, DoesNotDependOnThreads) {
   Trainer one(spec);
   finish(one);
   for (const int threads : {2, 3}) {
-    spec.run.threads = threads;
+    spec.threads = threads;
     Trainer several(spec);
     finish(several);
     expect_same(one, several, fmt::format("{} threads", threads));

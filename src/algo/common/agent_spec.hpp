@@ -1,10 +1,12 @@
 // The part of a spec that decides how an agent learns.
 #pragma once
 
+#include <algorithm>
 #include <any>
 #include <cstdint>
 #include <string>
 
+#include "core/system.hpp"
 #include "net/options.hpp"
 
 namespace hotloop {
@@ -31,13 +33,19 @@ struct LearningOptions {
   std::string demonstrations = {}, demonstrations_hash = {};
 };
 
+inline constexpr int kMaxThreads = 256;
+
 struct AgentSpec {
   int envs = 1;
+  // That share the work; the result does not depend on them. 0 = as many as are fastest.
+  int threads = 1;
   const Algorithm* algorithm = nullptr;
   std::any options;  // the algorithm's own; only its folder knows the type
   LearningOptions learn;
   NetOptions net;
   OptimiserOptions optimiser;
+
+  int max_threads() const { return threads > 0 ? threads : std::min(usable_cores(), kMaxThreads); }
 };
 
 template <class Options>

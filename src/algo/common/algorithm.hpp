@@ -47,13 +47,12 @@ inline constexpr double kMaxShareOfMemory = 0.9;  // of the machine's memory
 
 // The amount of work in each phase of learning, from which profiles compute rates.
 struct LearningWork {
-  Structure acting;                  // the part of the network needed to act
-  int shard = 128;                   // rows of a batch that go through the network at once
-  bool shards_in_one_visit = false;  // backward: one timed visit covers all shards of a thread
-  int min_rows_per_thread = 128;     // minimum rows of a batch per thread
-  double target_passes = 1;          // forward passes per visit of phase learn/target
-  double bytes_per_transition = 0;   // in replay or rollout
-  double drawn_per_update = 0;       // transitions
+  Structure acting;                 // the part of the network needed to act
+  int rows_at_once = 128;           // of a batch, by a thread in one visit
+  bool shares_batches = false;      // whether several threads share a batch
+  double target_passes = 1;         // forward passes per visit of phase learn/target
+  double bytes_per_transition = 0;  // in replay or rollout
+  double drawn_per_update = 0;      // transitions
   // Operations per row in a visit to a phase, where they do not follow from the acting network.
   struct RowFlop {
     Phase phase;

@@ -13,27 +13,11 @@
 
 namespace hotloop {
 
-// A fixed part of a batch, processed by one thread. The split depends only on batch and network,
-// never on the number of threads.
-struct BatchShard {
-  // Each shard costs one more pass over the gradient, which is small compared to the work of this
-  // many rows. With fewer rows a second thread would not pay off anyway.
-  static constexpr int kRows = 128;
-
-  int first = 0, rows = 0;    // in the batch
-  std::span<float> gradient;  // flat; gradient of this shard's part of the mean loss
-};
-
-// sum += share * gradient for every shard, in order; a shard whose gradient is `sum` itself is
-// skipped. Threads split the parameters, not the shards, so the order of additions is fixed.
-template <class Shards>
-void add_gradients(const Shards& shards, float share, std::span<float> sum, ThreadTeam& team) {
-  if (shards.size() == 1 && shards[0].gradient.data() == sum.data()) return;
+// sum += weight * values
+inline void add_scaled(std::span<const float> values, float weight, std::span<float> sum,
+                       ThreadTeam& team) {
   share_parameters(sum.size(), team, [&](std::size_t first, std::size_t last) {
-    for (const BatchShard& shard : shards) {
-      if (shard.gradient.data() == sum.data()) continue;
-      for (std::size_t i = first; i < last; ++i) sum[i] += share * shard.gradient[i];
-    }
+    for (std::size_t i = first; i < last; ++i) sum[i] += weight * values[i];
   });
 }
 

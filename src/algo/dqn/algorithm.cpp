@@ -219,7 +219,7 @@ class DqnAlgorithm final : public Algorithm {
 
   MemoryNeed memory_need(const AgentSpec& spec, const WorldFacts& world) const override {
     return {.experience = replay_bytes(dqn_replay_shape(spec, world), spec),
-            .network = static_cast<double>(Dqn::bytes_needed(network(spec, world), spec.learn))};
+            .network = static_cast<double>(Dqn::bytes_needed(network(spec, world), spec))};
   }
   std::string describe_memory(const AgentSpec& spec, const WorldFacts& world) const override {
     return describe_replay(dqn_replay_shape(spec, world));
@@ -242,10 +242,11 @@ class DqnAlgorithm final : public Algorithm {
 
   LearningWork work(const AgentSpec& spec, const WorldFacts& world) const override {
     const DqnOptions& o = own(spec);
-    return {.acting = network(spec, world),
-            .shard = BatchShard::kRows,
-            .shards_in_one_visit = true,
-            .min_rows_per_thread = BatchShard::kRows,
+    const Structure structure = network(spec, world);
+    const BatchSplit split(structure, spec.learn.batch, spec.max_threads());
+    return {.acting = structure,
+            .rows_at_once = split.rows_at_once(),
+            .shares_batches = split.threads > 1,
             .target_passes = o.double_q ? 2.0 : 1.0,
             .bytes_per_transition = Replay::bytes_per_transition(dqn_replay_shape(spec, world)),
             .drawn_per_update = 1.0 * spec.learn.batch * spec.learn.accumulate / o.repeats};

@@ -23,6 +23,7 @@
 #include "core/arena.hpp"
 #include "core/thread_team.hpp"
 #include "memory/replay.hpp"
+#include "net/batch_gradient.hpp"
 
 namespace hotloop {
 
@@ -32,8 +33,8 @@ class Dqn {
   Dqn(const Structure& structure, const AgentSpec& spec, std::uint64_t seed,
       const InputScale* scale = nullptr);
 
-  // Approximate memory: parameters, moments, target, and the buffers of each shard of a batch.
-  static std::size_t bytes_needed(const Structure& structure, const LearningOptions& options);
+  // Approximate memory: parameters, moments, target, and the buffers of a batch.
+  static std::size_t bytes_needed(const Structure& structure, const AgentSpec& spec);
 
   struct Hints {
     // Neither the batches nor the target network have changed since the last update, so targets
@@ -70,19 +71,11 @@ class Dqn {
   std::span<float> target() { return target_; }  // empty without a target network
 
  private:
-  struct Shard : BatchShard {
-    LossSums sums;
-    Workspace s;     // online network at s
-    Workspace next;  // target network at s'; with Double, first the online network
-    std::span<std::int32_t> next_actions;  // [blocks * kLanes] a*
-    std::span<float> next_values, bonus;   // [blocks * kLanes] for Munchausen, otherwise empty
-    std::span<float> scratch;
-  };
-
-  void evaluate_next_states(const Batch& batch, Shard& shard) const;
-  void compute_munchausen(const Batch& batch, Shard& shard) const;
-  void compute_loss(const Batch& batch, Shard& shard, bool keep_next,
-                    std::span<float> errors) const;
+  // For a range of rows, which one thread learns from.
+  void evaluate_next_states(const Batch& batch, const RowRange& rows);
+  void compute_munchausen(const Batch& batch, const RowRange& rows);
+  void compute_loss(const Batch& batch, const RowRange& rows, std::span<float> errors);
+  float* scratch(const RowRange& rows) { return scratch_[rows.thread].data(); }
 
   DqnOptions options_;
   Munchausen munchausen_;
@@ -92,7 +85,14 @@ class Dqn {
   float reward_factor_ = 1;
   QNetwork::Noisy online_noise_, target_noise_;
   std::span<const float> online_now_, target_now_;  // parameters of this update, including noise
-  std::vector<Shard> shards_;
+  BatchSplit split_;
+  Workspace s_;     // online network at s
+  Workspace next_;  // target network at s'; with Double, first the online network
+  std::span<std::int32_t> next_actions_;   // [blocks * kLanes] a*
+  std::span<float> next_values_, bonus_;   // [blocks * kLanes] for Munchausen, otherwise empty
+  std::span<float> losses_, values_;       // [batch] weighted loss, Q(s, a)
+  std::vector<std::span<float>> scratch_;  // [threads]
+  std::span<float> gradient_;              // flat
   std::span<float> accumulated_;  // mean gradient of several batches; empty if accumulate is 1
   std::span<float> errors_;       // [accumulate * batch]
 };

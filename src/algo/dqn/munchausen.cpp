@@ -12,7 +12,8 @@ namespace hotloop {
 const float* allowed_values(const float* q, int actions, int rows, const std::uint8_t* masks,
                             float* scratch) {
   if (masks == nullptr) return q;
-  std::copy_n(q, actions * kLanes, scratch);
+  for (int a = 0; a < actions; ++a)
+    std::copy_n(q + a * kLanes, round_up(rows, kLaneStep), scratch + a * kLanes);
   for (int row = 0; row < rows; ++row) {
     for (int a = 0; a < actions; ++a) {
       if (masks[row * actions + a] == 0)

@@ -184,9 +184,10 @@ class PpoAlgorithm final : public Algorithm {
 
   LearningWork work(const AgentSpec& spec, const WorldFacts& world) const override {
     const Structure structure = network(spec, world);
+    const BatchSplit split(structure, spec.learn.batch, spec.max_threads());
     return {.acting = Ppo::acting_part(structure, ppo_head(spec, world)),
-            .shard = kLanes,  // shards are processed block by block
-            .min_rows_per_thread = Ppo::shard_rows(structure),
+            .rows_at_once = split.rows_at_once(),
+            .shares_batches = split.threads > 1,
             .bytes_per_transition = rollout_bytes_per_transition(ppo_rollout_shape(spec, world)),
             .drawn_per_update = 1.0 * spec.learn.batch};
   }

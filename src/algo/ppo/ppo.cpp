@@ -64,19 +64,17 @@ Ppo::Ppo(const Structure& structure, const ActorCriticHead& head, const AgentSpe
       // Use::training although it has no backward pass: a single row must be computed as in
       // learning, or the ratio would not be exactly 1.
       acting_(acting_plan_.structure(), spec.envs, Use::training),
-      value_workspace_(value_plan_.structure(), kValueRows, Use::training) {
+      value_workspace_(value_plan_.structure(), kValueRows, Use::training),
+      split_(structure, batch_, spec.max_threads()),
+      workspace_(structure, batch_, Use::training, spec.max_threads()),
+      gradient_(arena_.take<float>(structure.storage)),
+      rows_(batch_) {
   scratch_floats_ = static_cast<std::size_t>(head.policy.outputs()) * kLanes;
   acting_scratch_ = arena_.take<float>(2 * scratch_floats_ * block_count(spec.envs));
   weights_[0] = 1;
   std::copy(options_.part_weights.begin(), options_.part_weights.end(), weights_.begin() + 1);
-  const int max_rows = shard_rows(structure);
-  for (int first = 0; first < batch_; first += max_rows) {
-    const int rows = std::min(max_rows, batch_ - first);
-    shards_.push_back(
-        {{.first = first, .rows = rows, .gradient = arena_.take<float>(structure.storage)},
-         arena_.take<float>(3 * scratch_floats_),
-         Workspace(structure, kLanes, Use::training)});
-  }
+  for (int thread = 0; thread < spec.max_threads(); ++thread)
+    scratch_.push_back(arena_.take<float>(3 * scratch_floats_));
 }
 
 void Ppo::act(std::span<const float> obs, std::span<const std::uint8_t> mask, std::uint64_t step,
@@ -159,22 +157,21 @@ void Ppo::values(const float* rows, int count, float* values, std::size_t stride
 PpoReport Ppo::update(const UpdateInput& input, std::span<const std::int32_t> places,
                       ThreadTeam& team) {
   const Moments moments = advantage_moments(input, places);
-  team.run(static_cast<int>(shards_.size()), [&](int first, int last, int) {
-    const FlushDenormals flush;
-    for (int i = first; i < last; ++i) learn(input, places, moments, shards_[i]);
-  });
-
-  const std::span<float> gradient = shards_[0].gradient;
+  compute_gradient({plan(), online(), workspace_, gradient_}, split_, team,
+                   [&](const RowRange& rows) { learn(input, places, moments, rows); });
   PpoReport report;
-  for (const Shard& shard : shards_) {
-    report.loss += shard.loss / batch_;
-    report.mean_value += shard.value / batch_;
-    report.entropy += shard.entropy / batch_;
-    report.kl += shard.divergence / batch_;
-    report.clipped += shard.clipped / batch_;
+  for (const RowReport& row : rows_) {
+    report.loss += static_cast<double>(row.loss);
+    report.mean_value += static_cast<double>(row.value);
+    report.entropy += static_cast<double>(row.entropy);
+    report.kl += static_cast<double>(row.divergence);
+    report.clipped += static_cast<double>(row.clipped);
   }
-  add_gradients(shards_, 1, gradient, team);
-  report.gradient_norm = descend(gradient, report.loss, input.learning_rate, team);
+  for (double PpoReport::*mean :
+       {&PpoReport::mean_value, &PpoReport::entropy, &PpoReport::kl, &PpoReport::clipped})
+    report.*mean /= batch_;
+  report.loss /= batch_;
+  report.gradient_norm = descend(gradient_, report.loss, input.learning_rate, team);
   return report;
 }
 
@@ -194,41 +191,38 @@ Ppo::Moments Ppo::advantage_moments(const UpdateInput& input,
 }
 
 void Ppo::learn(const UpdateInput& input, std::span<const std::int32_t> places,
-                const Moments& moments, Shard& shard) const {
-  shard.loss = shard.value = shard.entropy = shard.divergence = shard.clipped = 0;
-  // All passes of a block while it is in the cache.
-  for (int begin = 0; begin < shard.rows; begin += kLanes) {
-    const std::int32_t* block = places.data() + shard.first + begin;
-    const int rows = std::min(kLanes, shard.rows - begin);
-    mark(Phase::learn_forward);
-    forward(plan(), online(), {input.rollout.obs().data(), block}, rows, shard.workspace, scale());
-    mark(Phase::learn_loss);
-    learn_block(input, block, rows, moments, shard);
-    mark(Phase::learn_backward);
-    backward(plan(), online(), rows, shard.workspace, shard.gradient, begin > 0);
-  }
+                const Moments& moments, const RowRange& rows) {
+  mark(Phase::learn_forward);
+  forward(plan(), online(), {input.rollout.obs().data(), places.data()}, rows, workspace_, scale());
+  mark(Phase::learn_loss);
+  for_each_block(rows, [&](const BlockPart& at) {
+    learn_block(input, &places[at.row()], moments, at, scratch_[rows.thread].data());
+  });
+  mark(Phase::learn_backward);
 }
 
 // The loss and its gradient with respect to the outputs, lane by lane.
-void Ppo::learn_block(const UpdateInput& input, const std::int32_t* places, int rows,
-                      const Moments& moments, Shard& shard) const {
+void Ppo::learn_block(const UpdateInput& input, const std::int32_t* places, const Moments& moments,
+                      const BlockPart& at, float* scratch) {
   const PolicyHead& policy = head_.policy;
-  const float* outputs = shard.workspace.outputs(0);
-  float* gradient = shard.workspace.output_gradient(0);
+  const int count = at.count;
+  const float* outputs = workspace_.outputs(at.block) + at.lane;
+  float* gradient = workspace_.output_gradient(at.block) + at.lane;
+  RowReport* reports = &rows_[at.row()];
   const std::span<const std::uint8_t> mask = input.rollout.mask();
   const PolicyLanes lanes{.outputs = outputs,
-                          .width = round_up(rows, kLaneStep),
+                          .width = at.width(),
                           .mask = mask.empty() ? nullptr : mask.data(),
                           .mask_at = places,
-                          .rows = rows};
-  float* d = shard.scratch.data();
+                          .rows = count};
+  float* d = scratch;
   float* raw = d + scratch_floats_;
   float* old = raw + scratch_floats_;
   Feature log_p, h, kl, old_log_p, advantage, d_log_p, d_h;
-  gather(input.old_policy.raw.data(), policy.raw_size(), places, rows, raw);
-  gather(input.old_policy.distribution.data(), policy.outputs(), places, rows, old);
-  gather(input.old_policy.log_probability.data(), 1, places, rows, old_log_p.data());
-  gather(input.advantages.data(), 1, places, rows, advantage.data());
+  gather(input.old_policy.raw.data(), policy.raw_size(), places, count, raw);
+  gather(input.old_policy.distribution.data(), policy.outputs(), places, count, old);
+  gather(input.old_policy.log_probability.data(), 1, places, count, old_log_p.data());
+  gather(input.advantages.data(), 1, places, count, advantage.data());
   distribution(policy, lanes, d);
   log_probability(policy, d, lanes.width, raw, log_p.data());
   entropy(policy, d, lanes.width, h.data());
@@ -239,7 +233,7 @@ void Ppo::learn_block(const UpdateInput& input, const std::int32_t* places, int 
   const auto entropy_weight = static_cast<float>(input.entropy_weight);
   const auto floor = static_cast<float>(options_.entropy_floor);  // NaN = off: H < NaN is false
   const auto floor_weight = static_cast<float>(options_.entropy_floor_coef);
-  for (int row = 0; row < rows; ++row) {
+  for (int row = 0; row < count; ++row) {
     const float a = (advantage.values[row] - moments.mean) * moments.inverse_std;
     const float log_ratio =
         std::clamp(log_p.values[row] - old_log_p.values[row], -kMaxLogRatio, kMaxLogRatio);
@@ -250,23 +244,24 @@ void Ppo::learn_block(const UpdateInput& input, const std::int32_t* places, int 
     const bool below_floor = h.values[row] < floor;
     d_log_p.values[row] = is_unclipped ? -surrogate * share : 0.0f;
     d_h.values[row] = -(entropy_weight + (below_floor ? floor_weight : 0.0f)) * share;
-    shard.loss -= static_cast<double>(std::min(surrogate, clipped_surrogate) +
-                                      entropy_weight * h.values[row]);
-    if (below_floor) shard.loss += static_cast<double>(floor_weight * (floor - h.values[row]));
-    shard.entropy += static_cast<double>(h.values[row]);
-    shard.divergence += static_cast<double>(kl.values[row]);
-    shard.clipped += std::abs(ratio - 1) > clip ? 1 : 0;
+    reports[row] = {
+        .loss = -std::min(surrogate, clipped_surrogate) - entropy_weight * h.values[row],
+        .value = outputs[policy.outputs() * kLanes + row],
+        .entropy = h.values[row],
+        .divergence = kl.values[row],
+        .clipped = std::abs(ratio - 1) > clip ? 1.0f : 0.0f};
+    if (below_floor) reports[row].loss += floor_weight * (floor - h.values[row]);
   }
   policy_gradient(policy, lanes, d, raw, h.data(), d_log_p.data(), d_h.data(), gradient);
 
   const auto value_clip = static_cast<float>(options_.clip_range_vf);
   const std::size_t all = input.advantages.size();
   for (int head = 0; head < head_.values; ++head) {
-    const int at = (policy.outputs() + head) * kLanes;
+    const int first = (policy.outputs() + head) * kLanes;
     const float weight = static_cast<float>(options_.vf_coef) * weights_[head];
-    std::fill_n(gradient + at, kLanes, 0.0f);
-    for (int row = 0; row < rows; ++row) {
-      const float value = outputs[at + row];
+    std::fill_n(gradient + first, at.width(), 0.0f);
+    for (int row = 0; row < count; ++row) {
+      const float value = outputs[first + row];
       const float target = input.returns[head * all + places[row]];
       float error = value - target;
       float slope = 2 * error;
@@ -281,9 +276,8 @@ void Ppo::learn_block(const UpdateInput& input, const std::int32_t* places, int 
           error = clipped_error, slope = 0;
         }
       }
-      gradient[at + row] = weight * slope * share;
-      shard.loss += static_cast<double>(weight * error * error);
-      if (head == 0) shard.value += static_cast<double>(value);
+      gradient[first + row] = weight * slope * share;
+      reports[row].loss += weight * error * error;
     }
   }
 }

@@ -22,6 +22,7 @@
 #include "algo/ppo/options.hpp"
 #include "core/thread_team.hpp"
 #include "memory/rollout.hpp"
+#include "net/batch_gradient.hpp"
 
 namespace hotloop {
 
@@ -88,19 +89,14 @@ class Ppo : public LearntNetwork {
 
   const ActorCriticHead& head() const { return head_; }
 
-  // Rows of a shard. In a large network, 32 rows are enough work.
-  static int shard_rows(const Structure& structure) {
-    return structure.parameters > 100'000 ? kLanes : BatchShard::kRows;
-  }
   // The part of the network needed to act: without the values, if they share nothing with the
   // policy.
   static Structure acting_part(const Structure& structure, const ActorCriticHead& head);
 
  private:
-  struct Shard : BatchShard {
-    std::span<float> scratch;  // [3][policy.outputs()][kLanes]
-    Workspace workspace;       // for one block
-    double loss = 0, value = 0, entropy = 0, divergence = 0, clipped = 0;
+  // What the update reports of one row.
+  struct RowReport {
+    float loss, value, entropy, divergence, clipped;
   };
   struct Moments {
     float mean, inverse_std;
@@ -112,9 +108,9 @@ class Ppo : public LearntNetwork {
                  std::span<float> continuous);
   Moments advantage_moments(const UpdateInput& input, std::span<const std::int32_t> places) const;
   void learn(const UpdateInput& input, std::span<const std::int32_t> places, const Moments& moments,
-             Shard& shard) const;
-  void learn_block(const UpdateInput& input, const std::int32_t* places, int rows,
-                   const Moments& moments, Shard& shard) const;
+             const RowRange& rows);
+  void learn_block(const UpdateInput& input, const std::int32_t* places, const Moments& moments,
+                   const BlockPart& at, float* scratch);
 
   ActorCriticHead head_;
   PpoOptions options_;
@@ -128,7 +124,11 @@ class Ppo : public LearntNetwork {
   Plan acting_plan_, value_plan_;
   Workspace acting_;           // [envs]
   Workspace value_workspace_;  // [kValueRows]
-  std::vector<Shard> shards_;
+  BatchSplit split_;
+  Workspace workspace_;                    // [batch]
+  std::vector<std::span<float>> scratch_;  // [threads][3][policy.outputs()][kLanes]
+  std::span<float> gradient_;              // flat
+  std::vector<RowReport> rows_;            // [batch]
 };
 
 }  // namespace hotloop

@@ -81,9 +81,11 @@ std::string PqnAlgorithm::too_large(const AgentSpec& spec, const WorldFacts& wor
 }
 
 LearningWork PqnAlgorithm::work(const AgentSpec& spec, const WorldFacts& world) const {
-  return {.acting = network(spec, world),
-          .shard = BatchShard::kRows,
-          .min_rows_per_thread = BatchShard::kRows,
+  const Structure structure = network(spec, world);
+  const BatchSplit split(structure, spec.learn.batch, spec.max_threads());
+  return {.acting = structure,
+          .rows_at_once = split.rows_at_once(),
+          .shares_batches = split.threads > 1,
           .bytes_per_transition =
               rollout_bytes_per_transition(rollout_shape(own(spec).rollout, 0, spec, world)),
           .drawn_per_update = 1.0 * spec.learn.batch};

@@ -14,15 +14,12 @@ Pqn::Pqn(const Structure& structure, const AgentSpec& spec, std::uint64_t seed,
       network_(structure, {.actions = structure.outputs}, spec.net.init, spec.optimiser, seed,
                spec.envs, scale),
       noise_(network_.make_noisy()),
-      value_workspace_(structure, std::max(spec.envs, FinalStates::kRows), Use::inference) {
-  for (int first = 0; first < batch_; first += Shard::kRows) {
-    const int rows = std::min(Shard::kRows, batch_ - first);
-    shards_.push_back(
-        {{.first = first, .rows = rows, .gradient = arena_.take<float>(structure.storage)},
-         LossSums{},
-         Workspace(structure, rows, Use::training)});
-  }
-}
+      value_workspace_(structure, std::max(spec.envs, FinalStates::kRows), Use::inference),
+      split_(structure, batch_, spec.max_threads()),
+      s_(structure, batch_, Use::training, spec.max_threads()),
+      losses_(arena_.take<float>(batch_)),
+      values_(arena_.take<float>(batch_)),
+      gradient_(arena_.take<float>(structure.storage)) {}
 
 QReport Pqn::update(const Rollout& rollout, std::span<const std::int32_t> places,
                     std::span<const float> returns, double learning_rate, std::uint64_t index,
@@ -30,47 +27,43 @@ QReport Pqn::update(const Rollout& rollout, std::span<const std::int32_t> places
   if (network_.is_noisy()) mark(Phase::learn_noise);
   const std::span<const float> parameters =
       network_.with_noise(network_.online(), 1, index, noise_);
-  team.run(static_cast<int>(shards_.size()), [&](int first, int last, int) {
-    const FlushDenormals flush;
-    for (int i = first; i < last; ++i) learn(rollout, places, returns, parameters, shards_[i]);
-  });
-
-  const std::span<float> gradient = shards_[0].gradient;
+  compute_gradient(
+      {network_.plan(), parameters, s_, gradient_}, split_, team,
+      [&](const RowRange& rows) { learn(rollout, places, returns, parameters, rows); });
   QReport report;
-  for (const Shard& shard : shards_) {
-    report.loss += shard.sums.loss / batch_;
-    report.mean_q += shard.sums.q / batch_;
+  for (int row = 0; row < batch_; ++row) {
+    report.loss += static_cast<double>(losses_[row]) / batch_;
+    report.mean_q += static_cast<double>(values_[row]) / batch_;
   }
-  add_gradients(shards_, 1, gradient, team);
-  if (network_.is_noisy()) noise_gradient(network_.structure(), noise_.noise, gradient);
-  report.gradient_norm = network_.descend(gradient, report.loss, learning_rate, team);
+  if (network_.is_noisy()) noise_gradient(network_.structure(), noise_.noise, gradient_);
+  report.gradient_norm = network_.descend(gradient_, report.loss, learning_rate, team);
   return report;
 }
 
 void Pqn::learn(const Rollout& rollout, std::span<const std::int32_t> places,
                 std::span<const float> returns, std::span<const float> parameters,
-                Shard& shard) const {
-  const Plan& plan = network_.plan();
+                const RowRange& rows) {
   const int actions = network_.head().actions;
   const float share = 1.0f / static_cast<float>(batch_);
-  const std::int32_t* first = places.data() + shard.first;
   mark(Phase::learn_forward);
-  forward(plan, parameters, {rollout.obs().data(), first}, shard.rows, shard.s, network_.scale());
+  forward(network_.plan(), parameters, {rollout.obs().data(), places.data()}, rows, s_,
+          network_.scale());
   mark(Phase::learn_loss);
-  shard.sums = {};
-  for (int row = 0; row < shard.rows; ++row) {
-    const int block = row / kLanes;
-    float* gradient = shard.s.output_gradient(block);
-    if (row % kLanes == 0) std::fill_n(gradient, actions * kLanes, 0.0f);
-    const int taken = rollout.actions()[first[row]] * kLanes + row % kLanes;
-    const float q = shard.s.outputs(block)[taken];
-    const LossTerm term = td_loss(options_.loss, returns[first[row]] - q);
-    gradient[taken] = term.slope * share;
-    shard.sums.loss += term.value;
-    shard.sums.q += q;
-  }
+  for_each_block(rows, [&](const BlockPart& at) {
+    float* gradient = s_.output_gradient(at.block) + at.lane;
+    for (int action = 0; action < actions; ++action)
+      std::fill_n(gradient + action * kLanes, at.width(), 0.0f);
+    for (int lane = 0; lane < at.count; ++lane) {
+      const int row = at.row() + lane, place = places[row];
+      const int taken = rollout.actions()[place] * kLanes + lane;
+      const float q = (s_.outputs(at.block) + at.lane)[taken];
+      const LossTerm term = td_loss(options_.loss, returns[place] - q);
+      gradient[taken] = term.slope * share;
+      losses_[row] = term.value;
+      values_[row] = q;
+    }
+  });
   mark(Phase::learn_backward);
-  backward(plan, parameters, shard.rows, shard.s, shard.gradient);
 }
 
 void Pqn::values(const float* rows, const std::uint8_t* masks, int count, const Exploration& policy,

@@ -23,6 +23,7 @@
 #include "algo/pqn/options.hpp"
 #include "memory/final_states.hpp"
 #include "memory/rollout.hpp"
+#include "net/batch_gradient.hpp"
 
 namespace hotloop {
 
@@ -46,13 +47,9 @@ class Pqn {
   const QNetwork& network() const { return network_; }
 
  private:
-  struct Shard : BatchShard {
-    LossSums sums;
-    Workspace s;
-  };
-
   void learn(const Rollout& rollout, std::span<const std::int32_t> places,
-             std::span<const float> returns, std::span<const float> parameters, Shard& shard) const;
+             std::span<const float> returns, std::span<const float> parameters,
+             const RowRange& rows);
 
   PqnOptions options_;
   int batch_;
@@ -60,7 +57,10 @@ class Pqn {
   Arena arena_;
   QNetwork::Noisy noise_;
   Workspace value_workspace_;
-  std::vector<Shard> shards_;
+  BatchSplit split_;
+  Workspace s_;                       // [batch]
+  std::span<float> losses_, values_;  // [batch] loss, Q(s, a)
+  std::span<float> gradient_;         // flat
 };
 
 }  // namespace hotloop

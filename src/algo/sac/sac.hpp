@@ -68,17 +68,12 @@ class Sac {
   Optimiser& temperature_optimiser() { return temperature_optimiser_; }
 
  private:
-  struct Shard : BatchShard {
-    CriticShard* critics;  // of the same rows
-    Workspace actor;
-    std::span<float> spread;                                // [blocks][A][kLanes] std times noise
-    std::span<float> log_probability;                       // [blocks][kLanes]
-    double loss = 0, log_probabilities = 0, saturated = 0;  // sums over the rows
-  };
-
-  void sample(Shard& shard, int pass, std::uint64_t index) const;
-  void choose_next_actions(const Batch& batch, std::uint64_t index, Shard& shard) const;
-  void compute_actor_gradient(const Batch& batch, std::uint64_t index, Shard& shard) const;
+  float* spread(const BlockPart& at) { return &spread_[at.block * actions_ * kLanes + at.lane]; }
+  float* log_probability(const BlockPart& at) { return &log_probability_[at.row()]; }
+  // For a range of rows.
+  void sample(int pass, std::uint64_t index, const RowRange& rows);
+  void choose_next_actions(const Batch& batch, std::uint64_t index, const RowRange& rows);
+  void compute_actor_loss(const Batch& batch, std::uint64_t index, const RowRange& rows);
   void update_actor(const Batch& batch, const Rates& rates, std::uint64_t index, ThreadTeam& team);
 
   SacOptions options_;
@@ -92,7 +87,11 @@ class Sac {
   std::span<float> log_temperature_;  // [1]
   Optimiser temperature_optimiser_;
   float reward_factor_ = 1;
-  std::vector<Shard> shards_;
+  BatchSplit split_;
+  Workspace at_;                      // the actor, at s' and at s
+  std::span<float> actor_gradient_;   // flat
+  std::span<float> spread_;           // [blocks][A][kLanes] std times noise
+  std::span<float> log_probability_;  // [blocks][kLanes]
   SacReport
       report_;  // of the latest update; between updates of the actor it keeps what they reported
 };

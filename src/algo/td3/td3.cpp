@@ -6,7 +6,6 @@
 
 #include <hotloop/rng.hpp>
 
-#include "core/cpu/flush_denormals.hpp"
 #include "net/kernels/normals.hpp"
 #include "net/lane_arrays.hpp"
 
@@ -30,27 +29,18 @@ Td3::Td3(const Structure& actor, const Structure& critic, const AgentSpec& spec,
       seed_(seed),
       actor_(actor, spec.net.init, spec.optimiser, seed, scale),
       critics_(critic, options_.critics, spec, actions_, seed, scale),
-      actor_target_(arena_.take<float>(options_.critics.crossq ? 0 : actor.storage)) {
+      actor_target_(arena_.take<float>(options_.critics.crossq ? 0 : actor.storage)),
+      split_(actor, spec.learn.batch, spec.max_threads()),
+      at_(actor, spec.learn.batch, Use::training, spec.max_threads()),
+      actor_gradient_(arena_.take<float>(actor.storage)) {
   std::copy_n(actor_.online().begin(), actor_target_.size(), actor_target_.begin());
-  const int size = CriticShard::rows_of(options_.critics, spec.learn.batch);
-  for (int first = 0; first < spec.learn.batch; first += size) {
-    const int rows = std::min(size, spec.learn.batch - first);
-    shards_.push_back(
-        {{.first = first, .rows = rows, .gradient = arena_.take<float>(actor.storage)},
-         &critics_.shard(first / size),
-         Workspace(actor, rows, Use::training)});
-  }
 }
 
 Td3Report Td3::update(const Batch& batch, const Rates& rates, std::uint64_t index,
                       ThreadTeam& team) {
   critics_.begin_update(index);
-  team.run(static_cast<int>(shards_.size()), [&](int first, int last, int) {
-    const FlushDenormals flush;
-    for (int i = first; i < last; ++i) {
-      choose_next_actions(batch, index, shards_[i]);
-      critics_.compute_gradients(batch, reward_factor_, critics_.shard(i));
-    }
+  critics_.compute_gradients(batch, reward_factor_, team, [&](const RowRange& rows) {
+    choose_next_actions(batch, index, rows);
   });
   const Critics::Report critics = critics_.descend(rates.critics, team);
   report_.loss = critics.loss;
@@ -64,78 +54,76 @@ Td3Report Td3::update(const Batch& batch, const Rates& rates, std::uint64_t inde
   return report_;
 }
 
-void Td3::choose_next_actions(const Batch& batch, std::uint64_t index, Shard& shard) const {
+void Td3::choose_next_actions(const Batch& batch, std::uint64_t index, const RowRange& rows) {
   mark(Phase::learn_target);
-  shard.actor.set_evaluation();
-  const Plan& plan = actor_.plan();
-  forward(plan, actor_target_.empty() ? actor_.online() : actor_target_,
-          batch.next_obs + static_cast<std::size_t>(shard.first) * plan.structure().inputs,
-          shard.rows, shard.actor, actor_.scale());
-  for (int block = 0; block < block_count(shard.rows); ++block) {
-    float* action = shard.critics->action(block);
-    squash_lanes(shard.actor.outputs(block), actions_, block_width(shard.rows, block), action);
-    if (options_.target_noise > 0) smooth(shard.first / kLanes + block, index, action);
-    std::fill_n(shard.critics->bonus(block), kLanes, 0.0f);
-  }
+  at_.set_evaluation(rows.thread);
+  forward(actor_.plan(), actor_target_.empty() ? actor_.online() : actor_target_, batch.next_obs,
+          rows, at_, actor_.scale());
+  for_each_block(rows, [&](const BlockPart& at) {
+    float* action = critics_.batch().action(at);
+    squash_lanes(at_.outputs(at.block) + at.lane, actions_, at.width(), action);
+    if (options_.target_noise > 0) smooth(at, index, action);
+    std::fill_n(critics_.batch().bonus(at), at.width(), 0.0f);
+  });
 }
 
 // Target policy smoothing. Each block of the batch has its own stream, so the draws do not depend
 // on the threads.
-void Td3::smooth(int block_of_batch, std::uint64_t index, float* action) const {
+void Td3::smooth(const BlockPart& at, std::uint64_t index, float* action) const {
   alignas(64) std::array<float, kMaxActionSize * kLanes> noise;
-  Rng rng(seed_, Purpose::policy, static_cast<std::uint32_t>(1 + block_of_batch), index);
+  Rng rng(seed_, Purpose::policy, static_cast<std::uint32_t>(1 + at.block), index);
   const int count = actions_ * kLanes;
   draw_normals(rng, {noise.data(), static_cast<std::size_t>(count)});
   const auto std = static_cast<float>(options_.target_noise);
   const auto clip = static_cast<float>(options_.target_noise_clip);
-  for (int i = 0; i < count; ++i)
-    action[i] = std::clamp(action[i] + std::clamp(std * noise[i], -clip, clip), -1.0f, 1.0f);
-}
-
-void Td3::compute_actor_gradient(const Batch& batch, Shard& shard) const {
-  mark(Phase::learn_actor);
-  const Plan& plan = actor_.plan();
-  const float* obs = batch.obs + static_cast<std::size_t>(shard.first) * plan.structure().inputs;
-  if (options_.critics.crossq) shard.actor.set_training({});
-  forward(plan, actor_.online(), obs, shard.rows, shard.actor, actor_.scale());
-  for (int block = 0; block < block_count(shard.rows); ++block) {
-    squash_lanes(shard.actor.outputs(block), actions_, block_width(shard.rows, block),
-                 shard.critics->action(block));
-  }
-  critics_.evaluate_actions(obs, *shard.critics);
-  const float share = 1.0f / static_cast<float>(batch.size);
-  shard.value = shard.saturated = 0;
-  for (int block = 0; block < block_count(shard.rows); ++block) {
-    const int rows = std::min(kLanes, shard.rows - block * kLanes);
-    const float* action = shard.critics->action(block);
-    const float* d_action = shard.critics->action_gradient(block);
-    float* d_output = shard.actor.output_gradient(block);
-    std::fill_n(d_output, actions_ * kLanes, 0.0f);  // lanes beyond the batch have no part
-    for (int row = 0; row < rows; ++row) shard.value += shard.critics->value(block)[row];
-    for (int i = 0; i < actions_; ++i) {
-      for (int at = i * kLanes; at < i * kLanes + rows; ++at) {
-        d_output[at] = -share * d_action[at] * (1 - action[at] * action[at]);
-        shard.saturated += std::abs(action[at]) > 0.99f ? 1 : 0;
-      }
+  for (int i = 0; i < count; i += kLanes) {
+    for (int lane = i; lane < i + at.width(); ++lane) {
+      const float off = std::clamp(std * noise[lane + at.lane], -clip, clip);
+      action[lane] = std::clamp(action[lane] + off, -1.0f, 1.0f);
     }
   }
-  backward(plan, actor_.online(), shard.rows, shard.actor, shard.gradient);
+}
+
+// L = mean of -Q(s, a), and its gradient in the outputs of the actor.
+void Td3::compute_actor_loss(const Batch& batch, const RowRange& rows) {
+  mark(Phase::learn_actor);
+  if (options_.critics.crossq) at_.set_training({});
+  forward(actor_.plan(), actor_.online(), batch.obs, rows, at_, actor_.scale());
+  CriticBatch& critics = critics_.batch();
+  for_each_block(rows, [&](const BlockPart& at) {
+    squash_lanes(at_.outputs(at.block) + at.lane, actions_, at.width(), critics.action(at));
+  });
+  critics_.evaluate_actions(batch.obs, rows);
+  const float share = 1.0f / static_cast<float>(batch.size);
+  for_each_block(rows, [&](const BlockPart& at) {
+    const float* action = critics.action(at);
+    const float* d_action = critics.action_gradient(at);
+    float* d_output = at_.output_gradient(at.block) + at.lane;
+    for (int i = 0; i < actions_ * kLanes; i += kLanes) {
+      std::fill_n(d_output + i, at.width(), 0.0f);  // lanes beyond the batch have no part
+      for (int lane = i; lane < i + at.count; ++lane)
+        d_output[lane] = -share * d_action[lane] * (1 - action[lane] * action[lane]);
+    }
+  });
 }
 
 void Td3::update_actor(const Batch& batch, const Rates& rates, ThreadTeam& team) {
-  team.run(static_cast<int>(shards_.size()), [&](int first, int last, int) {
-    const FlushDenormals flush;
-    for (int i = first; i < last; ++i) compute_actor_gradient(batch, shards_[i]);
+  compute_gradient({actor_.plan(), actor_.online(), at_, actor_gradient_}, split_, team,
+                   [&](const RowRange& rows) { compute_actor_loss(batch, rows); });
+  double value = 0, saturated = 0;
+  CriticBatch& critics = critics_.batch();
+  for_each_block({0, batch.size}, [&](const BlockPart& at) {
+    for (int lane = 0; lane < at.count; ++lane) {
+      value += static_cast<double>(critics.value(at)[lane]);
+      for (int i = 0; i < actions_; ++i)
+        saturated += std::abs(critics.action(at)[i * kLanes + lane]) > 0.99f ? 1 : 0;
+    }
   });
-  report_.actor_loss = report_.saturated = 0;
-  for (const Shard& shard : shards_) {
-    report_.actor_loss -= shard.value / batch.size;
-    report_.saturated += shard.saturated / batch.size / actions_;
-  }
-  add_gradients(shards_, 1, shards_[0].gradient, team);
+  report_.actor_loss = -value / batch.size;
+  report_.saturated = saturated / batch.size / actions_;
   report_.actor_gradient_norm =
-      actor_.descend(shards_[0].gradient, report_.actor_loss, rates.actor, team);
-  if (options_.critics.crossq) update_statistics(actor_.plan(), shards_[0].actor, actor_.online());
+      actor_.descend(actor_gradient_, report_.actor_loss, rates.actor, team);
+  if (options_.critics.crossq) update_statistics(actor_.plan(), at_, actor_.online());
 }
 
 }  // namespace hotloop

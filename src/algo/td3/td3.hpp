@@ -61,15 +61,10 @@ class Td3 {
   Critics& critics() { return critics_; }
 
  private:
-  struct Shard : BatchShard {
-    CriticShard* critics;  // of the same rows
-    Workspace actor;
-    double value = 0, saturated = 0;  // sums over the rows
-  };
-
-  void choose_next_actions(const Batch& batch, std::uint64_t index, Shard& shard) const;
-  void smooth(int block_of_batch, std::uint64_t index, float* action) const;
-  void compute_actor_gradient(const Batch& batch, Shard& shard) const;
+  // For a range of rows.
+  void choose_next_actions(const Batch& batch, std::uint64_t index, const RowRange& rows);
+  void smooth(const BlockPart& at, std::uint64_t index, float* action) const;
+  void compute_actor_loss(const Batch& batch, const RowRange& rows);
   void update_actor(const Batch& batch, const Rates& rates, ThreadTeam& team);
 
   Td3Options options_;
@@ -80,7 +75,9 @@ class Td3 {
   Arena arena_;
   std::span<float> actor_target_;  // flat parameters; empty in CrossQ
   float reward_factor_ = 1;
-  std::vector<Shard> shards_;
+  BatchSplit split_;
+  Workspace at_;                     // the actor, at s' and at s
+  std::span<float> actor_gradient_;  // flat
   Td3Report
       report_;  // of the latest update; between updates of the actor it keeps what they reported
 };

@@ -42,20 +42,11 @@ Vec differentiate_lanes(const float* y, const float* slope, float* delta) {
   return total;
 }
 
-// Four features at a time: their sums over the lanes share most of their work.
-template <Activation kActivation, int kWidth>
-void differentiate_features(const float* y, const float* slope, int features, float* delta,
-                            float* bias_gradient, bool accumulate) {
-  const auto total = [&](int f) {
-    const std::size_t at = static_cast<std::size_t>(f) * kLanes;
-    const float* kept = kActivation == Activation::gelu ? slope + at : nullptr;
-    return differentiate_lanes<kActivation, kWidth>(y + at, kept, delta + at);
-  };
+// bias_gradient[f] (+)= sum over total(f), one register of partial sums. Four features at a time:
+// their sums share most of their work.
+template <class Total>
+void add_totals(int features, float* bias_gradient, bool accumulate, Total&& total) {
   int f = 0;
-  if (bias_gradient == nullptr) {
-    for (; f < features; ++f) total(f);
-    return;
-  }
   for (; f + 4 <= features; f += 4) {
     const Vec first = total(f), second = total(f + 1), third = total(f + 2), fourth = total(f + 3);
     auto& gradient = *reinterpret_cast<Four*>(bias_gradient + f);
@@ -66,6 +57,18 @@ void differentiate_features(const float* y, const float* slope, int features, fl
     const float one = sum(total(f));
     bias_gradient[f] = accumulate ? bias_gradient[f] + one : one;
   }
+}
+
+template <Activation kActivation, int kWidth>
+void differentiate_features(const float* y, const float* slope, int features, float* delta,
+                            float* bias_gradient, bool accumulate) {
+  const auto total = [&](int f) {
+    const std::size_t at = static_cast<std::size_t>(f) * kLanes;
+    const float* kept = kActivation == Activation::gelu ? slope + at : nullptr;
+    return differentiate_lanes<kActivation, kWidth>(y + at, kept, delta + at);
+  };
+  if (bias_gradient != nullptr) return add_totals(features, bias_gradient, accumulate, total);
+  for (int f = 0; f < features; ++f) total(f);
 }
 
 }  // namespace
@@ -101,6 +104,17 @@ void backward_through_activation(Activation activation, const float* y, const fl
   with_activation(activation, [&]<Activation kActivation>() {
     with_width(width, [&]<int kWidth>() {
       differentiate_features<kActivation, kWidth>(y, slope, features, d, bias_gradient, accumulate);
+    });
+  });
+}
+
+void add_bias_gradient(const float* dz, int features, int width, float* bias_gradient,
+                       bool accumulate) {
+  with_width(width, [&]<int kWidth>() {
+    add_totals(features, bias_gradient, accumulate, [&](int f) {
+      Vec total = {};
+      for (int i = 0; i < kWidth; i += kVec) total += load(dz + f * kLanes + i);
+      return total;
     });
   });
 }

@@ -28,4 +28,8 @@ void backward_through_activation(Activation activation, const float* y, const fl
                                  int features, int width, float* d, float* bias_gradient,
                                  bool accumulate);
 
+// bias_gradient[f] (+)= sum of dz [features][kLanes] over the lanes, in the same order.
+void add_bias_gradient(const float* dz, int features, int width, float* bias_gradient,
+                       bool accumulate);
+
 }  // namespace hotloop

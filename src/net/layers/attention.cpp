@@ -77,6 +77,9 @@ class AttentionKernel final : public LayerKernel {
   void forward(const ForwardBlock& block) const override;
   void forward_one(const float* parameters, const float* x, float* y, float* inner) const override;
   void backward(const BackwardBlock& block) const override;
+  int gradient_parts() const override { return 1; }
+  // All over again: backward() leaves only dx.
+  void add_gradient(const BackwardBlock& block, int, int) const override { backward(block); }
 
  private:
   AttentionLayer layer_;
@@ -114,6 +117,7 @@ void AttentionKernel::forward_one(const float* parameters, const float* x, float
 void AttentionKernel::backward(const BackwardBlock& b) const {
   const float* w = b.inner + layer_.hidden.outputs() * kLanes;
   BackwardBlock score = b, hidden = b;
+  score.rows = hidden.rows = nullptr;
   score.scratch = b.scratch + memory_of(layer_.hidden).scratch;
   float* ds = score.scratch + memory_of(layer_.score).scratch;
   float* dt = ds + layer_.rows() * kLanes;

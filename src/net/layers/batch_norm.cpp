@@ -51,6 +51,7 @@ class BatchNormKernel final : public BatchKernel {
   void forward(const ForwardBlock& block) const override;
   void forward_one(const float* parameters, const float* x, float* y, float* inner) const override;
   void backward(const BackwardBlock& block) const override;
+  int gradient_parts() const override { return 0; }  // of the whole batch
   void forward_batch(const ForwardBatch& batch) const override;
   void backward_batch(const BackwardBatch& batch) const override;
   void update_statistics(float* scratch, float* parameters) const override;

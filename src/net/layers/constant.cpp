@@ -10,7 +10,7 @@ class ConstantKernel final : public LayerKernel {
   explicit ConstantKernel(const ConstantLayer& layer) : layer_(layer) {}
   void forward(const ForwardBlock& block) const override {
     for (int f = 0; f < layer_.width; ++f) {
-      std::fill_n(block.y + f * kLanes, kLanes, block.parameters[layer_.value + f]);
+      std::fill_n(block.y + f * kLanes, block.width, block.parameters[layer_.value + f]);
     }
   }
   void forward_one(const float* parameters, const float*, float* y, float*) const override {
@@ -24,6 +24,8 @@ class ConstantKernel final : public LayerKernel {
       for (int lane = 0; lane < block.width; ++lane) gradient += block.dy[f * kLanes + lane];
     }
   }
+  int gradient_parts() const override { return 1; }
+  void add_gradient(const BackwardBlock& block, int, int) const override { backward(block); }
 
  private:
   ConstantLayer layer_;

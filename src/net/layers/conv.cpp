@@ -73,6 +73,8 @@ class ConvKernel final : public LayerKernel {
   void forward(const ForwardBlock& block) const override;
   void forward_one(const float* parameters, const float* x, float* y, float* inner) const override;
   void backward(const BackwardBlock& block) const override;
+  int gradient_parts() const override { return 1; }
+  void add_gradient(const BackwardBlock& block, int first, int last) const override;
 
  private:
   // For one block width, and one number of neighbours within a row of the grid (three; two at the
@@ -162,13 +164,21 @@ void ConvKernel::backward(const BackwardBlock& b) const {
   }
   if (b.gradient != nullptr) weight_gradient(b);
   if (b.dx == nullptr) return;
-  std::fill_n(b.dx, layer_.inputs() * kLanes, 0.0f);
+  for (int f = 0; f < layer_.inputs(); ++f) std::fill_n(b.dx + f * kLanes, b.width, 0.0f);
   each_tap(layer_, [&](const Tap& tap) {
     const float* dz = b.dy + static_cast<std::size_t>(tap.position) * layer_.out * kLanes;
     products(b.width, tap.count)
         .add_input_gradient(dz, b.parameters + layer_.weight + tap.weight,
                             b.dx + input_of(layer_, tap) * kLanes);
   });
+}
+
+void ConvKernel::add_gradient(const BackwardBlock& b, int, int) const {
+  for (int position = 0; position < layer_.positions(); ++position) {
+    add_bias_gradient(b.dy + static_cast<std::size_t>(position) * layer_.out * kLanes, layer_.out,
+                      b.width, b.gradient + layer_.bias, b.accumulate || position > 0);
+  }
+  weight_gradient(b);
 }
 
 void ConvKernel::weight_gradient(const BackwardBlock& b) const {

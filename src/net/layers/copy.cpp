@@ -8,17 +8,21 @@ namespace {
 class CopyKernel final : public LayerKernel {
  public:
   explicit CopyKernel(const CopyLayer& layer) : layer_(layer) {}
-  void forward(const ForwardBlock& block) const override {
-    std::copy_n(block.x, layer_.width * kLanes, block.y);
-  }
+  void forward(const ForwardBlock& block) const override { copy(block.x, block.width, block.y); }
   void forward_one(const float*, const float* x, float* y, float*) const override {
     std::copy_n(x, layer_.width, y);
   }
   void backward(const BackwardBlock& block) const override {
-    if (block.dx != nullptr) std::copy_n(block.dy, layer_.width * kLanes, block.dx);
+    if (block.dx != nullptr) copy(block.dy, block.width, block.dx);
   }
+  int gradient_parts() const override { return 0; }
 
  private:
+  void copy(const float* from, int width, float* to) const {
+    for (int at = 0; at < layer_.width * kLanes; at += kLanes)
+      std::copy_n(from + at, width, to + at);
+  }
+
   CopyLayer layer_;
 };
 

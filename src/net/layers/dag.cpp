@@ -47,6 +47,7 @@ class DagKernel final : public LayerKernel {
   void forward(const ForwardBlock& block) const override;
   void forward_one(const float* parameters, const float* x, float* y, float* inner) const override;
   void backward(const BackwardBlock& block) const override;
+  int gradient_parts() const override { return 0; }
 
  private:
   // One neuron and the range of edges that it sums over: incoming edges in the forward pass,
@@ -323,7 +324,8 @@ double multiply_adds(const DagLayer& layer) { return layer.graph->edges(); }
 LayerMemory memory_of(const DagLayer& layer) {
   return {.kept = layer.activation == Activation::gelu ? layer.computed() : 0,
           .scratch = static_cast<std::size_t>(layer.computed()) * kLanes,
-          .inner = layer.graph->nodes - layer.graph->outputs};
+          .inner = layer.graph->nodes - layer.graph->outputs,
+          .block_gradients = true};
 }
 
 std::shared_ptr<const LayerKernel> make_kernel(const DagLayer& layer) {

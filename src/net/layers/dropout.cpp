@@ -62,6 +62,7 @@ class DropoutKernel final : public LayerKernel {
   void forward(const ForwardBlock& block) const override;
   void forward_one(const float* parameters, const float* x, float* y, float* inner) const override;
   void backward(const BackwardBlock& block) const override;
+  int gradient_parts() const override { return 0; }
 
  private:
   // The words of eight features from `feature` on, for eight rows from `row` on.
@@ -95,8 +96,10 @@ void DropoutKernel::draw(const ForwardBlock& b, int lane, int feature, Words (&w
 
 void DropoutKernel::forward(const ForwardBlock& b) const {
   if (b.training == nullptr) {
-    std::copy_n(b.x, width_ * kLanes, b.y);
-    if (b.kept != nullptr) std::fill_n(b.kept, width_ * kLanes, 1.0f);
+    for (int at = 0; at < width_ * kLanes; at += kLanes) {
+      std::copy_n(b.x + at, b.width, b.y + at);
+      if (b.kept != nullptr) std::fill_n(b.kept + at, b.width, 1.0f);
+    }
     return;
   }
   Words words[4];

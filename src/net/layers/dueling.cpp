@@ -52,6 +52,7 @@ class DuelingKernel final : public LayerKernel {
   void forward(const ForwardBlock& block) const override;
   void forward_one(const float* parameters, const float* x, float* y, float* inner) const override;
   void backward(const BackwardBlock& block) const override;
+  int gradient_parts() const override { return 0; }
 
  private:
   DuelingLayer layer_;

@@ -57,6 +57,9 @@ struct BackwardBlock {
                     // not wanted
   bool accumulate;  // add to the gradient (blocks after the first) instead of overwriting it
   const float* inner = nullptr;  // what the forward pass computed there
+  float* rows = nullptr;  // [LayerMemory::rows][kLanes] of the whole block, its padding zero; null:
+                          // not wanted
+  int lane = 0;           // of the first sample, in the whole block
 
   // The gradient of a tensor; null: not wanted.
   float* gradient_of(std::size_t offset) const {
@@ -69,6 +72,10 @@ struct LayerMemory {
   int kept = 0;             // features kept per block
   std::size_t scratch = 0;  // floats
   int inner = 0;            // features per block between x and y that the forward pass computes
+  int rows = 0;             // floats per sample that backward() leaves for add_gradient()
+  // Whether only backward() can compute the gradient of its parameters, in whole blocks: then each
+  // block has a gradient of its own, and these are added up.
+  bool block_gradients = false;
 };
 
 // The features of a layer in all blocks of a batch.
@@ -111,6 +118,15 @@ class LayerKernel {
   virtual void forward_one(const float* parameters, const float* x, float* y,
                            float* inner) const = 0;
   virtual void backward(const BackwardBlock& block) const = 0;
+
+  // Threads can share the gradient of the parameters: first they run backward() without it, each on
+  // its own lanes; then each adds up other parts of it, over all blocks in order. An element is the
+  // same sum in the same order as in backward(). 0: no parameters, or LayerMemory::block_gradients.
+  virtual int gradient_parts() const = 0;
+  // Adds parts [first, last), in the order of the parameters, of a block after its backward pass: dy
+  // is what that left, dx is null.
+  virtual void add_gradient(const BackwardBlock& /*block*/, int /*first*/, int /*last*/) const {}
+
   // Not null if training passes need the whole batch; those above then only evaluate.
   virtual const BatchKernel* whole_batch() const { return nullptr; }
 };

@@ -75,6 +75,8 @@ class NormKernel final : public LayerKernel {
   void forward(const ForwardBlock& block) const override;
   void forward_one(const float* parameters, const float* x, float* y, float* inner) const override;
   void backward(const BackwardBlock& block) const override;
+  int gradient_parts() const override { return 1; }
+  void add_gradient(const BackwardBlock& block, int first, int last) const override;
 
  private:
   NormLayer layer_;
@@ -105,6 +107,14 @@ void NormKernel::backward(const BackwardBlock& b) const {
   with_width(b.width, [&]<int kWidth>() {
     differentiate<kWidth>(b.x, b.kept, b.parameters + layer_.scale, layer_.width, b.dy,
                           b.gradient_of(layer_.scale), b.accumulate, b.dx);
+  });
+}
+
+void NormKernel::add_gradient(const BackwardBlock& b, int, int) const {
+  add_bias_gradient(b.dy, layer_.width, b.width, b.gradient + layer_.shift, b.accumulate);
+  with_width(b.width, [&]<int kWidth>() {
+    differentiate<kWidth>(b.x, b.kept, b.parameters + layer_.scale, layer_.width, b.dy,
+                          b.gradient + layer_.scale, b.accumulate, nullptr);
   });
 }
 

@@ -2,6 +2,8 @@
 // if the input is split. If they read the same x, its gradient is the sum of theirs.
 #include "net/layers/streams.hpp"
 
+#include <algorithm>
+
 #include "net/initialise.hpp"
 #include "net/lane_arrays.hpp"
 
@@ -18,8 +20,14 @@ class StreamsKernel final : public LayerKernel {
   void forward(const ForwardBlock& block) const override;
   void forward_one(const float* parameters, const float* x, float* y, float* inner) const override;
   void backward(const BackwardBlock& block) const override;
+  int gradient_parts() const override {
+    return value_->gradient_parts() + advantage_->gradient_parts();
+  }
+  void add_gradient(const BackwardBlock& block, int first, int last) const override;
 
  private:
+  BackwardBlock of_advantage(BackwardBlock block) const;
+
   StreamsLayer layer_;
   std::shared_ptr<const LayerKernel> value_, advantage_;
 };
@@ -39,13 +47,26 @@ void StreamsKernel::forward_one(const float* parameters, const float* x, float* 
   advantage_->forward_one(parameters, x + input_offset(layer_), y + layer_.value.out, inner);
 }
 
+// All but dx.
+BackwardBlock StreamsKernel::of_advantage(BackwardBlock b) const {
+  b.x += input_offset(layer_) * kLanes;
+  b.y += layer_.value.out * kLanes;
+  if (b.kept != nullptr) b.kept += memory_of(layer_.value).kept * kLanes;
+  b.dy += layer_.value.out * kLanes;
+  b.scratch += memory_of(layer_.value).scratch;
+  if (b.rows != nullptr) b.rows += memory_of(layer_.value).rows * kLanes;
+  return b;
+}
+
+void StreamsKernel::add_gradient(const BackwardBlock& b, int first, int last) const {
+  const int of_value = value_->gradient_parts();
+  if (first < of_value) value_->add_gradient(b, first, std::min(last, of_value));
+  if (last > of_value)
+    advantage_->add_gradient(of_advantage(b), std::max(first - of_value, 0), last - of_value);
+}
+
 void StreamsKernel::backward(const BackwardBlock& b) const {
-  BackwardBlock second = b;
-  second.x += input_offset(layer_) * kLanes;
-  second.y += layer_.value.out * kLanes;
-  if (b.kept != nullptr) second.kept += memory_of(layer_.value).kept * kLanes;
-  second.dy += layer_.value.out * kLanes;
-  second.scratch += memory_of(layer_.value).scratch;
+  BackwardBlock second = of_advantage(b);
   const bool add = b.dx != nullptr && !layer_.split_input;
   if (add) {
     second.dx = second.scratch + memory_of(layer_.advantage).scratch;
@@ -85,7 +106,9 @@ double multiply_adds(const StreamsLayer& layer) {
 LayerMemory memory_of(const StreamsLayer& layer) {
   const LayerMemory value = memory_of(layer.value), advantage = memory_of(layer.advantage);
   const std::size_t sum = layer.split_input ? 0 : static_cast<std::size_t>(layer.value.in) * kLanes;
-  return {.kept = value.kept + advantage.kept, .scratch = value.scratch + advantage.scratch + sum};
+  return {.kept = value.kept + advantage.kept,
+          .scratch = value.scratch + advantage.scratch + sum,
+          .rows = value.rows + advantage.rows};
 }
 
 std::shared_ptr<const LayerKernel> make_kernel(const StreamsLayer& layer) {

@@ -204,8 +204,8 @@ MemoryNeed ContinuousAlgorithm::memory_need(const AgentSpec& spec, const WorldFa
   const double actor = kCopies * sizeof(float) * parameters(network(spec, world));
   const Structure critic = critic_structure(spec, o.critics, world);
   return {.experience = replay_bytes(continuous_replay_shape(o, spec, world), spec),
-          .network = actor + static_cast<double>(
-                                 Critics::bytes_needed(critic, o.critics, spec.learn.batch))};
+          .network = actor + static_cast<double>(Critics::bytes_needed(
+                                 critic, o.critics, spec.learn.batch, spec.max_threads()))};
 }
 
 std::string ContinuousAlgorithm::describe_memory(const AgentSpec& spec,
@@ -239,10 +239,11 @@ LearningWork ContinuousAlgorithm::work(const AgentSpec& spec, const WorldFacts& 
   // The actor's gradient goes back through the critics to their inputs: about another forward pass.
   const double actor_pass = of_actor.forward + of_actor.backward + asked * 2 * of_critic.forward;
   const bool joint = o.critics.crossq;  // s and s' in one pass, so none for the targets
+  const BatchSplit split(critic, spec.learn.batch, spec.max_threads());
   return {
       .acting = actor,
-      .shard = CriticShard::rows_of(o.critics, spec.learn.batch),
-      .min_rows_per_thread = CriticShard::rows_of(o.critics, spec.learn.batch),
+      .rows_at_once = split.rows_at_once(),
+      .shares_batches = spec.max_threads() > 1 && (split.threads > 1 || joint),
       .bytes_per_transition = Replay::bytes_per_transition(continuous_replay_shape(o, spec, world)),
       .drawn_per_update = 1.0 * spec.learn.batch,
       .row_flop = {{Phase::learn_target,

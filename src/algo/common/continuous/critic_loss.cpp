@@ -12,16 +12,16 @@ template <int kWidth>
 using Array = Eigen::Array<float, kWidth, 1>;
 
 template <int kWidth>
-double mean_loss(const CriticLossBlock& b) {
+void mean_loss(const CriticLossBlock& b) {
   const Array<kWidth> error = ConstLanes<kWidth>(b.output) - ConstLanes<kWidth>(b.target);
   const ConstLanes<kWidth> share(b.share);
   Lanes<kWidth>(b.gradient) = share * error;
   Lanes<kWidth>(b.error) += error.abs();
-  return static_cast<double>((0.5f * share * error.square()).sum());
+  Lanes<kWidth>{b.loss} = 0.5f * share * error.square();
 }
 
 template <int kWidth>
-double quantile_loss(const CriticLossBlock& b) {
+void quantile_loss(const CriticLossBlock& b) {
   alignas(64) float sum[kLanes] = {}, slope[kLanes];
   const float scale = 1.0f / static_cast<float>(b.outputs * b.targets);
   for (int i = 0; i < b.outputs; ++i) {
@@ -32,20 +32,18 @@ double quantile_loss(const CriticLossBlock& b) {
   }
   const Array<kWidth> loss = scale * ConstLanes<kWidth>(sum);
   Lanes<kWidth>(b.error) += loss;
-  return static_cast<double>((ConstLanes<kWidth>(b.share) * loss).sum());
+  Lanes<kWidth>{b.loss} = ConstLanes<kWidth>(b.share) * loss;
 }
 
 }  // namespace
 
-CriticSums critic_loss(const CriticLossBlock& b) {
-  CriticSums sums;
+void critic_loss(const CriticLossBlock& b) {
   alignas(64) float q[kLanes];
   mean_of_lanes(b.output, b.outputs, b.width, q);
   with_width(b.width, [&]<int kWidth>() {
-    sums.loss = b.quantiles ? quantile_loss<kWidth>(b) : mean_loss<kWidth>(b);
-    sums.q = static_cast<double>((ConstLanes<kWidth>(b.share) * ConstLanes<kWidth>(q)).sum());
+    b.quantiles ? quantile_loss<kWidth>(b) : mean_loss<kWidth>(b);
+    Lanes<kWidth>{b.q} = ConstLanes<kWidth>(b.share) * ConstLanes<kWidth>(q);
   });
-  return sums;
 }
 
 void mean_of_lanes(const float* values, int count, int width, float* mean) {

@@ -17,14 +17,11 @@ struct CriticLossBlock {
   const float* share = nullptr;   // [kLanes] weight in the mean over the batch; 0 beyond its rows
   float* gradient = nullptr;      // [M][kLanes], overwritten
   float* error = nullptr;         // [kLanes] added to: |y - q|, or the loss of the quantiles
+  float* loss = nullptr;          // [kLanes] times share
+  float* q = nullptr;             // [kLanes] times share
 };
 
-struct CriticSums {
-  double loss = 0;  // times share
-  double q = 0;     // times share
-};
-
-CriticSums critic_loss(const CriticLossBlock& block);
+void critic_loss(const CriticLossBlock& block);
 
 // The mean of `count` numbers of each lane, [count][kLanes] -> [kLanes].
 void mean_of_lanes(const float* values, int count, int width, float* mean);

@@ -1,4 +1,4 @@
-// K critics that estimate Q(s, a), over the shards of a batch.
+// K critics that estimate Q(s, a), over a batch.
 //
 //   targets       y = r + d (min_k Q'_k(s', a') - bonus)    k over all critics, or a random subset
 //                 with quantiles (Kuznetsov et al. 2020): those of the critics are pooled and
@@ -25,6 +25,7 @@
 #include "algo/common/learnt_network.hpp"
 #include "env/world_facts.hpp"
 #include "memory/transitions.hpp"
+#include "net/batch_gradient.hpp"
 
 namespace hotloop {
 
@@ -34,54 +35,50 @@ inline constexpr int kMaxCritics = 32;
 Structure critic_structure(const AgentSpec& spec, const CriticOptions& options,
                            const WorldFacts& world);
 
-// The critics' part of a shard of the batch. Its lanes are [blocks][count][kLanes].
-class CriticShard {
+// What the critics keep for each row of a batch. Its lanes are [blocks][count][kLanes].
+class CriticBatch {
  public:
-  CriticShard(Arena& arena, const Structure& critic, const CriticOptions& options, int action_size,
-              int first, int rows);
-  // Batch renormalisation needs the whole batch at once.
-  static int rows_of(const CriticOptions& options, int batch) {
-    return options.crossq ? batch : std::min(BatchShard::kRows, batch);
-  }
+  CriticBatch(Arena& arena, const Structure& critic, const CriticOptions& options, int action_size,
+              int rows, int threads);
 
-  int first, rows;  // in the batch
+  int rows;
   // The actions that the critics are asked about, and the gradient of the actor value in them.
-  float* action(int block) { return lanes(action_, action_size_, block); }
-  float* action_gradient(int block) { return lanes(action_gradient_, action_size_, block); }
-  float* bonus(int block) { return lanes(bonus_, 1, block); }
-  float* value(int block) { return lanes(value_, 1, block); }  // the actor value
-  // The weight of each transition in a mean over the batch, importance weight included; 0 beyond
-  // the rows.
-  float* share(int block) { return lanes(share_, 1, block); }
+  float* action(const BlockPart& at) { return lanes(action_, action_size_, at); }
+  float* action_gradient(const BlockPart& at) { return lanes(action_gradient_, action_size_, at); }
+  float* bonus(const BlockPart& at) { return lanes(bonus_, 1, at); }
+  float* value(const BlockPart& at) { return lanes(value_, 1, at); }  // the actor value
+  float value(int row) const { return value_[row]; }
 
  private:
   friend class Critics;
-  static float* lanes(std::span<float> all, int count, int block) {
-    return all.data() + static_cast<std::size_t>(block) * count * kLanes;
+  static float* lanes(std::span<float> all, int count, const BlockPart& at) {
+    return all.data() + static_cast<std::size_t>(at.block) * count * kLanes + at.lane;
   }
 
   int action_size_;
-  std::vector<Workspace> at_;                // [K] of the rows; crossq: of both halves
-  std::vector<std::span<float>> gradients_;  // [K] flat, of this shard's part of the mean loss
-  std::vector<CriticSums> sums_;             // [K]
+  std::vector<Workspace> at_;  // [K] of the rows; crossq: of both halves
   int pool_size_;
-  std::span<float> action_, action_gradient_, bonus_, value_, share_;
-  std::span<float> pool_;   // [blocks][pool_size][kLanes] target values; then the targets y
-  std::span<float> error_;  // [blocks][1][kLanes] mean over the critics
+  std::span<float> action_, action_gradient_, bonus_, value_;
+  // The weight of each transition in a mean over the batch, importance weight included; 0 beyond the
+  // rows.
+  std::span<float> share_;
+  std::span<float> pool_;                   // [blocks][pool_size][kLanes] target values; then y
+  std::span<float> error_;                  // mean over the critics
+  std::vector<std::span<float>> loss_, q_;  // [K] times share
 };
 
 class Critics {
  public:
   Critics(const Structure& structure, const CriticOptions& options, const AgentSpec& spec,
           int action_size, std::uint64_t seed, const InputScale* scale);
-  // Approximate, with the buffers of each shard.
+  // Approximate.
   static std::size_t bytes_needed(const Structure& structure, const CriticOptions& options,
-                                  int batch);
+                                  int batch, int threads);
 
   int count() const { return options_.count; }
   LearntNetwork& network(int k) { return *networks_[k]; }
   std::span<float> target(int k) { return targets_[k]; }  // empty in CrossQ
-  CriticShard& shard(int i) { return shards_[i]; }
+  CriticBatch& batch() { return at_batch_; }
   // "critic0", "critic1", ...
   static std::string_view name(int k);
 
@@ -89,9 +86,22 @@ class Critics {
   // policy, lane 0, index).
   void begin_update(std::uint64_t index);
 
-  // For one shard whose action (a') and bonus are set; several threads may work on different
-  // shards.
-  void compute_gradients(const Batch& batch, float reward_factor, CriticShard& shard) const;
+  // The gradients of all critics. choose(rows) sets the actions a' and the bonus of a range of rows.
+  template <class Choose>
+  void compute_gradients(const Batch& batch, float reward_factor, ThreadTeam& team,
+                         Choose&& choose) {
+    if (options_.crossq) {
+      choose(RowRange{0, batch.size});
+      return compute_joint(batch, reward_factor, team);
+    }
+    hotloop::compute_gradients(learning_, split_, team, [&](int k, const RowRange& rows) {
+      if (k == 0) {
+        choose(rows);
+        compute_targets(batch, reward_factor, rows);
+      }
+      compute_loss(k, batch, rows);
+    });
+  }
   // One optimiser step of every critic; parameters change only if loss and gradient are finite.
   struct Report {
     double loss = 0;           // mean over the critics
@@ -104,28 +114,27 @@ class Critics {
   // For priorities, after the step: [B], means over the critics.
   std::span<const float> errors() const { return errors_; }
 
-  // Fills shard.value and shard.action_gradient for the actions at `obs` rows; the gradient is that
-  // of the sum over the rows.
-  void evaluate_actions(const float* obs, CriticShard& shard) const;
+  // Fills batch().value and action_gradient for the actions at `obs` rows; the gradient is that of
+  // the sum over the rows.
+  void evaluate_actions(const float* obs, const RowRange& rows);
 
   void sync_targets(ThreadTeam& team, double tau);
 
-  // Fills shard.value with the mean over the critics of Q(s, a), for rows [shard.rows, ...].
-  void evaluate(const float* obs, const float* actions, CriticShard& shard) const;
+  // Fills probe.value with the mean over the critics of Q(s, a), for rows [probe.rows, ...].
+  void evaluate(const float* obs, const float* actions, CriticBatch& probe) const;
 
  private:
   enum Pass { kTargetPass, kOnlinePass, kActorPass };  // each drops other features
-  void begin_pass(Pass pass, int k, const CriticShard& shard, Workspace& at) const;
-  void load(const float* obs, CriticShard& shard, Workspace& at, int first_block) const;
-  void load_taken(const Batch& batch, CriticShard& shard, Workspace& at) const;
-  const float* next_rows(const Batch& batch, const CriticShard& shard) const;
-  void compute_separate(const Batch& batch, float reward_factor, CriticShard& shard) const;
-  void compute_joint(const Batch& batch, float reward_factor, CriticShard& shard) const;
-  void pool_values(int i, const Workspace& at, int first_block, CriticShard& shard) const;
-  void finish_targets(const Batch& batch, float reward_factor, CriticShard& shard) const;
-  void compute_shares(const Batch& batch, CriticShard& shard) const;
-  void compute_loss(int k, Workspace& at, CriticShard& shard) const;
-  void choose_value(CriticShard& shard, int block) const;
+  void begin_pass(Pass pass, int k, Workspace& at, int thread) const;
+  void load(const float* obs, const RowRange& rows, Workspace& at, int first_block);
+  void load_taken(const Batch& batch, const RowRange& rows, Workspace& at);
+  void compute_targets(const Batch& batch, float reward_factor, const RowRange& rows);
+  void compute_loss(int k, const Batch& batch, const RowRange& rows);
+  void compute_joint(const Batch& batch, float reward_factor, ThreadTeam& team);
+  void pool_values(int i, const Workspace& at, int first_block, const RowRange& rows);
+  void finish_targets(const Batch& batch, float reward_factor, const RowRange& rows);
+  void compare_to_targets(int k, const RowRange& rows);
+  void choose_value(const BlockPart& at);
 
   CriticOptions options_;
   const InputScale* scale_;
@@ -134,8 +143,11 @@ class Critics {
   std::vector<std::unique_ptr<LearntNetwork>> networks_;  // [K]
   std::vector<std::span<float>> targets_;                 // [K] flat parameters; empty in CrossQ
   std::vector<int> in_target_;                            // [options.in_target], ascending
-  std::vector<CriticShard> shards_;
-  std::span<float> errors_;  // [batch]
+  CriticBatch at_batch_;
+  BatchSplit split_;
+  std::vector<std::span<float>> gradients_;  // [K] flat
+  std::vector<LearningNetwork> learning_;    // [K]
+  std::span<float> errors_;                  // [batch]
 };
 
 }  // namespace hotloop

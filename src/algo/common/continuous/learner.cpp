@@ -48,7 +48,7 @@ ContinuousLearner::ContinuousLearner(const AgentSpec& spec, const WorldFacts& wo
       pushed_(arena_.take<float>(static_cast<std::size_t>(spec.envs) * world.spec.action_size)),
       episodes_(spec.envs, world.spec.obs, world.spec.action_size),
       probe_(arena_, critic_structure(spec, options.critics, world), options.critics,
-             world.spec.action_size, 0, kProbeRows) {}
+             world.spec.action_size, kProbeRows, 1) {}
 
 void ContinuousLearner::begin(std::span<const float> obs, std::span<const std::uint8_t> mask) {
   observe(obs);
@@ -175,7 +175,7 @@ Signs ContinuousLearner::signs(const Counters& counters) {
   critics().evaluate(batch.obs, batch.continuous_actions, probe_);
   signs.largest_value = 0;
   for (int row = 0; row < kProbeRows; ++row) {
-    const double q = static_cast<double>(probe_.value(row / kLanes)[row % kLanes]);
+    const double q = static_cast<double>(probe_.value(row));
     signs.largest_value = std::max(signs.largest_value, std::abs(q));
   }
   signs.bonus = bonus();
@@ -192,7 +192,7 @@ void ContinuousLearner::compare_returns(Signs& signs) {
   const std::span<const double> returns = episodes_.returns().first(count);
   double difference = 0, size = 0;
   for (int row = 0; row < count; ++row) {
-    const double q = static_cast<double>(probe_.value(row / kLanes)[row % kLanes]);
+    const double q = static_cast<double>(probe_.value(row));
     difference += (q - returns[row]) / count;
     size += std::abs(returns[row]) / count;
   }

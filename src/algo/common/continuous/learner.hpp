@@ -90,7 +90,7 @@ class ContinuousLearner : public LearnerBase {
   std::span<float> pushed_;  // [N, A] actions of a vector step in [-1, 1]
   std::span<float> frozen_;  // the actor's parameters; empty = use online()
   EpisodeProbe episodes_;
-  CriticShard probe_;  // [EpisodeProbe::kRows] for signs()
+  CriticBatch probe_;  // [EpisodeProbe::kRows] for signs()
 };
 
 }  // namespace hotloop

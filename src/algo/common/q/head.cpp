@@ -79,18 +79,19 @@ const float* action_values(const QHead& head, const float* outputs, int width, f
 void greedy_actions(const float* q, int actions, int rows, const std::uint8_t* masks,
                     std::int32_t* chosen) {
   if (masks == nullptr) {  // all lanes side by side
-    std::array<float, kLanes> best;
-    std::copy_n(q, kLanes, best.begin());
-    std::fill_n(chosen, kLanes, 0);
-    for (int a = 1; a < actions; ++a) {
-      for (int lane = 0; lane < kLanes; ++lane) {
-        const float value = q[a * kLanes + lane];
-        const bool better = value > best[lane];
-        best[lane] = better ? value : best[lane];
-        chosen[lane] = better ? a : chosen[lane];
+    return with_width(round_up(rows, kLaneStep), [&]<int kWidth>() {
+      std::array<float, kWidth> best;
+      std::copy_n(q, kWidth, best.begin());
+      std::fill_n(chosen, kWidth, 0);
+      for (int a = 1; a < actions; ++a) {
+        for (int lane = 0; lane < kWidth; ++lane) {
+          const float value = q[a * kLanes + lane];
+          const bool better = value > best[lane];
+          best[lane] = better ? value : best[lane];
+          chosen[lane] = better ? a : chosen[lane];
+        }
       }
-    }
-    return;
+    });
   }
   for (int lane = 0; lane < rows; ++lane) {
     const std::uint8_t* mask = masks + static_cast<std::size_t>(lane) * actions;

@@ -14,8 +14,7 @@ float weight_of(const LossBlock& block, int row) {
   return block.weights == nullptr ? 1.0f : block.weights[row];
 }
 
-LossSums scalar_loss(Loss loss, const LossBlock& block) {
-  LossSums sums;
+void scalar_loss(Loss loss, const LossBlock& block) {
   for (int row = 0; row < block.rows; ++row) {
     float y = block.rewards[row] * block.reward_factor;
     if (block.bonus != nullptr) y += block.bonus[row];
@@ -30,10 +29,9 @@ LossSums scalar_loss(Loss loss, const LossBlock& block) {
     const float weight = weight_of(block, row);
     block.gradient[taken] = weight * term.slope * block.share;
     block.errors[row] = std::abs(y - q);
-    sums.loss += weight * term.value;
-    sums.q += q;
+    block.losses[row] = weight * term.value;
+    block.values[row] = q;
   }
-  return sums;
 }
 
 // Copies the atoms of one action per row to [atoms][kLanes].
@@ -72,7 +70,7 @@ void project(const QHead& head, const LossBlock& block, const float* next, float
   }
 }
 
-LossSums c51_loss(const QHead& head, const LossBlock& block, float* scratch) {
+void c51_loss(const QHead& head, const LossBlock& block, float* scratch) {
   const int atoms = head.atoms;
   float* p = scratch;                       // [atoms][kLanes] prediction at s
   float* next = scratch + atoms * kLanes;   // [atoms][kLanes] at s'
@@ -97,7 +95,6 @@ LossSums c51_loss(const QHead& head, const LossBlock& block, float* scratch) {
     Lanes<kWidth>{divergence.data()} = divergence_sum;
     Lanes<kWidth>{q.data()} = q_sum;
   });
-  LossSums sums;
   for (int row = 0; row < block.rows; ++row) {
     const float weight = weight_of(block, row);
     float* gradient = block.gradient + block.actions[row] * atoms * kLanes + row;
@@ -105,13 +102,12 @@ LossSums c51_loss(const QHead& head, const LossBlock& block, float* scratch) {
       gradient[k] = weight * block.share * (p[k + row] - m[k + row]);
     }
     block.errors[row] = std::max(divergence[row], 0.0f);
-    sums.loss += weight * divergence[row];
-    sums.q += q[row];
+    block.losses[row] = weight * divergence[row];
+    block.values[row] = q[row];
   }
-  return sums;
 }
 
-LossSums quantile_loss(const QHead& head, const LossBlock& block, float* scratch) {
+void quantile_loss(const QHead& head, const LossBlock& block, float* scratch) {
   const int atoms = head.atoms;
   float* quantiles = scratch;                  // [atoms][kLanes] of the action taken
   float* targets = scratch + atoms * kLanes;   // [atoms][kLanes]
@@ -139,15 +135,13 @@ LossSums quantile_loss(const QHead& head, const LossBlock& block, float* scratch
           weight_of(block, row) * block.share * mean * slope[row];
     }
   }
-  LossSums sums;
   for (int row = 0; row < block.rows; ++row) {
     float q = 0;
     for (int i = 0; i < atoms; ++i) q += quantiles[i * kLanes + row];
     block.errors[row] = loss[row] * mean;
-    sums.loss += weight_of(block, row) * loss[row] * mean;
-    sums.q += q * mean;
+    block.losses[row] = weight_of(block, row) * loss[row] * mean;
+    block.values[row] = q * mean;
   }
-  return sums;
 }
 
 }  // namespace
@@ -162,8 +156,9 @@ std::size_t loss_scratch(const QHead& head) {
   return static_cast<std::size_t>(3 * head.atoms + 1) * kLanes;
 }
 
-LossSums q_loss(const QHead& head, Loss loss, const LossBlock& block, float* scratch) {
-  std::fill_n(block.gradient, static_cast<std::size_t>(head.outputs()) * kLanes, 0.0f);
+void q_loss(const QHead& head, Loss loss, const LossBlock& block, float* scratch) {
+  for (int output = 0; output < head.outputs(); ++output)
+    std::fill_n(block.gradient + output * kLanes, block.width, 0.0f);
   switch (head.kind) {
     case HeadKind::scalar:
       return scalar_loss(loss, block);
@@ -172,7 +167,6 @@ LossSums q_loss(const QHead& head, Loss loss, const LossBlock& block, float* scr
     case HeadKind::quantile:
       return quantile_loss(head, block, scratch);
   }
-  return {};
 }
 
 }  // namespace hotloop

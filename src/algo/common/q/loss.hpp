@@ -46,15 +46,12 @@ struct LossBlock {
   float share = 1;                             // weight of a transition in the mean: 1 / batch
   float* gradient = nullptr;                   // dL/doutputs, overwritten
   float* errors = nullptr;  // [rows] for priorities: |y - Q|, or the distributional loss
-};
-
-struct LossSums {
-  double loss = 0;  // weighted
-  double q = 0;     // Q(s, a)
+  float* losses = nullptr;  // [rows] weighted
+  float* values = nullptr;  // [rows] Q(s, a)
 };
 
 // `scratch` holds loss_scratch(head) floats, 64-byte aligned.
-LossSums q_loss(const QHead& head, Loss loss, const LossBlock& block, float* scratch);
+void q_loss(const QHead& head, Loss loss, const LossBlock& block, float* scratch);
 std::size_t loss_scratch(const QHead& head);
 
 }  // namespace hotloop

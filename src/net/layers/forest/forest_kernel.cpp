@@ -46,6 +46,7 @@ class ForestKernel final : public LayerKernel {
   void forward(const ForwardBlock& block) const override;
   void forward_one(const float* parameters, const float* x, float* y, float* inner) const override;
   void backward(const BackwardBlock& block) const override;
+  int gradient_parts() const override { return 0; }
 
  private:
   // Feature f of a sample is x[f * stride + lane]; the memory is for `stride` lanes.
@@ -265,7 +266,8 @@ LayerMemory memory_of(const ForestLayer& layer) {
   const InnerPlaces inner(layer, LaneAllocator(kLanes));
   return {.kept = KeptPlaces(layer).allocator.per_lane(),
           .scratch = static_cast<std::size_t>(ScratchPlaces(layer).allocator.per_lane()) * kLanes,
-          .inner = inner.per_lane};
+          .inner = inner.per_lane,
+          .block_gradients = true};
 }
 
 std::shared_ptr<const LayerKernel> make_kernel(const ForestLayer& layer) {

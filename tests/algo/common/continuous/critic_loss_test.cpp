@@ -42,20 +42,24 @@ TEST(SortLanes, SortsEachLaneForAnyCount) {
 
 // y = 3, q = 1, a batch of 4: L = 2, dL/dq = (1 - 3) / 4.
 TEST(CriticLoss, OfTheMeanByHand) {
-  Row q{}, y{}, share{}, gradient{}, error{};
+  Row q{}, y{}, share{}, gradient{}, error{}, loss{}, value{};
   q[0] = 1, y[0] = 3, share[0] = 0.25f;
   q[1] = 5, y[1] = 9;  // beyond the batch
-  const CriticSums sums = critic_loss({.width = 8,
-                                       .output = q.data(),
-                                       .target = y.data(),
-                                       .share = share.data(),
-                                       .gradient = gradient.data(),
-                                       .error = error.data()});
+  critic_loss({.width = 8,
+               .output = q.data(),
+               .target = y.data(),
+               .share = share.data(),
+               .gradient = gradient.data(),
+               .error = error.data(),
+               .loss = loss.data(),
+               .q = value.data()});
   EXPECT_FLOAT_EQ(gradient[0], -0.5f);
   EXPECT_EQ(gradient[1], 0);
   EXPECT_FLOAT_EQ(error[0], 2);
-  EXPECT_DOUBLE_EQ(sums.loss, 0.5);
-  EXPECT_DOUBLE_EQ(sums.q, 0.25);
+  EXPECT_FLOAT_EQ(loss[0], 0.5);
+  EXPECT_FLOAT_EQ(value[0], 0.25);
+  EXPECT_EQ(loss[1], 0);
+  EXPECT_EQ(value[1], 0);
 }
 
 // theta = (0, 2), y = (1, 4, -1), tau = (1/4, 3/4), mean over the 6 pairs:
@@ -65,24 +69,26 @@ TEST(CriticLoss, OfTheMeanByHand) {
 TEST(CriticLoss, OfQuantilesByHand) {
   std::array<Row, 2> theta{}, gradient{};
   std::array<Row, 3> y{};
-  Row share{}, error{};
+  Row share{}, error{}, loss{}, value{};
   theta[1][0] = 2;
   y[0][0] = 1, y[1][0] = 4, y[2][0] = -1;
   share[0] = 1;
-  const CriticSums sums = critic_loss({.width = 8,
-                                       .outputs = 2,
-                                       .targets = 3,
-                                       .quantiles = true,
-                                       .output = theta[0].data(),
-                                       .target = y[0].data(),
-                                       .share = share.data(),
-                                       .gradient = gradient[0].data(),
-                                       .error = error.data()});
-  EXPECT_NEAR(sums.loss, (11.0 / 8 + 15.0 / 8) / 6, 1e-6);
+  critic_loss({.width = 8,
+               .outputs = 2,
+               .targets = 3,
+               .quantiles = true,
+               .output = theta[0].data(),
+               .target = y[0].data(),
+               .share = share.data(),
+               .gradient = gradient[0].data(),
+               .error = error.data(),
+               .loss = loss.data(),
+               .q = value.data()});
+  EXPECT_NEAR(loss[0], (11.0 / 8 + 15.0 / 8) / 6, 1e-6);
   EXPECT_NEAR(error[0], (11.0 / 8 + 15.0 / 8) / 6, 1e-6);
   EXPECT_NEAR(gradient[0][0], 1.0 / 24, 1e-7);
   EXPECT_NEAR(gradient[1][0], -1.0 / 24, 1e-7);
-  EXPECT_NEAR(sums.q, 1, 1e-7);
+  EXPECT_NEAR(value[0], 1, 1e-7);
 }
 
 }  // namespace

@@ -21,7 +21,9 @@ struct Block {
   std::vector<std::vector<float>> outputs{}, next{};  // [rows][actions * atoms]
 
   struct Result {
-    LossSums sums{};
+    struct {
+      double loss = 0, q = 0;
+    } sums{};
     std::vector<float> errors;
     std::vector<std::vector<float>> gradient{};  // [rows][actions * atoms]
   };
@@ -43,22 +45,29 @@ struct Block {
   Result run(Loss loss, float reward_factor = 1) const {
     std::vector<float> y, y_next, gradient, scratch;
     Result result{.errors = std::vector<float>(rows)};
+    std::vector<float> losses(rows), values(rows);
     float* g = aligned(gradient, static_cast<std::size_t>(head.outputs()) * kLanes);
-    result.sums = q_loss(head, loss,
-                         {.rows = rows,
-                          .width = round_up(rows, kLaneStep),
-                          .actions = actions.data(),
-                          .rewards = rewards.data(),
-                          .discounts = discounts.data(),
-                          .weights = weights.empty() ? nullptr : weights.data(),
-                          .next_actions = next_actions.data(),
-                          .next = lanes(next, head.outputs(), y_next),
-                          .outputs = lanes(outputs, head.outputs(), y),
-                          .reward_factor = reward_factor,
-                          .share = 1.0f / static_cast<float>(rows),
-                          .gradient = g,
-                          .errors = result.errors.data()},
-                         aligned(scratch, loss_scratch(head)));
+    q_loss(head, loss,
+           {.rows = rows,
+            .width = round_up(rows, kLaneStep),
+            .actions = actions.data(),
+            .rewards = rewards.data(),
+            .discounts = discounts.data(),
+            .weights = weights.empty() ? nullptr : weights.data(),
+            .next_actions = next_actions.data(),
+            .next = lanes(next, head.outputs(), y_next),
+            .outputs = lanes(outputs, head.outputs(), y),
+            .reward_factor = reward_factor,
+            .share = 1.0f / static_cast<float>(rows),
+            .gradient = g,
+            .errors = result.errors.data(),
+            .losses = losses.data(),
+            .values = values.data()},
+           aligned(scratch, loss_scratch(head)));
+    for (int row = 0; row < rows; ++row) {
+      result.sums.loss += static_cast<double>(losses[row]);
+      result.sums.q += static_cast<double>(values[row]);
+    }
     for (int row = 0; row < rows; ++row) {
       result.gradient.emplace_back();
       for (int f = 0; f < head.outputs(); ++f) {
