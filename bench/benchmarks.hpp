@@ -16,6 +16,7 @@ Json snake_benchmark();      // Snake-RL's loop with one thing changed at a time
 Json seeds_benchmark();      // claims of the authors of the five systems
 Json products_benchmark();   // matrix products by library
 Json kernels_benchmark();    // each fast kernel against its slow twin
+Json threads_benchmark();    // training with several threads against one
 Json clock_benchmark();      // cost of the phase clock
 
 }  // namespace hotloop::bench

@@ -1,4 +1,4 @@
-// hotloop bench [update|qloss|dag|ppo|sac|durotaxis|env|snake|seeds|kernels|products|clock]... [--json]
+// hotloop bench [update|qloss|dag|ppo|sac|durotaxis|env|snake|seeds|kernels|products|threads|clock]... [--json]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,9 +18,9 @@ namespace {
 
 using hotloop::Json;
 
-constexpr std::array<std::string_view, 12> kNames = {"update", "qloss",     "dag",      "ppo",
-                                                     "sac",    "durotaxis", "env",      "snake",
-                                                     "seeds",  "kernels",   "products", "clock"};
+constexpr std::array<std::string_view, 13> kNames = {
+    "update", "qloss", "dag",     "ppo",      "sac",     "durotaxis", "env",
+    "snake",  "seeds", "kernels", "products", "threads", "clock"};
 
 std::string cell(const Json& value) {
   if (value.is_null()) return "-";
@@ -58,6 +58,7 @@ Json run(std::string_view name) {
   if (name == "seeds") return hotloop::bench::seeds_benchmark();
   if (name == "kernels") return hotloop::bench::kernels_benchmark();
   if (name == "products") return hotloop::bench::products_benchmark();
+  if (name == "threads") return hotloop::bench::threads_benchmark();
   return hotloop::bench::clock_benchmark();
 }
 
@@ -80,7 +81,8 @@ int main(int argc, char** argv) {
   }
   omp_set_num_threads(1);  // oneDNN's threads
   if (names.empty()) names.assign(kNames.begin(), kNames.end());
-  fmt::print(stderr, "{}, one thread, medians of interleaved repetitions\n", hotloop::cpu_name());
+  fmt::print(stderr, "{}, medians of interleaved repetitions, one thread unless named\n",
+             hotloop::cpu_name());
   for (std::string_view name : names) {
     const Json rows = run(name);
     if (json)

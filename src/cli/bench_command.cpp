@@ -29,8 +29,8 @@ int bench_command(const std::vector<std::string>& arguments) {
 }
 
 const Command kAddBench({"bench",
-                         "run benchmarks: update, qloss, dag, ppo, durotaxis, env, snake, seeds, "
-                         "kernels, products, clock (default: all)",
+                         "run benchmarks: update, qloss, dag, ppo, sac, durotaxis, env, snake, "
+                         "seeds, kernels, products, threads, clock (default: all)",
                          [](CLI::App& app, int& code) {
                            app.allow_extras();
                            app.callback([&app, &code] { code = bench_command(app.remaining()); });

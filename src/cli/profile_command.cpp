@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include <hotloop/error.hpp>
 
@@ -13,6 +15,7 @@
 #include "core/file.hpp"
 #include "core/stop_signal.hpp"
 #include "profile/report.hpp"
+#include "profile/what_if.hpp"
 #include "train/feasible.hpp"
 #include "train/trainer.hpp"
 
@@ -26,6 +29,7 @@ struct ProfileArguments {
   std::optional<std::uint64_t> seed;
   double seconds = 5;
   std::string trace, html;  // files to write
+  std::string what_if;      // "threads=8"
   bool json = false;
   bool quiet = false;
 };
@@ -38,6 +42,21 @@ void check_files(const ProfileArguments& arguments) {
   }
   check_folder_of(arguments.html);
   check_folder_of(arguments.trace);
+}
+
+// The number of threads in --what-if; 0 = not asked.
+int threads_of(const std::string& what_if) {
+  if (what_if.empty()) return 0;
+  constexpr std::string_view kName = "threads=";
+  int threads = 0;
+  const char* end = what_if.data() + what_if.size();
+  if (what_if.starts_with(kName)) {
+    const auto [rest, error] = std::from_chars(what_if.data() + kName.size(), end, threads);
+    if (error == std::errc() && rest == end && threads >= 1 && threads <= kMaxThreads)
+      return threads;
+  }
+  throw UsageError(fmt::format("--what-if '{}': expected threads=N; allowed: 1 <= N <= {}", what_if,
+                               kMaxThreads));
 }
 
 // A progress line that overwrites itself and is erased at the end.
@@ -73,6 +92,11 @@ int profile_command(const ProfileArguments& arguments) {
   if (arguments.seed) overrides.push_back(fmt::format("run.seed={}", *arguments.seed));
   trust_named(arguments.spec);
   for (const std::string& text : overrides) trust_named(text);
+  const int what_if_threads = threads_of(arguments.what_if);
+  if (what_if_threads > 0) {  // its simulation begins with one thread
+    overrides.emplace_back("run.threads=1");
+    overrides.emplace_back("algo.pipelined=false");
+  }
   const TrainSpec spec = load_spec_or_world(arguments.spec, arguments.algorithm, overrides);
   check_feasible(spec);
   check_files(arguments);
@@ -86,10 +110,15 @@ int profile_command(const ProfileArguments& arguments) {
   }
   if (!arguments.trace.empty()) write_file(arguments, arguments.trace, chrome_trace(profile));
   if (!arguments.html.empty()) write_file(arguments, arguments.html, profile_html(profile));
+  std::optional<WhatIf> predicted;
+  if (what_if_threads > 0) predicted = what_if(profile, what_if_threads);
   if (arguments.json) {
-    print_result("{}\n", profile_json(profile).dump());
+    Json json = profile_json(profile);
+    if (predicted) json["what_if"] = what_if_json(*predicted);
+    print_result("{}\n", json.dump());
   } else {
     print_text("{}", profile_text(profile));
+    if (predicted) print_text("{}", what_if_text(*predicted));
   }
   return 0;
 }
@@ -111,6 +140,8 @@ const Command kAddProfile(
        app.add_option("--trace", profile.trace,
                       "write single phases to this file, for chrome://tracing or Perfetto");
        app.add_option("--html", profile.html, "write a page with charts to this .html");
+       app.add_option("--what-if", profile.what_if,
+                      "threads=N: simulate N threads, also on a machine with fewer cores");
        add_trust(app);
        app.add_flag("--json", profile.json, "print one JSON object instead of the table");
        app.add_flag("--quiet", profile.quiet, "no progress bar");

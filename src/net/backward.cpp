@@ -5,6 +5,7 @@
 
 #include "net/lane_arrays.hpp"
 #include "net/network.hpp"
+#include "net/optimiser.hpp"
 #include "net/passes.hpp"
 
 namespace hotloop {
@@ -83,7 +84,9 @@ void Backward::layer(int l, const BlockPart& at) const {
   if (wanted == InputGradient::write) pass.dx = delta(plan.structure().places[l].from, at);
   if (wanted == InputGradient::add) pass.dx = workspace.spare(at.block) + at.lane;
   const Plan::Range range = plan.block_gradients(l);
-  const bool has_own_gradient = range.first < range.last && (gradient != nullptr || later);
+  // Alone, the first block can write to the gradient: the bits are the same.
+  const bool adds = gradient != nullptr && pass.accumulate;
+  const bool has_own_gradient = range.first < range.last && (adds || later);
   if (has_own_gradient) {
     pass.gradient = workspace.block_gradient(at.block);
     pass.accumulate = false;
@@ -219,9 +222,7 @@ void backward_parameters(const Plan& plan, std::span<const float> parameters, in
     for (; part != at(last) && part->layer == layer; ++part) continue;
     const int to = std::prev(part)->part + 1;
     const Plan::Range all = plan.block_gradients(layer);
-    const auto place = [&](int i) {
-      return std::min(all.first + i * kBlockGradientPart, all.last);
-    };
+    const auto place = [&](int i) { return std::min(all.first + i * kParameterPart, all.last); };
     for (int block = 0; block < block_count(batch); ++block) {
       if (all.first < all.last) {
         pass.add_block_gradient(block, {place(from), place(to)});

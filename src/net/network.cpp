@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "net/lane_arrays.hpp"
+#include "net/optimiser.hpp"
 #include "net/passes.hpp"
 
 namespace hotloop {
@@ -104,17 +105,20 @@ std::vector<Plan::GradientPart> Plan::find_gradient_parts() const {
     int parts = kernels_[l]->gradient_parts();
     double of_layer = outputs_of(structure_.layers[l]);
     if (const auto [first, last] = block_gradients_[l]; first < last) {
-      parts = static_cast<int>((last - first + kBlockGradientPart - 1) / kBlockGradientPart);
+      parts = static_cast<int>((last - first + kParameterPart - 1) / kParameterPart);
       of_layer = static_cast<double>(last - first) / kLanes;  // one addition in a block
     } else if (parts > 0) {
       of_layer +=
           std::visit([](const auto& kind) { return multiply_adds(kind); }, structure_.layers[l]);
     }
     for (int part = 0; part < parts; ++part)
-      all.push_back({l, part, work + of_layer * (part + 0.5) / parts});
-    work += of_layer;
+      all.push_back({l, part, of_layer / parts, work + of_layer * (part + 0.5) / parts});
+    if (parts > 0) work += of_layer;
   }
-  for (GradientPart& part : all) part.middle /= work;
+  for (GradientPart& part : all) {
+    part.work /= work;
+    part.middle /= work;
+  }
   return all;
 }
 

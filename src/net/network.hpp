@@ -45,6 +45,7 @@ class Plan {
   // cut into parts as well.
   struct GradientPart {
     int layer, part;
+    double work;    // its share of that of all parts
     double middle;  // of its work, if that of all parts is [0, 1]
   };
   const std::vector<GradientPart>& gradient_parts() const { return gradient_parts_; }

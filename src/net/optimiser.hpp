@@ -26,15 +26,18 @@ float euclidean_norm(std::span<const float> values);
 
 // Threads share so many parameters: over 5 us of optimiser time.
 inline constexpr std::size_t kSharedParameters = 1 << 15;
+inline constexpr std::size_t kParameterPart = 1 << 12;
 
-// Calls body(first, last) for parts of [0, size), on all threads if there is enough to do. The body must treat each parameter independently. A thread gets the same parts
-// each time, and about those whose gradient it computed: they are in its cache.
+// Calls body(first, last) for parts of [0, size), on all threads if there is enough to do. The body
+// must treat each parameter independently. A thread gets the same parts each time, and about those
+// whose gradient it computed: they are in its cache.
 template <class Body>
 void share_parameters(std::size_t size, ThreadTeam& team, Body&& body) {
-  constexpr std::size_t kPart = 1 << 12;
   if (size < kSharedParameters) return body(0, size);
-  team.run(static_cast<int>((size + kPart - 1) / kPart),
-           [&](int first, int last, int) { body(first * kPart, std::min(last * kPart, size)); });
+  team.run(static_cast<int>((size + kParameterPart - 1) / kParameterPart),
+           [&](int first, int last, int) {
+             body(first * kParameterPart, std::min(last * kParameterPart, size));
+           });
 }
 
 // The factor that brings a gradient of this norm down to `clip_norm` (1 if it is below, or if

@@ -7,9 +7,6 @@
 
 namespace hotloop {
 
-// Parameters in a part of block gradients.
-inline constexpr std::size_t kBlockGradientPart = 4096;
-
 // The lanes of a block that a batch uses.
 inline BlockPart whole_block(int batch, int block) {
   return {block, 0, std::min(kLanes, batch - block * kLanes)};
