@@ -93,10 +93,7 @@ int profile_command(const ProfileArguments& arguments) {
   trust_named(arguments.spec);
   for (const std::string& text : overrides) trust_named(text);
   const int what_if_threads = threads_of(arguments.what_if);
-  if (what_if_threads > 0) {  // its simulation begins with one thread
-    overrides.emplace_back("run.threads=1");
-    overrides.emplace_back("algo.pipelined=false");
-  }
+  if (what_if_threads > 0) overrides.emplace_back("run.threads=1");  // its simulation begins there
   const TrainSpec spec = load_spec_or_world(arguments.spec, arguments.algorithm, overrides);
   check_feasible(spec);
   check_files(arguments);

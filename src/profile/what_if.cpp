@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 
 #include "algo/common/algorithm.hpp"
 #include "core/statistics.hpp"
@@ -29,19 +30,46 @@ double largest_share(const std::vector<Plan::GradientPart>& parts, int threads) 
   return *std::max_element(work.begin(), work.end());
 }
 
-// Microseconds that two threads need to start together and to wait for each other.
-double measure_meeting() {
-  ThreadTeam team(std::min(2, usable_cores()));
-  constexpr int kTimes = 200;
+double microseconds_of(const std::function<void()>& work, int times) {
   std::vector<double> turns;
   for (int turn = 0; turn < 21; ++turn) {
     const auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < kTimes; ++i) team.run(2, [](int, int, int) {});
+    for (int i = 0; i < times; ++i) work();
     const std::chrono::duration<double, std::micro> taken =
         std::chrono::steady_clock::now() - start;
-    turns.push_back(taken.count() / kTimes);
+    turns.push_back(taken.count() / times);
   }
   return quantile(turns, 0.5);
+}
+
+// What two threads that work for some microseconds need to start together and to wait for each other.
+double measure_meeting() {
+  ThreadTeam team(std::min(2, usable_cores()));
+  const auto work = [](int, int, int) {
+    const auto start = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - start < std::chrono::microseconds(5)) continue;
+  };
+  const double alone = microseconds_of([&] { work(0, 1, 0); }, 100);
+  return std::max(0.0, microseconds_of([&] { team.run(2, work); }, 100) - alone);
+}
+
+// How much longer the rows of a block take in the smallest pieces that threads get.
+double measure_narrow_blocks(const Plan& plan, int step) {
+  if (step >= kLanes || plan.needs_whole_batch()) return 1;
+  const Structure& net = plan.structure();
+  Workspace workspace(net, kLanes, Use::training, 2);
+  const std::vector<float> parameters(net.storage, 0.01f);
+  const std::vector<float> rows(static_cast<std::size_t>(kLanes) * net.inputs, 0.5f);
+  const auto passes = [&](int size) {
+    for (int row = 0; row < kLanes; row += size) {
+      const RowRange range{row, row + size};
+      forward(plan, parameters, rows.data(), range, workspace);
+      backward_rows(plan, parameters, range, workspace);
+    }
+  };
+  passes(kLanes);
+  return std::max(1.0, microseconds_of([&] { passes(step); }, 10) /
+                           microseconds_of([&] { passes(kLanes); }, 10));
 }
 
 // How the engine divides the phases of a spec.
@@ -51,7 +79,8 @@ class Division {
       : spec_(spec),
         threads_(threads),
         plan_(spec.algorithm->network(spec, world_facts(spec.world()))),
-        split_(plan_.structure(), spec.learn.batch, threads) {}
+        split_(plan_.structure(), spec.learn.batch, threads),
+        narrow_(measure_narrow_blocks(plan_, split_.step)) {}
 
   double critical(std::string_view group, std::string_view part) const {
     if (group == "env" && part == "step") return largest_share(spec_.envs, threads_);
@@ -81,7 +110,10 @@ class Division {
     return largest_share(parts, threads_);
   }
   double of_rows() const {
-    return largest_share((split_.batch + split_.step - 1) / split_.step, threads_);
+    const double share = largest_share((split_.batch + split_.step - 1) / split_.step, threads_);
+    const double blocks = share * split_.batch / kLanes;  // what lies in half a block is narrow
+    const double narrow = blocks < 1 ? 1 : (blocks - std::floor(blocks)) / blocks;
+    return share * (1 + narrow * (narrow_ - 1));
   }
   // The gradient of the parameters takes as many operations as the forward pass.
   double of_backward() const {
@@ -95,6 +127,7 @@ class Division {
   int threads_;
   Plan plan_;
   BatchSplit split_;
+  double narrow_;
 };
 
 }  // namespace
@@ -130,9 +163,8 @@ WhatIf what_if(const Profile& profile, int threads) {
 std::string what_if_text(const WhatIf& w) {
   std::string text = fmt::format(
       "\nwhat if there were {} threads? {:.2f} times as fast, {:.3g} us per env step\n"
-      "  a simulation of the critical path, not a measurement: memory bandwidth that cores share, "
-      "their\n"
-      "  clocks and the slower products of narrower blocks are left out\n\n"
+      "  a simulation of the critical path, not a measurement: shared memory bandwidth and lower "
+      "clocks\n  are left out\n\n"
       "phase             us/step   slowest thread   us/step then\n",
       w.threads, w.speed_up, w.us_per_step);
   for (const WhatIf::Phase& phase : w.phases) {

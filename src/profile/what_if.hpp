@@ -3,8 +3,8 @@
 //
 // Each phase is divided as the engine divides it: rows of a batch, parts of the gradient, parameters,
 // blocks of environments. It then takes as long as its largest piece, and the threads have to meet
-// after it. What the simulation leaves out: memory bandwidth that cores share, lower clocks with more
-// cores, and the slower products of narrower blocks.
+// after it. What that and narrow blocks cost is measured here. What the simulation leaves out: memory
+// bandwidth that cores share, and lower clocks with more cores.
 #pragma once
 
 #include <string>

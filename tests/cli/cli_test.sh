@@ -49,6 +49,11 @@ expect 2 "missing" "$hotloop" profile cartpole_dqn --html missing/page.html
 expect 2 "missing" "$hotloop" profile cartpole_dqn --trace missing/trace.json
 expect 0 "of wall time" "$hotloop" profile cartpole_dqn --seconds 0.2 --seed 3 --trace trace.json
 head -c 15 trace.json | grep -qF '{"traceEvents":' || fail "no trace"
+expect 2 "--what-if 'eight': expected threads=N; allowed: 1 <= N <= 256" "$hotloop" profile cartpole_dqn --what-if eight
+expect 2 "expected threads=N" "$hotloop" profile cartpole_dqn --what-if threads=0
+expect 0 "what if there were 8 threads?" "$hotloop" profile cartpole_dqn_zoo --seconds 0.5 --what-if threads=8
+expect 2 "expected an integer or auto, found many" "$hotloop" train cartpole_dqn --set run.threads=many
+expect 0 "1 thread" "$hotloop" train cartpole_dqn --set run.threads=auto --steps 2000 --out auto --set evaluation.episodes=2
 output=$("$hotloop" profile cartpole_dqn --seconds 0.2 --json --html page.html 2>/dev/null)
 [[ "$output" == '{"spec":"cartpole_dqn"'*'"unaccounted_share":'*'}' && "$output" != *$'\n'* ]] ||
   fail "more than one JSON object: $output"

@@ -41,7 +41,11 @@ TEST(WhatIf, PhasesAreDividedAsTheEngineDividesThem) {
   for (const auto& [threads, share] :
        {std::pair{1, 1.0}, {2, 0.5}, {3, 0.5}, {4, 0.25}, {8, 0.25}}) {
     const WhatIf w = what_if(profile, threads);
-    EXPECT_EQ(critical(w, "learn/forward"), share) << threads;
+    EXPECT_GE(critical(w, "learn/forward"), share - 1e-9) << threads;
+    EXPECT_LT(critical(w, "learn/forward"), 2 * share) << threads;  // narrow blocks take longer
+    if (threads <= 2) {                                             // whole blocks
+      EXPECT_EQ(critical(w, "learn/forward"), share);
+    }
     EXPECT_EQ(critical(w, "learn/clip"), 1);
     EXPECT_EQ(critical(w, "env/step"), 1);  // one environment
     EXPECT_GE(critical(w, "learn/backward"), 1.0 / threads - 1e-9);

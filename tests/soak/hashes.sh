@@ -1,7 +1,7 @@
 #!/bin/bash
 # hashes.sh [PROGRAM]: params_hash of every ready-made spec and of each algorithm's general settings, from
-# short runs of three seeds, one line each. hashes.txt has the output on an AMD Zen 3, equal on an Intel
-# with AVX-512; the lines of sac, td3 and ddpg are from the Intel, those of pendulum_crossq from an AMD Zen 5.
+# short runs of three seeds, one line each. hashes.txt has the output on an AMD Zen 5. What 0.11.0 did not
+# change was equal on an AMD Zen 3 and an Intel with AVX-512; the other lines are so far only from the Zen 5.
 # A change that must not affect results leaves the output unchanged:
 #
 #   tests/soak/hashes.sh | diff tests/soak/hashes.txt -
