@@ -63,7 +63,7 @@ for target; do
     count_cpu
   done
   # On a busy machine, only 10 s of CPU time make an input too slow.
-  for input in "$crashes"/timeout-*; do
+  for input in "$crashes"/timeout-* "$crashes"/slow-unit-*; do
     [ -e "$input" ] || continue
     (ulimit -t 10 && "$build/tests/fuzz/fuzz_$target" -timeout=0 -rss_limit_mb=2048 "$input") \
       >>"$build/$target.log" 2>&1 && rm "$input"

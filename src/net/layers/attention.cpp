@@ -77,11 +77,18 @@ class AttentionKernel final : public LayerKernel {
   void forward(const ForwardBlock& block) const override;
   void forward_one(const float* parameters, const float* x, float* y, float* inner) const override;
   void backward(const BackwardBlock& block) const override;
-  int gradient_parts() const override { return 1; }
-  // All over again: backward() leaves only dx.
-  void add_gradient(const BackwardBlock& block, int, int) const override { backward(block); }
+  int gradient_parts() const override {
+    return hidden_->gradient_parts() + score_->gradient_parts();
+  }
+  void add_gradient(const BackwardBlock& block, int first, int last) const override;
 
  private:
+  // The passes of the two dense layers, without dx. Their dy are ds and dt.
+  struct Inner {
+    BackwardBlock hidden, score;
+  };
+  Inner inner(const BackwardBlock& block) const;
+
   AttentionLayer layer_;
   std::shared_ptr<const LayerKernel> hidden_, score_;
 };
@@ -114,17 +121,41 @@ void AttentionKernel::forward_one(const float* parameters, const float* x, float
     sum += w[i] * Eigen::Map<const Eigen::ArrayXf>(x + i * width, width);
 }
 
+// Scratch and rows: those of the two dense layers, then ds [rows] and dt.
+AttentionKernel::Inner AttentionKernel::inner(const BackwardBlock& b) const {
+  const LayerMemory of_hidden = memory_of(layer_.hidden), of_score = memory_of(layer_.score);
+  Inner inner{b, b};
+  inner.score.scratch += of_hidden.scratch;
+  float* ds = inner.score.scratch + of_score.scratch;
+  if (b.rows != nullptr) {
+    inner.score.rows += of_hidden.rows * kLanes;
+    ds = inner.score.rows + of_score.rows * kLanes + b.lane;
+  }
+  inner.score.x = b.inner;
+  inner.score.y = b.inner + layer_.hidden.outputs() * kLanes;
+  inner.score.dy = ds;
+  inner.hidden.y = b.inner;
+  inner.hidden.dy = ds + layer_.rows() * kLanes;
+  inner.score.dx = inner.hidden.dx = nullptr;
+  return inner;
+}
+
+void AttentionKernel::add_gradient(const BackwardBlock& b, int first, int last) const {
+  const auto [hidden, score] = inner(b);
+  const int of_hidden = hidden_->gradient_parts();
+  if (first < of_hidden) hidden_->add_gradient(hidden, first, std::min(last, of_hidden));
+  if (last > of_hidden)
+    score_->add_gradient(score, std::max(first - of_hidden, 0), last - of_hidden);
+}
+
 void AttentionKernel::backward(const BackwardBlock& b) const {
-  const float* w = b.inner + layer_.hidden.outputs() * kLanes;
-  BackwardBlock score = b, hidden = b;
-  score.rows = hidden.rows = nullptr;
-  score.scratch = b.scratch + memory_of(layer_.hidden).scratch;
-  float* ds = score.scratch + memory_of(layer_.score).scratch;
-  float* dt = ds + layer_.rows() * kLanes;
-  with_width(b.width, [&]<int kWidth>() { score_gradient<kWidth>(layer_, b.x, w, b.dy, ds); });
-  score.x = b.inner, score.y = w, score.dy = ds, score.dx = dt;
+  auto [hidden, score] = inner(b);
+  const float* w = score.y;
+  with_width(b.width,
+             [&]<int kWidth>() { score_gradient<kWidth>(layer_, b.x, w, b.dy, score.dy); });
+  score.dx = hidden.dy;
   score_->backward(score);
-  hidden.y = b.inner, hidden.dy = dt;
+  hidden.dx = b.dx;
   hidden_->backward(hidden);
   if (b.dx == nullptr) return;
   with_width(b.width, [&]<int kWidth>() { add_weighted<kWidth>(layer_, w, b.dy, b.dx); });
@@ -153,12 +184,13 @@ double multiply_adds(const AttentionLayer& layer) {
          1.0 * layer.rows() * layer.width();
 }
 
-// Inner: t [rows, units], then w [rows]. Scratch: that of the two dense layers, then ds [rows], dt.
+// Inner: t [rows, units], then w [rows].
 LayerMemory memory_of(const AttentionLayer& layer) {
   const int inner = layer.hidden.outputs() + layer.rows();
-  return {.scratch = memory_of(layer.hidden).scratch + memory_of(layer.score).scratch +
-                     static_cast<std::size_t>(inner) * kLanes,
-          .inner = inner};
+  const LayerMemory hidden = memory_of(layer.hidden), score = memory_of(layer.score);
+  return {.scratch = hidden.scratch + score.scratch + static_cast<std::size_t>(inner) * kLanes,
+          .inner = inner,
+          .rows = hidden.rows + score.rows + inner};
 }
 
 std::shared_ptr<const LayerKernel> make_kernel(const AttentionLayer& layer) {
