@@ -99,8 +99,7 @@ TrainingTrace<T> forward_training(const Structure& net, std::span<const T> p, co
                       p[norm->shift + f]);
         }
       } else if (dropout != nullptr) {
-        y = dropout_factors<T>(*dropout, pass, static_cast<int>(l),
-                               pass.first_row + static_cast<int>(row));
+        y = dropout_factors<T>(*dropout, pass, static_cast<int>(l), static_cast<int>(row));
         for (int f = 0; f < dropout->width; ++f) y[f] *= in[row][f];
       } else {
         std::visit(
@@ -158,8 +157,8 @@ Table<T> backward_training(const Structure& net, std::span<const T> p,
     } else {
       for (std::size_t row = 0; row < rows; ++row) {
         if (const auto* dropout = std::get_if<DropoutLayer>(&net.layers[l])) {
-          dx.push_back(dropout_factors<T>(*dropout, pass, static_cast<int>(l),
-                                          pass.first_row + static_cast<int>(row)));
+          dx.push_back(
+              dropout_factors<T>(*dropout, pass, static_cast<int>(l), static_cast<int>(row)));
           for (int f = 0; f < dropout->width; ++f) dx[row][f] *= d[row][f];
           continue;
         }

@@ -103,7 +103,7 @@ class Proposals {
       two.threads = 2;
       if (two.algorithm->work(two, world).shares_batches) {
         phases.push_back("learn");
-      } else if (network.storage >= kSharedParameters) {
+      } else if (network.storage >= kMinSharedParameters) {
         phases.push_back("learn/optimiser");
       }
       if (s_.evaluation.episodes > kLanes) phases.push_back("evaluate");

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <iterator>
 #include <utility>
 
 #include "net/lane_arrays.hpp"
@@ -156,26 +155,32 @@ Workspace::Workspace(const Structure& structure, int capacity, Use use, int thre
   const bool whole = structure.needs_whole_batch() || threads > 1;
   delta_ = whole ? blocks(structure.features) : one_block(structure.features);
   spare_ = whole ? blocks(widest) : one_block(widest);
-  if (has_block_gradients(structure))
-    block_gradients_ = {arena_.take<float>(structure.storage * count).data(), structure.storage};
+  if (has_block_gradients(structure)) {
+    const std::size_t own = threads > 1 ? count : 1;  // one thread adds it up at once
+    block_gradients_ = {arena_.take<float>(structure.storage * own).data(),
+                        threads > 1 ? structure.storage : 0};
+  }
   if (use == Use::input_gradients) input_gradient_ = blocks(structure.inputs);
 }
 
 std::size_t Workspace::bytes_needed(const Structure& structure, int capacity, Use use,
                                     int threads) {
   std::size_t per_lane = structure.features, once = 0;
+  int widest = 0;
   if (use == Use::input_gradients) per_lane += structure.inputs;
-  if (use != Use::inference && (structure.needs_whole_batch() || threads > 1))
-    per_lane += structure.features;
   for (const Layer& layer : structure.layers) {
+    widest = std::max(widest, inputs_of(layer));
     const LayerMemory memory = memory_of_any(layer);
     per_lane += memory.inner;
     if (use == Use::inference) continue;
     per_lane += memory.kept + (threads > 1 ? memory.rows : 0);
     once += memory.scratch * threads;
   }
+  if (use != Use::inference && (structure.needs_whole_batch() || threads > 1))
+    per_lane += structure.features + widest;
   std::size_t per_block = per_lane * kLanes;
-  if (use != Use::inference && has_block_gradients(structure)) per_block += structure.storage;
+  if (use != Use::inference && threads > 1 && has_block_gradients(structure))
+    per_block += structure.storage;
   return sizeof(float) * (per_block * block_count(capacity) + once);
 }
 

@@ -3,8 +3,8 @@
 //
 // The plan holds the kernel of each layer, with one compiled matrix product per direction and block
 // width. A workspace holds the activations (and, for training, the gradients) of a batch up to its
-// capacity. Several parameter arrays (online, target) share one plan; each thread that learns has
-// its own workspace.
+// capacity; several threads may work on other rows of it. Several parameter arrays (online, target)
+// share one plan.
 #pragma once
 
 #include <algorithm>
@@ -112,7 +112,8 @@ class Workspace {
   // them, unless several threads do, or training passes need the whole batch.
   float* delta(int feature, int block = 0) { return delta_.at(block) + feature * kLanes; }
   float* spare(int block) { return spare_.at(block); }
-  // The gradient of one block, flat; null without layers that have block gradients.
+  // The gradient of one block, flat; null without layers that have block gradients. One thread has
+  // the same for all blocks.
   float* block_gradient(int block) { return block_gradients_.at(block); }
   // The same in all blocks.
   Blocks all_lanes(int feature) { return {lanes(feature, 0), lanes_.stride}; }
@@ -136,7 +137,7 @@ class Workspace {
   std::vector<std::vector<std::span<float>>> scratch_;  // [threads][layers][LayerMemory::scratch]
   Blocks delta_;                                        // [blocks or 1][features][kLanes]
   Blocks spare_;                   // [blocks or 1][max inputs of a layer][kLanes]
-  Blocks block_gradients_;         // [blocks][storage]
+  Blocks block_gradients_;         // [blocks or 1][storage]
   std::span<float> column_;        // [features]
   std::span<float> inner_column_;  // [max inner features of a layer]
 };

@@ -24,16 +24,16 @@ namespace hotloop {
 // Euclidean norm; the order of additions depends only on the size.
 float euclidean_norm(std::span<const float> values);
 
-// Threads share so many parameters: over 5 us of optimiser time.
-inline constexpr std::size_t kSharedParameters = 1 << 15;
-inline constexpr std::size_t kParameterPart = 1 << 12;
+// Fewer parameters are left to one thread: 5 us of optimiser time.
+inline constexpr std::size_t kMinSharedParameters = 1 << 15;
+inline constexpr std::size_t kParameterPart = 1 << 12;  // what a thread takes at a time
 
 // Calls body(first, last) for parts of [0, size), on all threads if there is enough to do. The body
 // must treat each parameter independently. A thread gets the same parts each time, and about those
 // whose gradient it computed: they are in its cache.
 template <class Body>
 void share_parameters(std::size_t size, ThreadTeam& team, Body&& body) {
-  if (size < kSharedParameters) return body(0, size);
+  if (size < kMinSharedParameters) return body(0, size);
   team.run(static_cast<int>((size + kParameterPart - 1) / kParameterPart),
            [&](int first, int last, int) {
              body(first * kParameterPart, std::min(last * kParameterPart, size));

@@ -77,7 +77,7 @@ struct Structure {
   bool wants_input_gradient(std::size_t i) const {
     return places[i].from + inputs_of(layers[i]) > inputs;
   }
-  // Whether training passes need all rows of a batch at once, in one workspace: no shards.
+  // Whether training passes need all rows of a batch at once, in one workspace.
   bool needs_whole_batch() const;
   // "4-64-64-2 relu, layer norm, dueling, 4931 parameters"; streams are "10-128-(128+128)-3",
   // branches "a 8-8 | b 4x8-8 | 16-2", convolutions "10x10x3 conv 32-64-64, 256-3", and graphs

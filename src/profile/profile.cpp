@@ -56,6 +56,7 @@ class Profiler {
   Profiler(const TrainSpec& spec, const ProfileOptions& options)
       : options_(options), session_(unpipelined(without_end(spec)), folder_.path(), hooks()) {
     profile_.spec = spec;
+    profile_.spec.threads = spec.max_threads();  // for `auto`, too
     profile_.network = session_.trainer().network().structure().describe();
     profile_.cpu = cpu_name();
     profile_.peak_gflops = measure_peak_gflops();

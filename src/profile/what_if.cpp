@@ -83,15 +83,15 @@ class Division {
         narrow_(measure_narrow_blocks(plan_, split_.step)) {}
 
   double critical(std::string_view group, std::string_view part) const {
-    if (group == "env" && part == "step") return largest_share(spec_.envs, threads_);
+    if (group == "env" && part != "check") return largest_share(spec_.envs, threads_);
     if (group == "act" && part != "noise") return largest_share(block_count(spec_.envs), threads_);
     if (group != "learn") return 1;
-    if (part == "optimiser" || part == "sync") return shares_parameters() ? of_parameters() : 1;
+    if (part == "optimiser") return shares_parameters() ? of_parameters() : 1;
     if (split_.threads == 1) return 1;
     if (part == "target" || part == "forward" || part == "loss") return of_rows();
     if (part == "backward") return of_backward();
     // About a third of the actor's pass is backward through the actor itself.
-    return part == "actor" ? (2 * of_rows() + of_backward()) / 3 : 1;
+    return part == "actor" ? (2 * of_rows() + of_backward()) / 3 : 1;  // "sync" is short
   }
   // Meetings in an update and in a vector step.
   double in_update(bool has_actor) const {
@@ -103,7 +103,7 @@ class Division {
   }
 
  private:
-  bool shares_parameters() const { return plan_.structure().storage >= kSharedParameters; }
+  bool shares_parameters() const { return plan_.structure().storage >= kMinSharedParameters; }
   double of_parameters() const {
     const auto parts =
         static_cast<int>((plan_.structure().storage + kParameterPart - 1) / kParameterPart);
@@ -153,7 +153,7 @@ WhatIf what_if(const Profile& profile, int threads) {
   result.meetings_per_step =
       division.in_update(has_actor) * static_cast<double>(profile.updates) / steps +
       division.in_vector_step() / profile.spec.envs;
-  // Each thread is told and awaited by the first.
+  // The first thread starts and awaits each of the others.
   const double meeting = result.meeting_us * (threads - 1);
   result.us_per_step = then + (threads > 1 ? result.meetings_per_step * meeting : 0);
   result.speed_up = now / result.us_per_step;

@@ -4,7 +4,8 @@
 // Each phase is divided as the engine divides it: rows of a batch, parts of the gradient, parameters,
 // blocks of environments. It then takes as long as its largest piece, and the threads have to meet
 // after it. What that and narrow blocks cost is measured here. What the simulation leaves out: memory
-// bandwidth that cores share, and lower clocks with more cores.
+// bandwidth that cores share, lower clocks with more cores, and the overlap of pipelined rounds. It
+// takes critics to be as large as the actor.
 #pragma once
 
 #include <string>

@@ -241,9 +241,8 @@ Keys run_keys(TrainSpec& spec) {
       Key{"run.threads",
           &spec.threads,
           {1, kMaxThreads},
-          "number of threads; does not change the result. `auto`: a run that learns for over half "
-          "a "
-          "second tries how many are fastest"}
+          "number of threads; does not change the result. `auto`: a run that learns for over "
+          "half a second tries how many are fastest"}
           .or_unset("auto"),
       {"run.seed", &r.seed, {}, "seed of all random streams"},
       {"run.checkpoint_seconds",

@@ -28,7 +28,7 @@ std::int64_t round_length(const TrainSpec& spec) {
 bool shares_work(const TrainSpec& spec, const WorldFacts& world) {
   const LearningWork work = spec.algorithm->work(spec, world);
   return spec.envs > 1 || spec.learn.pipelined || work.shares_batches ||
-         work.parameters >= static_cast<double>(kSharedParameters);
+         work.acting.storage >= kMinSharedParameters;
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ TEST(Remedies, ThoseThatTheSpecRefusesAreLeftOut) {
   }
 }
 
-// Batches are divided by shards; for a large network the optimiser is divided too.
+// Large batches are divided, and the optimiser of a large network.
 TEST(Remedies, ThreadsAreProposedWhereThereIsWorkForThem) {
   if (usable_cores() < 2) GTEST_SKIP() << "one core";
   const auto proposed = [](std::vector<std::string> overrides) {

@@ -1,5 +1,5 @@
 // Training passes of networks with dropout and batch norm, which differ from evaluation: fast
-// against slow twin, twin against finite differences, and independence of shards, padding and
+// against slow twin, twin against finite differences, and independence of threads, padding and
 // leftovers.
 #include <gtest/gtest.h>
 
@@ -61,8 +61,7 @@ Structure random_structure(Activation activation, int widest, bool batch_norm, R
 TrainingPass random_training_pass(Rng& rng) {
   return {.seed = rng.bits() * std::uint64_t{5'000'000'001},
           .step = rng.bits() * std::uint64_t{3'000'000'001},
-          .stream = rng.below(256),
-          .first_row = static_cast<int>(rng.below(1000))};
+          .stream = rng.below(256)};
 }
 
 Table rows_of(std::span<const float> values, int width) {

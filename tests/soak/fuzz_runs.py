@@ -34,7 +34,7 @@ CHOICES = {
     "evaluation.every": [0, 100, 333],
     "evaluation.episodes": [1, 5, 33],
     "run.steps": [300, 1000, 1501],
-    "run.threads": [1, 2, 4],
+    "run.threads": [1, 2, 4, "auto"],
     "run.log_every": [1, 100, 1000],
 }
 

@@ -218,8 +218,9 @@ TEST(Trainer, SameSeedSameBitsOtherSeedOtherBits) {
 
 TEST(Trainer, ResultDoesNotDependOnThreads) {
   TrainSpec spec = small_spec();
-  spec.envs = 100;         // four blocks of lanes to act on
-  spec.learn.batch = 260;  // three shards to learn on
+  spec.envs = 100;  // four blocks of lanes to act on
+  spec.learn.batch = 260;
+  spec.net.hidden = {64, 64};  // enough to learn for several threads
   spec.learn.train_every = 100;
   spec.learn.updates_per_step = 0.1;
   dqn(spec).replay.capacity = 5000;
@@ -227,6 +228,7 @@ TEST(Trainer, ResultDoesNotDependOnThreads) {
   const std::vector<float> one = parameters_after(spec);
   for (int threads : {2, 4}) {
     spec.threads = threads;
+    EXPECT_TRUE(spec.algorithm->work(spec, world_facts(spec.world())).shares_batches);
     EXPECT_EQ(one, parameters_after(spec)) << threads << " threads";
   }
 }
@@ -371,8 +373,12 @@ TEST(Trainer, TrainingAllocatesNothingAfterWarmUp) {
     spec.env = env;
     spec.envs = envs;
     spec.learn.train_every = std::max(8, envs);
-    spec.learn.batch = 160;  // two shards
+    spec.learn.batch = 160;
     spec.threads = threads;
+    if (threads > 1) {
+      spec.net.hidden = {64, 64};
+      EXPECT_TRUE(spec.algorithm->work(spec, world_facts(spec.world())).shares_batches);
+    }
     spec.run.steps = 12'000;
     spec.run.episode_log = envs == 4;
     Trainer trainer(spec);

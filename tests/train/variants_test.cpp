@@ -81,13 +81,18 @@ TEST_P(EveryVariant, DoesNotDependOnThreads) {
   TrainSpec spec = GetParam().spec();
   spec.envs = 40;  // two blocks of lanes
   spec.learn.train_every = 80;
-  spec.learn.batch = 160;  // two shards
+  const bool whole_batch =
+      spec.algorithm->network(spec, world_facts(spec.world())).needs_whole_batch();
+  spec.learn.batch = whole_batch ? 160 : 170;
   spec.learn.updates_per_step = 0.05;
+  const bool is_plain = spec.net.graph.kind == GraphKind::none && spec.net.branches.empty();
+  if (is_plain) spec.net.hidden = {64, 64};
   spec.algorithm->derive(spec);  // rollout learners derive their ratios
   Trainer one(spec);
   finish(one);
   for (const int threads : {2, 3}) {
     spec.threads = threads;
+    EXPECT_TRUE(!is_plain || spec.algorithm->work(spec, one.world()).shares_batches);
     Trainer several(spec);
     finish(several);
     expect_same(one, several, fmt::format("{} threads", threads));

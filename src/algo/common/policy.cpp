@@ -17,7 +17,8 @@ template <int kWidth>
 using Array = Eigen::Array<float, kWidth, 1>;
 
 void copy_with_mask(const PolicyHead& head, const PolicyLanes& lanes, float* d) {
-  std::copy_n(lanes.outputs, head.actions * kLanes, d);
+  for (int a = 0; a < head.actions; ++a)
+    std::copy_n(lanes.outputs + a * kLanes, lanes.width, d + a * kLanes);
   if (lanes.mask == nullptr) return;
   for (int lane = 0; lane < lanes.rows; ++lane) {
     const std::size_t row = lanes.mask_at == nullptr ? lane : lanes.mask_at[lane];

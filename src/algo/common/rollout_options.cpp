@@ -59,10 +59,11 @@ std::string describe_rollout(const RolloutOptions& o, const AgentSpec& spec) {
 
 MemoryNeed rollout_memory_need(const RolloutShape& shape, const Structure& network,
                                const AgentSpec& spec) {
-  return {.experience = static_cast<double>(Rollout::bytes_needed(shape)),
-          .network = static_cast<double>(
-              Workspace::bytes_needed(network, spec.envs, Use::training) +
-              Workspace::bytes_needed(network, spec.learn.batch, Use::training))};
+  return {
+      .experience = static_cast<double>(Rollout::bytes_needed(shape)),
+      .network = static_cast<double>(
+          Workspace::bytes_needed(network, spec.envs, Use::training) +
+          Workspace::bytes_needed(network, spec.learn.batch, Use::training, spec.max_threads()))};
 }
 
 std::string rollout_too_large(const RolloutOptions& o, const AgentSpec& spec,

@@ -78,6 +78,7 @@ Product::Product(const ProductShape& shape) : shape_(shape) {
   if (initialised) require_memory(kKernel);
   const int best = libxsmm_get_target_archid();
   const int target = target_for(shape, best);
+#ifdef __FMA__  // otherwise these would round twice, and libxsmm's wide products once
   if (target <= LIBXSMM_X86_AVX2) {
     switch (shape.m) {
       case kVec:
@@ -91,6 +92,7 @@ Product::Product(const ProductShape& shape) : shape_(shape) {
         return;
     }
   }
+#endif
   libxsmm_set_target_archid(target);
   kernel_ = libxsmm_smmdispatch(shape.m, shape.n, shape.k, &shape.lda, &shape.ldb, &shape.ldc,
                                 &alpha, &beta, &flags, nullptr);

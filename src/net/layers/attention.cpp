@@ -83,7 +83,7 @@ class AttentionKernel final : public LayerKernel {
   void add_gradient(const BackwardBlock& block, int first, int last) const override;
 
  private:
-  // The passes of the two dense layers, without dx. Their dy are ds and dt.
+  // The passes of the two dense layers, without dx. Their dy are dt and ds.
   struct Inner {
     BackwardBlock hidden, score;
   };

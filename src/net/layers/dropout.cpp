@@ -84,8 +84,7 @@ void DropoutKernel::draw(const ForwardBlock& b, int lane, int feature, Words (&w
   const TrainingPass& pass = *b.training;
   assert(pass.stream < 256 && b.layer < 1 << (24 - kLayerBits));
   const std::uint32_t first = static_cast<std::uint32_t>(b.layer) << kLayerBits | feature / kPieces;
-  const std::uint32_t row =
-      pass.stream << 24 | static_cast<std::uint32_t>(pass.first_row + b.row + lane);
+  const std::uint32_t row = pass.stream << 24 | static_cast<std::uint32_t>(b.row + lane);
   words[0] = Words{} + (static_cast<std::uint32_t>(Purpose::dropout) << 24 | first);
   words[1] = Words{0, 1, 2, 3, 4, 5, 6, 7} + row;
   words[2] = Words{} + static_cast<std::uint32_t>(pass.step);

@@ -6,7 +6,7 @@
 // factor, so that the mean of y is x. Feature f of a row is dropped if 16 bits, half f % 2 (the
 // lower one first) of word f / 2 in a range of words, are less than p * 2^16. Words are those of
 // the stream (seed, dropout, stream << 24 | row in the whole batch, step); the range of layer l
-// starts at word l << 14. So masks do not depend on shards and threads. docs/networks.md says
+// starts at word l << 14. So masks do not depend on threads. docs/networks.md says
 // where dropout is in a network.
 #pragma once
 

@@ -22,15 +22,15 @@
 namespace hotloop {
 
 // What makes a pass a training pass; without it, a pass evaluates. Dropout masks are a function of
-// these numbers, the layer and the row in the whole batch, never of shards and threads.
+// these numbers, the layer and the row in the batch, never of threads.
 struct TrainingPass {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;
   std::uint32_t stream = 0;  // below 256: networks and passes of one step that need other masks
-  int first_row = 0;         // of this pass in the whole batch, if that is cut into shards
 };
 
-// The forward pass of one block.
+// The forward pass of one block, or of one half: only its `width` lanes are read and written, because
+// the others may be another thread's.
 struct ForwardBlock {
   const float* parameters;  // the flat array of the whole network
   int width;                // lanes in use, a multiple of kLaneStep
@@ -40,10 +40,10 @@ struct ForwardBlock {
   float* inner = nullptr;   // [LayerMemory::inner][kLanes], if there are any
   const TrainingPass* training = nullptr;  // null: the pass evaluates
   int layer = 0;                           // its index in the structure
-  int row = 0;                             // of lane 0, in the pass
+  int row = 0;                             // of lane 0, in the batch
 };
 
-// The backward pass of one block, after its forward pass.
+// The backward pass of one block, or of one half, after its forward pass.
 struct BackwardBlock {
   const float* parameters;
   int width;

@@ -382,9 +382,10 @@ TEST(Dqn, FrozenBiasesOfAGraphStay) {
 }
 
 TEST(Dqn, ResultDoesNotDependOnThreads) {
-  const Structure net = make_mlp(4, 3, {.hidden = {32}});
-  const AgentSpec spec =
-      agent(DqnOptions{}, {.learn = {.batch = 300}, .envs = 100});  // three shards
+  const Structure net = make_mlp(4, 3, {.hidden = {64, 64}});
+  AgentSpec spec = agent(DqnOptions{}, {.learn = {.batch = 300}, .envs = 100});
+  spec.threads = 4;
+  ASSERT_GT(BatchSplit(net, 300, 2).threads, 1);
   std::vector<std::vector<float>> results;
   for (int threads : {1, 2, 4}) {
     Dqn dqn(net, spec, 5);

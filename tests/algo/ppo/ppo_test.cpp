@@ -44,7 +44,7 @@ double divergence(const reference::Policy& old, const reference::Policy& now) {
 // A rollout of random observations in which the network acted; the network has changed since.
 class Scene {
  public:
-  static constexpr int kSteps = 15, kEnvs = 9;  // 135 places: two shards, the second not full
+  static constexpr int kSteps = 15, kEnvs = 9;  // 135 places: over 128, and the last block not full
   static constexpr int kPlaces = kSteps * kEnvs;
   static constexpr int kNodes = 6, kForest = 2 + kNodes * (2 + 1 + 1);
 
@@ -303,7 +303,7 @@ TEST_P(EveryPpo, GradientOfTheFullLossEqualsCentralDifferences) {
   }
 }
 
-// Over both shards, with a network that has changed enough for some ratios to be clipped.
+// Over all rows, with a network that has changed enough for some ratios to be clipped.
 TEST_P(EveryPpo, ReportsTheWholeBatch) {
   Scene scene(GetParam());
   scene.move(0.15);

@@ -173,7 +173,7 @@ TEST(SacAgainstTwin, CrossQ) {
           });
 }
 
-// Also over two shards of the batch.
+// Also over more rows than are in the cache at once.
 TEST(SacAgainstTwin, Dropout) {
   compare(shapes({0, 5}, {7, 33, 200}), 5, 2e-6, Rng(26, Purpose::test, 0, 0),
           [](const Shape& shape, SacOptions& o) {

@@ -102,7 +102,7 @@ TEST(Td3AgainstTwin, CrossQ) {
           [](const Shape&, Td3Options& o) { o.critics.crossq = true; });
 }
 
-// Also over two shards of the batch.
+// Also over more rows than are in the cache at once.
 TEST(Td3AgainstTwin, Dropout) {
   compare(shapes({0}, {7, 33, 200}), 5, 2e-6, Rng(33, Purpose::test, 0, 0),
           [](const Shape& shape, Td3Options& o) {

@@ -27,12 +27,18 @@ Structure dropout_layers(int width, int count, double rate) {
 
 // The factors of `rows` rows [rows, width]: what ones become.
 std::vector<float> masks(const Structure& net, const TrainingPass& pass, int rows,
-                         Use use = Use::training) {
+                         Use use = Use::training, int cut = 0) {
   const Plan plan(net);
-  Workspace workspace(net, rows, use);
+  Workspace workspace(net, rows, use, 2);
   const std::vector<float> ones(static_cast<std::size_t>(rows) * net.inputs, 1.0f);
-  workspace.set_training(pass);
-  forward(plan, {}, ones.data(), rows, workspace);
+  workspace.set_training(pass, 0);
+  workspace.set_training(pass, 1);
+  if (cut == 0) {
+    forward(plan, {}, ones.data(), rows, workspace);
+  } else {  // as by two threads
+    forward(plan, {}, ones.data(), RowRange{cut, rows, 1}, workspace);
+    forward(plan, {}, ones.data(), RowRange{0, cut, 0}, workspace);
+  }
   std::vector<float> result;
   for (int row = 0; row < rows; ++row) {
     for (int f = 0; f < net.outputs; ++f)
@@ -70,15 +76,19 @@ TEST(Dropout, DropsItsShare) {
 TEST(Dropout, MasksOfOtherRowsLayersStepsStreamsAndSeedsAreIndependent) {
   constexpr int kWidth = 96, kRows = 64;
   const Structure one = dropout_layers(kWidth, 1, 0.5), two = dropout_layers(kWidth, 2, 0.5);
-  const TrainingPass pass{.seed = 5, .step = 9, .stream = 1, .first_row = 0};
+  const TrainingPass pass{.seed = 5, .step = 9, .stream = 1};
   const std::vector<float> base = masks(one, pass, kRows);
   EXPECT_EQ(masks(one, pass, kRows), base);
-  std::vector<TrainingPass> others(7, pass);
+  std::vector<TrainingPass> others(5, pass);
   others[0].seed = 6, others[1].seed += std::uint64_t{1} << 32;
   others[2].step = 10, others[3].step += std::uint64_t{1} << 32;
-  others[4].stream = 2, others[5].first_row = 1, others[6].first_row = kRows;
+  others[4].stream = 2;
   std::vector<std::vector<float>> different;
   for (const TrainingPass& other : others) different.push_back(masks(one, other, kRows));
+  for (const int rows : {1, kRows}) {  // further rows
+    const std::vector<float> more = masks(one, pass, kRows + rows);
+    different.emplace_back(more.end() - static_cast<std::ptrdiff_t>(base.size()), more.end());
+  }
   // Where the first of two layers keeps a feature, the second decides.
   different.emplace_back();
   const std::vector<float> both = masks(two, pass, kRows);
@@ -94,26 +104,21 @@ TEST(Dropout, MasksOfOtherRowsLayersStepsStreamsAndSeedsAreIndependent) {
   }
 }
 
-// A row has its mask wherever the batch is cut, at multiples of a block or not.
-TEST(Dropout, MasksDoNotDependOnShards) {
+// A row has its mask wherever threads divide the batch, at multiples of a block or not.
+TEST(Dropout, MasksDoNotDependOnThreads) {
   constexpr int kWidth = 13, kRows = 256;
   const Structure net = dropout_layers(kWidth, 2, 0.25);
   const std::vector<float> whole = masks(net, {.seed = 1, .step = 2}, kRows);
-  for (const int cut : {1, 7, 32, 128, 255}) {
-    std::vector<float> parts = masks(net, {.seed = 1, .step = 2}, cut);
-    const std::vector<float> rest =
-        masks(net, {.seed = 1, .step = 2, .first_row = cut}, kRows - cut);
-    parts.insert(parts.end(), rest.begin(), rest.end());
-    EXPECT_EQ(parts, whole) << cut;
-  }
+  for (const int cut : {16, 32, 48, 128, 240})
+    EXPECT_EQ(masks(net, {.seed = 1, .step = 2}, kRows, Use::training, cut), whole) << cut;
 }
 
 // A row at a time, also where a workspace for inference would take the path of a single sample.
 TEST(Dropout, SingleRowsAreTrainedLikeOthers) {
   const Structure net = dropout_layers(40, 1, 0.5);
   const std::vector<float> three = masks(net, {.seed = 4}, 3);
-  const std::vector<float> third = masks(net, {.seed = 4, .first_row = 2}, 1, Use::inference);
-  EXPECT_EQ(std::vector<float>(three.begin() + 80, three.end()), third);
+  const std::vector<float> first = masks(net, {.seed = 4}, 1, Use::inference);
+  EXPECT_EQ(std::vector<float>(three.begin(), three.begin() + 40), first);
 }
 
 TEST(Dropout, ARateOfZeroDropsNothing) {

@@ -201,7 +201,10 @@ std::string ContinuousAlgorithm::describe(const AgentSpec& spec) const {
 MemoryNeed ContinuousAlgorithm::memory_need(const AgentSpec& spec, const WorldFacts& world) const {
   const ContinuousOptions& o = shared(spec);
   constexpr double kCopies = 5;  // online, target, two moments, gradient
-  const double actor = kCopies * sizeof(float) * parameters(network(spec, world));
+  const Structure policy = network(spec, world);
+  const double actor = kCopies * sizeof(float) * parameters(policy) +
+                       static_cast<double>(Workspace::bytes_needed(
+                           policy, spec.learn.batch, Use::training, spec.max_threads()));
   const Structure critic = critic_structure(spec, o.critics, world);
   return {.experience = replay_bytes(continuous_replay_shape(o, spec, world), spec),
           .network = actor + static_cast<double>(Critics::bytes_needed(
@@ -239,11 +242,13 @@ LearningWork ContinuousAlgorithm::work(const AgentSpec& spec, const WorldFacts& 
   // The actor's gradient goes back through the critics to their inputs: about another forward pass.
   const double actor_pass = of_actor.forward + of_actor.backward + asked * 2 * of_critic.forward;
   const bool joint = o.critics.crossq;  // s and s' in one pass, so none for the targets
-  const BatchSplit split(critic, spec.learn.batch, spec.max_threads());
+  const int threads = spec.max_threads();
+  const BatchSplit split(critic, spec.learn.batch, threads),
+      split_of_actor(actor, spec.learn.batch, threads);
   return {
       .acting = actor,
       .rows_at_once = split.rows_at_once(),
-      .shares_batches = spec.max_threads() > 1 && (split.threads > 1 || joint),
+      .shares_batches = split.threads > 1 || split_of_actor.threads > 1 || (joint && threads > 1),
       .bytes_per_transition = Replay::bytes_per_transition(continuous_replay_shape(o, spec, world)),
       .drawn_per_update = 1.0 * spec.learn.batch,
       .row_flop = {{Phase::learn_target,

@@ -91,6 +91,7 @@ class Critics {
   void compute_gradients(const Batch& batch, float reward_factor, ThreadTeam& team,
                          Choose&& choose) {
     if (options_.crossq) {
+      const FlushDenormals flush;
       choose(RowRange{0, batch.size});
       return compute_joint(batch, reward_factor, team);
     }
