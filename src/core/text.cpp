@@ -166,6 +166,12 @@ std::string short_number(double value) {
   return fmt::format("{:.3g}", value);
 }
 
+std::string size_text(double bytes) {
+  if (bytes >= 0x1p30) return fmt::format("{:.1f} GiB", bytes / 0x1p30);
+  if (bytes >= 0x1p20) return fmt::format("{:.1f} MiB", bytes / 0x1p20);
+  return fmt::format("{:.1f} KiB", bytes / 0x1p10);
+}
+
 std::string yaml_quoted(std::string_view text) {
   std::string result = "\"";
   for (char c : text) {

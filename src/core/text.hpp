@@ -25,6 +25,8 @@ std::string suggestion(std::string_view word, std::span<const std::string_view> 
 
 // 12345.6 -> "12.3k"; three significant digits; "-" if it is not finite.
 std::string short_number(double value);
+// "1.5 GiB", "24.0 MiB", "3.0 KiB".
+std::string size_text(double bytes);
 
 // For quoting text from a file in a message: control characters, which a terminal would obey, and
 // bytes that are not UTF-8 become \xNN, and text longer than `max` bytes ends in "...".

@@ -27,6 +27,8 @@ std::string key_of_other_library(std::span<const Key> keys, std::string_view nam
 inline constexpr std::array<std::string_view, 8> kScheduleKeys = {
     "kind", "from", "to", "over", "factor", "every", "after", "count"};
 inline constexpr Range kSchedulePeriod = {1, 1e15};
+// `over: run`: the length of the run, once all keys have been read.
+inline constexpr std::int64_t kWholeRun = 0;
 inline constexpr Range kScheduleFactor = {0, 1e6};
 inline constexpr Range kScheduleBegin = {0, 1e15};
 // Whether schedules of this kind have this key. `after` and `count` are always optional.

@@ -253,11 +253,12 @@ class SpecReader {
     };
     if (std::none_of(kScheduleKeys.begin(), kScheduleKeys.end(), is_given)) return;
     const ScheduleKind before = to.kind;
-    const auto part = [&](std::string_view sub, Field field, const Range& range, bool needed) {
+    const auto part = [&](std::string_view sub, Field field, const Range& range, bool needed,
+                          std::string_view unset = {}) {
       const std::string path = prefix + std::string(sub);
       const auto entry = entries_.find(path);
       if (entry != entries_.end()) {
-        set_field({path, field, range, ""}, entry->second);
+        set_field({path, field, range, "", unset}, entry->second);
       } else if (needed) {
         fail_at(where(prefix), path, fmt::format("missing; {}", parts_of(to.kind)));
       }
@@ -279,11 +280,14 @@ class SpecReader {
     };
     part("from", &to.from, key.range, needed("from"));
     part("to", &to.to, key.range, needed("to") && to.kind != ScheduleKind::step);
-    part("over", &to.over, kSchedulePeriod, needed("over"));
+    part("over", &to.over, kSchedulePeriod, needed("over"), "run");
     part("factor", &to.factor, kScheduleFactor, needed("factor"));
     part("every", &to.every, kSchedulePeriod, needed("every"));
     part("after", &to.after, kScheduleBegin, false);
     part("count", choice(to.count, kCountNames), {}, false);
+    if (to.over == kWholeRun && to.count != Count::steps)
+      fail_at(where(prefix + "over"), prefix + "over",
+              "run is a number of env steps, but count is not");
   }
 
   static std::string parts_of(ScheduleKind kind) {
@@ -311,6 +315,11 @@ class SpecReader {
     }
     for (const Key& key : keys_) {
       if (key.set_default && !is_given(key.path)) key.set_default();
+    }
+    for (const Key& key : keys_) {
+      const auto* schedule = std::get_if<Schedule*>(&key.field);
+      if (schedule != nullptr && (*schedule)->over == kWholeRun)
+        (*schedule)->over = spec_.run.steps;
     }
     spec_.algorithm->derive(spec_);
   }

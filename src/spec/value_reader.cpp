@@ -133,7 +133,9 @@ struct Setter {
   void operator()(int* to) const {
     *to = is_unset() ? 0 : static_cast<int>(integer(entry.node, expected_integer(), key.leaf()));
   }
-  void operator()(std::int64_t* to) const { *to = integer(entry.node, "an integer", key.leaf()); }
+  void operator()(std::int64_t* to) const {
+    *to = is_unset() ? 0 : integer(entry.node, expected_integer(), key.leaf());
+  }
   void operator()(std::uint64_t* to) const {
     const std::optional<std::string_view> text = plain(entry.node);
     const std::optional<std::uint64_t> value =

@@ -9,6 +9,7 @@
 
 #include "algo/common/action_head.hpp"
 #include "core/system.hpp"
+#include "core/text.hpp"
 #include "env/batch_env.hpp"
 #include "net/network.hpp"
 
@@ -80,13 +81,13 @@ void check_evaluation_fits(const Structure& network, const ActionHead& head, con
   // The system's answer to a request of this size can be believed; larger ones it grants unseen.
   constexpr double kSmall = 0x1p26;
   if (bytes_of(episodes) <= std::max(room, kSmall)) return;
-  throw UsageError(fmt::format(
-      "evaluation.episodes: {} episodes are played at the same time and need {:.1f} GiB{}, but "
-      "this process has only {:.1f} GiB of memory; at most {} fit",
-      episodes, bytes_of(episodes) / 0x1p30,
-      other > 0 ? fmt::format(" beside the {:.1f} GiB of training", other / 0x1p30) : "",
-      available / 0x1p30,
-      static_cast<std::int64_t>(std::max(0.0, room / (bytes_of(kLanes) / kLanes)))));
+  throw UsageError(
+      fmt::format("evaluation.episodes: {} episodes are played at the same time and need {}{}, but "
+                  "this process has only {} of memory; at most {} fit",
+                  episodes, size_text(bytes_of(episodes)),
+                  other > 0 ? fmt::format(" beside the {} of training", size_text(other)) : "",
+                  size_text(available),
+                  static_cast<std::int64_t>(std::max(0.0, room / (bytes_of(kLanes) / kLanes)))));
 }
 
 Structure network_structure(const TrainSpec& spec) {

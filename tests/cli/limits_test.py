@@ -96,7 +96,7 @@ memory_words = [
     "threads could be started",
     "does not fit",
 ]
-memory_words += ["replay.capacity", "available"]
+memory_words += ["replay.capacity", "available", "of memory"]
 for kib in range(10 * 1024, 64 * 1024, step):
     for name, command, ok in commands():
         check("RLIMIT_AS", kib * 1024, name, command, ok, memory_words)

@@ -84,6 +84,9 @@ TEST(Text, NumbersAreShort) {
   EXPECT_EQ(short_number(-2.5e6), "-2.5M");
   EXPECT_EQ(short_number(0.0123), "0.0123");
   EXPECT_EQ(short_number(std::nan("")), "-");
+  EXPECT_EQ(size_text(1.5 * 0x1p30), "1.5 GiB");
+  EXPECT_EQ(size_text(24 * 0x1p20), "24.0 MiB");
+  EXPECT_EQ(size_text(3 * 0x1p10), "3.0 KiB");
 }
 
 TEST(Text, ReturnsHaveEnoughDigitsToDiffer) {

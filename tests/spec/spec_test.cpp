@@ -212,6 +212,27 @@ TEST(Spec, BrokenFilesAreNamed) {
   EXPECT_EQ(complaint("env: &a {name: *a}"), "1: env.name: expected text, found a mapping");
 }
 
+TEST(Spec, SchedulesMayLastForTheRun) {
+  const auto rate = [](const std::string& run) {
+    return read(
+               "env: {name: cartpole}\noptimiser: {learning_rate: {kind: cosine, from: 1, to: 0, "
+               "over: run}}\n" +
+               run)
+        .optimiser.learning_rate;
+  };
+  EXPECT_EQ(rate("run: {steps: 7000}").over, 7000);
+  EXPECT_EQ(rate("").over, RunOptions{}.steps);
+  TrainSpec spec = read("env: {name: cartpole}\nalgo: {epsilon: {over: run}}\nrun: {steps: 7000}");
+  EXPECT_EQ(dqn(spec).explore.epsilon.over, 7000);
+  EXPECT_NE(to_yaml(spec).find("over: 7000"),
+            std::string::npos);  // the resolved spec has the number
+  EXPECT_EQ(second_line("algo: {epsilon: {over: run, count: updates}}"),
+            "2: algo.epsilon.over: run is a number of env steps, but count is not");
+  EXPECT_NE(
+      second_line("algo: {epsilon: {over: rum}}").find("expected an integer or run, found rum"),
+      std::string::npos);
+}
+
 TEST(Spec, SchedulesTakeMissingPartsFromTheirDefault) {
   const Schedule epsilon =
       dqn(read("env: {name: cartpole}\nalgo: {epsilon: {to: 0.5}}")).explore.epsilon;

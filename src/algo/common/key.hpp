@@ -66,7 +66,7 @@ struct Key {
   Field field;
   Range range;                      // of a number, each item of a list, or both ends of a schedule
   std::string_view about;           // the meaning in docs/specs.md
-  std::string_view unset{};         // the word for NaN or, of an int, 0, if that is allowed
+  std::string_view unset{};         // the word for NaN or, of an integer, 0, if that is allowed
   std::string_view default_text{};  // for docs/specs.md, if the default depends on other keys
   bool required = false;
   std::function<void()> set_default{};  // sets such a default, after all keys have been read

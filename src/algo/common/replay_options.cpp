@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/system.hpp"
+#include "core/text.hpp"
 #include "memory/staged_steps.hpp"
 
 namespace hotloop {
@@ -225,10 +226,10 @@ std::string replay_too_large(const ReplayShape& shape, double bytes, double othe
                              double available) {
   const double each = Replay::bytes_per_transition(shape);
   return fmt::format(
-      "replay.capacity: {} transitions of {:.1f} bytes need {:.1f} GiB, but this "
-      "process has only {:.1f} GiB of memory; "
+      "replay.capacity: {} transitions of {:.1f} bytes need {}, but this "
+      "process has only {} of memory; "
       "at most {} fit",
-      shape.capacity, each, bytes / 0x1p30, available / 0x1p30,
+      shape.capacity, each, size_text(bytes), size_text(available),
       static_cast<std::int64_t>(std::max(0.0, kMaxShareOfMemory * available - other) / each));
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/text.hpp"
 #include "net/network.hpp"
 
 namespace hotloop {
@@ -69,10 +70,10 @@ MemoryNeed rollout_memory_need(const RolloutShape& shape, const Structure& netwo
 std::string rollout_too_large(const RolloutOptions& o, const AgentSpec& spec,
                               const MemoryNeed& need, double available) {
   return fmt::format(
-      "{}: {} vector steps of {} environments need {:.1f} GiB, and the network in batches of {} "
-      "{:.1f} GiB, but this process has only {:.1f} GiB of memory",
+      "{}: {} vector steps of {} environments need {}, and the network in batches of {} "
+      "{}, but this process has only {} of memory",
       need.experience > need.network ? "algo.n_steps" : "algo.batch", o.n_steps, spec.envs,
-      need.experience / 0x1p30, spec.learn.batch, need.network / 0x1p30, available / 0x1p30);
+      size_text(need.experience), spec.learn.batch, size_text(need.network), size_text(available));
 }
 
 std::vector<Proposal> rollout_remedies(const RolloutOptions& o, const AgentSpec& spec) {

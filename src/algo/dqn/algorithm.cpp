@@ -8,6 +8,7 @@
 #include "algo/common/action_head.hpp"
 #include "algo/common/networks.hpp"
 #include "algo/dqn/learner.hpp"
+#include "core/text.hpp"
 
 namespace hotloop {
 namespace {
@@ -233,8 +234,8 @@ class DqnAlgorithm final : public Algorithm {
     if (need.network > need.experience) {
       return fmt::format(
           "net.hidden: the network, with its gradients and optimiser in batches of {} "
-          "(algo.batch), needs {:.1f} GiB, but this process has only {:.1f} GiB of memory",
-          spec.learn.batch, need.network / 0x1p30, available / 0x1p30);
+          "(algo.batch), needs {}, but this process has only {} of memory",
+          spec.learn.batch, size_text(need.network), size_text(available));
     }
     return replay_too_large(dqn_replay_shape(spec, world), need.experience, need.network,
                             available);

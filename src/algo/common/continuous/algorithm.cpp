@@ -10,6 +10,7 @@
 #include "algo/common/continuous/tanh_head.hpp"
 #include "algo/common/networks.hpp"
 #include "algo/common/replay_options.hpp"
+#include "core/text.hpp"
 #include "net/work.hpp"
 
 namespace hotloop {
@@ -226,8 +227,9 @@ std::string ContinuousAlgorithm::too_large(const AgentSpec& spec, const WorldFac
   if (need.network > need.experience) {
     return fmt::format(
         "net.hidden: the networks ({} critics), with their gradients and optimisers in batches of "
-        "{} (algo.batch), need {:.1f} GiB, but this process has only {:.1f} GiB of memory",
-        shared(spec).critics.count, spec.learn.batch, need.network / 0x1p30, available / 0x1p30);
+        "{} (algo.batch), need {}, but this process has only {} of memory",
+        shared(spec).critics.count, spec.learn.batch, size_text(need.network),
+        size_text(available));
   }
   return replay_too_large(continuous_replay_shape(shared(spec), spec, world), need.experience,
                           need.network, available);
