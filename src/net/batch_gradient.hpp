@@ -2,8 +2,8 @@
 //
 // One thread takes a few blocks of rows at a time, forward and backward, while they are in its cache.
 // Several threads first divide the rows, forward and backward; then the parameters, whose gradients
-// they add up over all rows. Each element of a gradient is one sum over the rows in order, whoever
-// computes it, so the bits do not depend on the number of threads.
+// they add up over all rows. Each element of a gradient is one sum over the rows in order, so the
+// bits do not depend on the number of threads.
 #pragma once
 
 #include <algorithm>
